@@ -4,15 +4,15 @@ import type { Logger } from '../lib/async/async.ts';
 
 export interface LoggerOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** For people: lines in colour in place of JSON. Default: when `destination` is a terminal. */
+  /** For people: coloured lines in place of JSON. Default: true if `destination` is a terminal. */
   readonly pretty?: boolean;
-  /** Default: standard error, since standard output has the ready block and what the CLI prints. */
+  /** Default: standard error, since standard output is for the ready block and the output of the CLI. */
   readonly destination?: NodeJS.WritableStream;
 }
 
 const CENSORED = '[redacted]';
 
-/** Fields that never belong in a log, on the first two levels of what is logged. */
+/** Fields that never belong in a log, on the first two levels of an entry. */
 const FIELDS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -44,7 +44,10 @@ const FIELDS: ReadonlySet<string> = new Set([
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** Every line of an attempt passes here: pino's own `redact` takes 20 µs for these fields, this takes less than one. */
+/**
+ * Every line of an attempt passes through here. pino's own `redact` takes 20 µs for these fields, this takes less than
+ * one.
+ */
 const censorFields = (fields: Readonly<Record<string, unknown>>, levels = 2): Record<string, unknown> => {
   const censored: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -55,14 +58,15 @@ const censorFields = (fields: Readonly<Record<string, unknown>>, levels = 2): Re
 };
 
 /**
- * What texts of errors quote: API keys, webhook secrets, credentials in URLs, mail addresses. Looked for only where the
- * first text stands, and with bounded repetitions, so that a long line costs its length and no more.
+ * Secrets that error texts quote: API keys, webhook secrets, credentials in URLs, mail addresses. Each pattern runs
+ * only on lines that contain its first text, and has bounded repetitions, so that the cost stays linear in the line
+ * length.
  */
 const IN_TEXT: readonly (readonly [string, RegExp, string])[] = [
   ['ob_', /\bob_(live|test)_[0-9A-Za-z]{20,}/g, `ob_$1_${CENSORED}`],
   ['whsec_', /\bwhsec_[\w+/=-]{8,}/g, `whsec_${CENSORED}`],
   ['@', /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"]{1,200}@/gi, `$1${CENSORED}@`],
-  // A quoted local part, its quotes escaped as a line of JSON has them (RFC 5321 §4.1.2).
+  // A quoted local part, with its quotes escaped as in a line of JSON (RFC 5321 §4.1.2).
   ['@', /\\"[^"\\]{1,64}\\"@(?:\[[^\]\s"]{1,64}\]|[\p{L}\p{N}.-]+)/gu, CENSORED],
   ['@', /[^\s"<>@:,;()[\]\\]{1,64}@(?:\[[^\]\s"]{1,64}\]|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu, CENSORED],
   // Hosts without a dot, but not the scopes of packages in a stack.
@@ -77,16 +81,18 @@ const scrub = (line: string): string =>
 
 const isTerminal = (stream: NodeJS.WritableStream): boolean => 'isTTY' in stream && stream.isTTY === true;
 
-/** Warnings and errors alike that are told one by one. Fewer hide what differs between them, more bury all others. */
+/**
+ * Similar warnings and errors that are logged individually. Fewer hide their differences, more bury all other lines.
+ */
 const ALIKE_MAX = 3;
-/** What comes after them is counted for so long. Longer tells late how much it was. */
+/** How long further ones are counted. Longer reports their number later. */
 const COUNTED_MS = 30_000;
-/** Kinds of lines that are known at once. A sentence is a constant of the code, so there are some hundred. */
+/** Kinds of lines tracked at once. A sentence is a constant of the code, so there are some hundred. */
 const KINDS_MAX = 500;
 
 type Tell = (fields: object, sentence: string) => void;
 
-/** Lines are alike when they say the same sentence of the same error. Numbers and ids in its text do not tell errors apart. */
+/** Lines are similar if they have the same sentence and the same error. Numbers and ids in its text are ignored. */
 const kindOf = (fields: object, sentence: string): string => {
   const { err, error = err } = fields as { readonly err?: unknown; readonly error?: unknown };
   if (!(error instanceof Error)) return sentence;
@@ -95,8 +101,8 @@ const kindOf = (fields: object, sentence: string): string => {
 };
 
 /**
- * Bounds what an outage writes: of lines that are alike the first are told, the rest are counted and told as one line
- * with the number (`alike`) when the count ends.
+ * Bounds the log volume of an outage. The first of several similar lines are logged. The rest are counted, and logged
+ * as one line with their number (`alike`) when the count ends.
  */
 const boundAlike = (tell: Tell): Tell => {
   const seen = new Map<string, number>();
@@ -118,8 +124,8 @@ const boundAlike = (tell: Tell): Tell => {
 };
 
 /**
- * JSON lines, or lines for people on a terminal. Named fields are censored and every line is searched for what looks
- * like a key, a credential or an address. Warnings and errors that are alike are bounded.
+ * Logs JSON lines, or readable lines on a terminal. Named fields are censored, and every line is searched for text that
+ * looks like a key, a credential or an address. Similar warnings and errors are bounded.
  */
 export const createLogger = (options: LoggerOptions): Logger => {
   const destination = options.destination ?? process.stderr;
@@ -151,10 +157,10 @@ interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** Causes of causes: deeper is a loop. */
+/** Depth of nested causes. Deeper is a loop. */
 const DEPTH_MAX = 4;
 
-/** No more than this: errors of clients carry rows, parameters and whole requests. */
+/** Logs only these properties: client errors carry rows, parameters and whole requests. */
 const describeError = (error: unknown, depth = 0): DescribedError => {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { code } = error as { readonly code?: unknown };

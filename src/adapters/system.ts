@@ -2,10 +2,10 @@ import { randomFillSync, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../lib/async/async.ts';
 
-/** Asking the kernel costs 3 us whatever the length, and every send asks twice. Larger only costs memory. */
+/** Asking the kernel costs 3 us for any length, and every send asks twice. Larger only costs memory. */
 const POOL_BYTES = 8192;
 
-/** Random bytes from a pool; no byte is given out twice. */
+/** Random bytes from a pool. No byte is used twice. */
 const createRandomBytes = (): System['randomBytes'] => {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;
@@ -22,10 +22,10 @@ const createRandomBytes = (): System['randomBytes'] => {
   };
 };
 
-/** Of a version 4, what stands behind the version is random in a version 7 too. */
+/** Offset after the version digit of a version 4. From here on, a version 7 is random too. */
 const RANDOM_FROM = 15;
 
-/** Those of a millisecond begin alike. */
+/** UUIDs of the same millisecond share their start. */
 const createUuidStart = (): ((ms: number) => string) => {
   let lastMs = -1;
   let last = '';
@@ -39,7 +39,7 @@ const createUuidStart = (): ((ms: number) => string) => {
 };
 const uuidStart = createUuidStart();
 
-/** UUID version 7 (RFC 9562 §5.7): what is made together lies together in an index, however large it has become. */
+/** UUID version 7 (RFC 9562 §5.7): ids made together are adjacent in an index, however large it is. */
 const uuid = (): string => uuidStart(Date.now()) + randomUUID().slice(RANDOM_FROM);
 
 /** The machine's own clock and randomness: nothing else in the program reads them. */

@@ -13,11 +13,12 @@ import { createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
 import { CANARY } from '../secrets/secret-key.ts';
 
 /**
- * A backup is a folder: a file for each table of the log and the vault, as `COPY` writes it, compressed (zstd), and
- * `manifest.json`, written last. All tables are read in one repeatable-read transaction: what was appended together is in
- * the backup together, whatever the service does meanwhile. Rows are streamed; memory does not grow with the database.
+ * A backup is a folder: a file for each table of the log and the vault, in `COPY` format, compressed (zstd), and
+ * `manifest.json`, written last. All tables are read in one repeatable-read transaction: events and contents appended
+ * together are in the backup together, even while services run. Rows are streamed; memory does not grow with the
+ * database.
  *
- * A full partition of the log never changes. A backup that follows an earlier one takes over its file.
+ * A full partition of the log never changes. A backup that follows an earlier one reuses its file.
  */
 
 export const MANIFEST = 'manifest.json';
@@ -25,15 +26,15 @@ const FORMAT = 1;
 const CHECK_TEXT = 'the key is right';
 
 const tableSchema = z.object({
-  /** With its schema; the parent's name for a partition. */
+  /** Name with its schema. For a partition, the parent's name. */
   table: z.string().regex(/^[a-z_]+\.[a-z_]+$/),
   file: z.string().regex(/^[a-z0-9_.]+$/),
   columns: z.array(z.string().regex(/^[a-z_][a-z0-9_]*$/)).min(1),
   rows: z.int(),
-  /** Of the compressed file. */
+  /** Size of the compressed file. */
   bytes: z.int(),
   sha256: z.string(),
-  /** Of a full partition of the log: no other history has this event at its end. */
+  /** For a full partition of the log: no other history has this event at its end. */
   lastEventId: z.uuid().optional(),
 });
 
@@ -47,10 +48,10 @@ const manifestSchema = z.object({
   log: z.object({
     engine: z.enum(['postgres', 'eventstoredb']),
     id: z.string(),
-    /** Of the last event that the backup covers. */
+    /** Position of the last event that the backup covers. */
     position: z.string(),
   }),
-  /** A sentence sealed under `SECRET_KEY`: opens under the same key alone, and tells nothing of it. */
+  /** A sentence sealed under `SECRET_KEY`. It opens only under the same key, and reveals nothing about it. */
   secretKeyCheck: z.string(),
   tables: z.array(tableSchema),
 });
@@ -58,7 +59,7 @@ const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 export type BackedUpTable = Manifest['tables'][number];
 
-/** @throws {StartRefused} there is no whole one in the folder. */
+/** @throws {StartRefused} if the folder does not contain a complete backup. */
 export const readManifest = async (folder: string): Promise<Manifest> => {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new StartRefused(`${folder} is no backup, or one that was not finished: ${MANIFEST}: ${error.code}`);
@@ -70,7 +71,7 @@ export const readManifest = async (folder: string): Promise<Manifest> => {
   }
 };
 
-/** @throws {WrongSecretKey} the backup was made under another key. */
+/** @throws {WrongSecretKey} if the backup was made under another key. */
 export const requireSameKey = ({ secretKeyCheck }: Manifest, keys: SecretKeys, system: System): void => {
   createSecretBox(keys, 'vault.secrets', system).open(CANARY, Buffer.from(secretKeyCheck, 'base64'));
 };
@@ -78,16 +79,16 @@ export const requireSameKey = ({ secretKeyCheck }: Manifest, keys: SecretKeys, s
 /** A connection without time limits: a table may take hours. */
 export const connectForCopy = async (url: string): Promise<Client> => {
   const client = new Client({ connectionString: url, application_name: 'outbox backup', keepAlive: true });
-  client.on('error', () => undefined); // told by the query that it breaks
+  client.on('error', () => undefined); // reported by the query that it breaks
   await client.connect();
   await client.query(`set statement_timeout = 0; set lock_timeout = '30s'; set datestyle = iso; set timezone = utc`);
   return client;
 };
 
-/** The migrations that ran belong to the database, and a hold to the service that was restored. */
+/** Not backed up: migrations that ran belong to the database, and a hold belongs to the restored service. */
 const LEFT_OUT = ['vault.migrations', 'vault.restore_hold'];
 
-/** Tables that hold rows, partitions included. `target` is where a restore writes them. */
+/** Tables that have rows, partitions included. `target` is the table that a restore writes to. */
 const TABLES = `
   select format('%I.%I', n.nspname, c.relname) as name,
     format('%I.%I', n.nspname, coalesce(p.relname, c.relname)) as target,
@@ -118,7 +119,7 @@ const OWN_LOG = `
   select id::text, lpad(event_log.head()::text, 16, '0') as position
   from event_log.log`;
 
-/** Passes bytes on, and counts and digests them. */
+/** Passes bytes on, counting and hashing them. */
 export const digesting = () => {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -154,7 +155,7 @@ const fullPartitions = async (client: Client): Promise<ReadonlyMap<string, strin
   return new Map(rows.map(({ name, lastEventId }) => [name, lastEventId]));
 };
 
-/** One file for both backups, or a copy on another disk. @throws {StartRefused} it is not what was written. */
+/** Links a file into both backups, or copies it to another disk. @throws {StartRefused} if it is missing or damaged. */
 const takeOver = async (earlier: string, { file, bytes }: BackedUpTable, folder: string): Promise<void> => {
   const source = join(earlier, file);
   const found = await stat(source).catch(() => null);
@@ -177,17 +178,17 @@ const writeManifest = async (folder: string, manifest: Manifest): Promise<void> 
 
 export interface BackUp {
   readonly databaseUrl: string;
-  /** Must not exist. */
+  /** Folder to create. Must not exist. */
   readonly folder: string;
   readonly secretKeys: SecretKeys;
   readonly system: System;
   /** Version of this program. */
   readonly version: string;
-  /** Folder of an earlier backup, whose files of full partitions are taken over. */
+  /** Folder of an earlier backup, whose files of full partitions are reused. */
   readonly after?: string | undefined;
-  /** A log outside the database, which the vault is backed up for. Absent: the log is in this database. */
+  /** A log outside the database, whose vault is backed up here. Absent: the log is in this database. */
   readonly elsewhere?: { readonly id: string; readonly position: string } | undefined;
-  /** @param of how many tables there are. */
+  /** @param of number of tables. */
   onTable(table: BackedUpTable, of: number): void;
 }
 
@@ -235,7 +236,7 @@ const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
   return manifest;
 };
 
-/** Backs up the log and the vault, also while services run. What failed leaves no folder. @throws {StartRefused} */
+/** Backs up the log and the vault, also while services run. A failed backup leaves no folder. @throws {StartRefused} */
 export const backUp = async (options: BackUp): Promise<Manifest> => {
   const { folder, databaseUrl } = options;
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {

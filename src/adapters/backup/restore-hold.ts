@@ -4,9 +4,9 @@ import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 /**
- * After a restore nobody here knows what left between the backup and the loss: mail that the backup has as waiting may
- * have been delivered. It is held until the operator releases it. What was accepted after the restore leaves as always,
- * and so does what is scheduled for later than the restore: it cannot have left before.
+ * After a restore we do not know which mail was sent between the backup and the loss: mail that is waiting according to
+ * the backup may have been delivered. Such mail is held until the operator releases it. Mail accepted after the restore
+ * is sent as usual, and so is mail scheduled for after the restore, which cannot have been sent before.
  */
 
 export interface RestoreHold {
@@ -17,20 +17,20 @@ export interface RestoreHold {
 const READ = 'select restored_at as "restoredAt" from vault.restore_hold where released_at is null';
 const RELEASE = 'update vault.restore_hold set released_at = now() where released_at is null returning restored_at';
 
-/** How late a release is noticed; each look is a query of one row, while mail is held. */
+/** How late a release is noticed. Each look is a query of one row, while mail is held. */
 const LOOK_EVERY_MS = 2_000;
 
-/** When the database was restored, if its mail is held. */
+/** Time of the restore, if its mail is held. */
 export const heldSince = async (pool: Pool): Promise<Date | undefined> => {
   const { rows } = await orUnavailable(pool.query<{ restoredAt: Date }>(READ));
   return rows[0]?.restoredAt;
 };
 
-/** @returns false: no mail was held. */
+/** @returns false if no mail was held. */
 export const releaseRestored = async (pool: Pool): Promise<boolean> =>
   ((await orUnavailable(pool.query(RELEASE))).rowCount ?? 0) > 0;
 
-/** Read once: a restore needs a stopped service, so a hold never begins under a running one. */
+/** Read once: a restore needs a stopped service, so a hold never begins while a service runs. */
 export const openRestoreHold = async (
   pool: Pool,
   system: Pick<System, 'sleep'>,
@@ -43,7 +43,7 @@ export const openRestoreHold = async (
   const watch = async (): Promise<void> => {
     while (held !== undefined && !closing.signal.aborted) {
       await system.sleep(LOOK_EVERY_MS, closing.signal).catch(() => undefined);
-      const since = await heldSince(pool).catch(() => restoredAt); // asked again
+      const since = await heldSince(pool).catch(() => restoredAt); // retried later
       if (since === undefined) held = undefined;
     }
     if (!closing.signal.aborted) logger.info({}, 'mail from before the restore is released');

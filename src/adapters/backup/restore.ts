@@ -9,8 +9,8 @@ import { StartRefused } from '../../lib/async/async.ts';
 import { type BackedUpTable, connectForCopy, digesting, type Manifest, readManifest, tablesIn } from './backup.ts';
 
 /**
- * Restores a backup into an empty database, all or nothing: every file is read and compared with the manifest before the
- * first row is written, and all rows are written in one transaction. Rows are streamed.
+ * Restores a backup into an empty database, all or nothing. Every file is read and compared with the manifest before
+ * the first row is written, and all rows are written in one transaction. Rows are streamed.
  */
 
 const requireIntact = async (
@@ -31,20 +31,22 @@ const requireIntact = async (
   }
 };
 
-/** The manifest of a backup all files of which are whole. @throws {StartRefused} */
+/** The manifest of a backup whose files are all intact. @throws {StartRefused} */
 export const readBackup = async (folder: string): Promise<Manifest> => {
   const manifest = await readManifest(folder);
   for (const table of manifest.tables) await requireIntact(folder, table);
   return manifest;
 };
 
-/** Tells where events go: loaded before them. */
+/** Assigns events to their partitions, so it is loaded before them. */
 const PARTITIONS = 'event_log.partitions';
 
-/** What a start that was refused leaves in a database that holds nothing. */
+/**
+ * Tables with rows that the schema itself creates, so that a refused start leaves them in an otherwise empty database.
+ */
 const MADE_WITH_THE_SCHEMA = ['event_log.log', PARTITIONS];
 
-/** @throws {StartRefused} somebody's data is there. */
+/** @throws {StartRefused} if the database contains data. */
 export const requireEmpty = async (databaseUrl: string): Promise<void> => {
   const client = await connectForCopy(databaseUrl);
   try {
@@ -59,7 +61,7 @@ export const requireEmpty = async (databaseUrl: string): Promise<void> => {
   }
 };
 
-/** Identity columns go on after the last number. */
+/** Makes identity columns continue after the last number. */
 const IDENTITIES = `
   select attrelid::regclass::text as table, attname::text as column from pg_attribute
   where attidentity <> '' and attrelid = any($1::regclass[])`;
@@ -90,13 +92,13 @@ export interface Restore {
   readonly databaseUrl: string;
   readonly folder: string;
   readonly manifest: Manifest;
-  /** Of this moment on, mail that was accepted earlier is held (`restore-hold.ts`). */
+  /** Mail that was accepted before this time is held (`restore-hold.ts`). */
   readonly restoredAt: Date;
-  /** @param of how many tables there are. */
+  /** @param of number of tables. */
   onTable(table: BackedUpTable, of: number): void;
 }
 
-/** Writes a backup into tables that are there and empty. */
+/** Writes a backup into existing empty tables. */
 export const restore = async ({ databaseUrl, folder, manifest, restoredAt, onTable }: Restore): Promise<void> => {
   const client = await connectForCopy(databaseUrl);
   try {
@@ -118,6 +120,6 @@ export const restore = async ({ databaseUrl, folder, manifest, restoredAt, onTab
     await client.query('commit');
     await client.query(`analyze ${tables.join(', ')}`);
   } finally {
-    await client.end(); // rolls back what was not committed
+    await client.end(); // rolls back uncommitted rows
   }
 };

@@ -14,60 +14,60 @@ import type { StoredAttachment } from '../../lib/mime/mime.ts';
 import { quoted } from '../../lib/transparency/transparency.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
-/** A row of `vault.contents`, as its columns take it: JSON in text. */
+/** A row of `vault.contents` in the form of its columns: JSON as text. */
 export interface EncodedContents {
   readonly id: string;
   readonly organizationId: string;
   readonly kind: string;
-  /** Empty: it is not of a message. */
+  /** Empty: not part of a message. */
   readonly messageId: string;
-  /** Empty: it is made of the body, which is small or of no message. */
+  /** Empty: derived from the body, which is small or not of a message. */
   readonly head: string;
   readonly body: string;
-  /** An array as SQL writes it, of digests; empty: it is not found by words. */
+  /** Digests as an SQL array. Empty: it cannot be found by words. */
   readonly words: string;
 }
 
-/** The columns that hold contents. */
+/** The columns with contents. */
 export type Part = 'head' | 'body';
 
 export interface ContentsCodec {
-  /** Others have turns of the event loop while megabytes are encrypted. */
+  /** Encrypts megabytes with pauses for other work. */
   encode(contents: Omit<MessageContents, 'body'> & { readonly body: StoredBody }): Promise<EncodedContents>;
   /** @param found the column's value, parsed. @throws {WrongSecretKey} */
   decodeBody(id: string, found: unknown): Promise<StoredBody>;
-  /** The same for megabytes, with turns for others. @param json the column's value as text. */
+  /** The same for megabytes, with pauses for other work. @param json the column's value as text. */
   decodeLargeBody(id: string, json: string): Promise<StoredBody>;
   decodeHead(id: string, found: unknown): Promise<StoredHead>;
 }
 
 export interface ContentsCodecOptions {
-  /** Absent: nothing is encrypted, and what is does not open. */
+  /** Absent: nothing is encrypted, and encrypted contents cannot be opened. */
   readonly box?: SecretBox;
-  /** Whether new rows are encrypted; what is stored is read either way. */
+  /** True if new rows are encrypted. Stored rows are read either way. */
   readonly encrypts?: boolean;
 }
 
 /**
- * As JSON; no head is stored of a smaller one. Making a cipher is the larger part of encrypting so little (16 of 25 µs), and
- * every send would do it twice. Higher: a page of a list decrypts and parses more. Lower: more messages are encrypted twice,
- * and stored with half a kilobyte more.
+ * Length in JSON from which a body gets a separate head. Making a cipher is the larger part of encrypting so little (16
+ * of 25 µs), and every send would do it twice. Higher: a page of a list decrypts and parses more. Lower: more messages
+ * are encrypted twice, and need half a kilobyte more.
  */
 export const OWN_HEAD_CHARACTERS_MAX = 4_000;
 
-/** What is sealed for one column does not open for the other. */
+/** Binds a sealed text to its column, so that it cannot be opened as the other one. */
 const sealedId = (id: string, part: Part): string => `${id} ${part}`;
 
 /** Base64 of a megabyte takes a millisecond. */
 const PAUSE_BYTES_MIN = 1_000_000;
 
-/** What is encrypted is a JSON string, in base64; what is in clear is an object. */
+/** Encrypted contents are a JSON string in base64; unencrypted ones are an object. */
 export const sealContents = (box: SecretBox, id: string, part: Part, json: string): Promise<string> =>
   inTurns(
     (function* () {
       const sealed = yield* box.sealing(sealedId(id, part), json);
       if (sealed.length > PAUSE_BYTES_MIN) yield;
-      return `"${sealed.toString('base64')}"`; // in pieces it would take four times as long, most of it to join them
+      return `"${sealed.toString('base64')}"`; // encoding it in pieces takes four times as long, mostly to join them
     })(),
   );
 
@@ -91,7 +91,7 @@ export const openContents = (box: SecretBox, id: string, part: Part, found: stri
     })(),
   );
 
-/** Writing a longer content as JSON takes milliseconds, and base64 is JSON as it stands. */
+/** Writing a longer content as JSON takes milliseconds, but base64 is valid JSON as it is. */
 const WRITTEN_CHARACTERS_MAX = 100_000;
 
 const encodeAttachment = (attachment: StoredAttachment): string => {
@@ -100,7 +100,7 @@ const encodeAttachment = (attachment: StoredAttachment): string => {
   return isPlain ? `${JSON.stringify(rest).slice(0, -1)},"content":"${content}"}` : JSON.stringify(attachment);
 };
 
-/** Html and text were quoted for the hashes of their parts: they are not quoted again. */
+/** Html and text were already quoted for the hashes of their parts, and are not quoted again. */
 const encodeText = (name: 'html' | 'text', text: string | undefined): string =>
   text === undefined ? '' : `,"${name}":${quoted(text)}`;
 
@@ -108,7 +108,7 @@ const encodeBody = ({ attachments, html, text, ...rest }: MessageBody): string =
   `${JSON.stringify(rest).slice(0, -1)}${encodeText('html', html)}${encodeText('text', text)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
 
 const CONTENT = '"content":"';
-/** Stands for a content that is put back after parsing: no base64. */
+/** Placeholder for a content that is put back after parsing. Not valid base64. */
 const LATER = '?';
 
 interface CutJson {
@@ -116,7 +116,7 @@ interface CutJson {
   readonly contents: readonly string[];
 }
 
-/** Takes long contents out of the JSON of a body. One with an escape stays where it is. */
+/** Cuts long contents out of the JSON of a body. A content with an escape stays in place. */
 const cutContents = (json: string): CutJson => {
   const rest: string[] = [];
   const contents: string[] = [];
@@ -135,8 +135,8 @@ const cutContents = (json: string): CutJson => {
 };
 
 /**
- * `JSON.parse` of a body, which for 25 MB of attachments would hold the event loop for 50 ms and more: long contents are cut
- * out before and put back afterwards.
+ * `JSON.parse` of a body. For 25 MB of attachments it would block the event loop for 50 ms and more, so long contents
+ * are cut out before and put back afterwards.
  */
 const parseBody = (json: string): StoredBody => {
   const cut = cutContents(json);
@@ -144,24 +144,24 @@ const parseBody = (json: string): StoredBody => {
   if (cut.contents.length === 0 || body.kind !== 'message') return body;
   const { alternatives = [], attachments } = body;
   const cutFrom = [...alternatives, ...attachments].filter(({ content }) => content === LATER);
-  // Cut somewhere else as well: a name that ends like `CONTENT`.
+  // The cut matched something else too: a name that ends like `CONTENT`.
   if (cutFrom.length !== cut.contents.length) return JSON.parse(json) as StoredBody;
   for (const [index, one] of cutFrom.entries()) Object.assign(one, { content: cut.contents[index] });
   return body;
 };
 
-/** Rows of `vault.contents` from and to what they hold, in clear or encrypted. */
+/** Converts rows of `vault.contents` to and from their contents, encrypted or not. */
 export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOptions = {}): ContentsCodec => {
   const written = async (id: string, part: Part, json: string): Promise<string> =>
     encrypts && box !== undefined && json !== '' ? sealContents(box, id, part, json) : json;
 
-  /** @param json of the body. */
+  /** @param json the body as JSON. */
   const headFor = async (id: string, body: StoredBody, json: string): Promise<string> =>
     body.kind === 'message' && json.length > OWN_HEAD_CHARACTERS_MAX
       ? await written(id, 'head', JSON.stringify(headOf(body)))
       : '';
 
-  /** The record of a removal says nothing of anybody, unless parts are kept: it is in clear. */
+  /** The record of a removal contains no personal data, unless parts are kept, so it is not encrypted. */
   const bodyFor = async (id: string, body: StoredBody, json: string): Promise<string> =>
     isRemoved(body) && !isPartlyErased(body) ? json : await written(id, 'body', json);
 
@@ -184,7 +184,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
         words: subjectWords.length === 0 ? '' : `{${subjectWords.join()}}`,
       };
     },
-    // What is stored was encoded by this codec.
+    // Stored values were encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as Promise<StoredBody>,
     decodeLargeBody: async (id, json) => {
       if (!json.startsWith('"')) return parseBody(json);

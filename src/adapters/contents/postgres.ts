@@ -16,18 +16,18 @@ import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './cont
 type Body = StoredBody;
 type Head = ReturnType<typeof headOf>;
 
-/** Of one query: heads of some kilobytes each. Larger costs memory, smaller costs round trips. */
+/** Ids in one query: heads of some kilobytes each. Larger costs memory, smaller costs round trips. */
 const IDS_PER_QUERY = 100;
-/** Bodies of one query, as JSON; one that is larger comes alone. Parsing needs about as much again. */
+/** Bodies of one query, as JSON. A larger one is read alone. Parsing needs about as much memory again. */
 const BYTES_PER_QUERY = 32_000_000;
-/** What waits are ids; refused callers get 503. At some thousand queries a second the last one waits seconds. */
+/** Callers whose ids are queued; others get 503. At some thousand queries a second, the last one waits seconds. */
 const WAITING_CALLERS_MAX = 10_000;
 
-/** One commits while the next gathers: a second would only be smaller. */
+/** One insert commits while the next one collects rows: a second one in flight would only make them smaller. */
 const PUTS_IN_FLIGHT_MAX = 1;
-/** Of one commit: some 50 ms of work for the server. Smaller shares a commit among fewer. */
+/** Bytes of one commit: some 50 ms of work for the server. With fewer, fewer callers share a commit. */
 const BYTES_PER_PUT = 8_000_000;
-/** What waits is memory; refused callers get 503. */
+/** Memory of queued writes; rejected callers get 503. */
 const WAITING_BYTES_MAX = 128_000_000;
 
 const PUT = {
@@ -41,12 +41,12 @@ const PUT = {
     on conflict (id) do nothing`,
 };
 
-/** A body that is larger is read in pieces: parsing the whole value in one turn would hold the event loop too long. */
+/** A larger body is read in pieces: parsing the whole value in one turn would block the event loop too long. */
 const LARGE_BYTES_MIN = 4_000_000;
-/** Decoded in one turn of the event loop: a millisecond. */
+/** Bytes decoded in one turn of the event loop: a millisecond. */
 const PIECE_BYTES = 1_000_000;
 
-/** In the order asked for: bodies as long as they fit, their size alone where they are large, and null for the rest. */
+/** In the requested order: bodies as long as they fit, only the size of large ones, and null for the rest. */
 const GET = {
   name: 'contents-get-by-size',
   text: `
@@ -61,7 +61,10 @@ const GET = {
     ) sized`,
 };
 
-/** In no order. The client reads every value as UTF-8, and a piece may end within a character: base64. */
+/**
+ * In no particular order. The client decodes every value as UTF-8, but a piece may end within a character, so pieces
+ * are base64.
+ */
 const GET_PIECES = {
   name: 'contents-get-pieces',
   text: `
@@ -87,10 +90,13 @@ const textOf = function* (pieces: readonly Piece[]): Pausing<string> {
   return texts.join('');
 };
 
-/** Of a message without a head: a body that is larger is read with few others. As large as one of `OWN_HEAD_CHARACTERS_MAX` can be. */
+/**
+ * A message without a head needs its body instead, and a larger one shares a query with few others. A body of
+ * `OWN_HEAD_CHARACTERS_MAX` characters can have this size.
+ */
 const OWN_HEAD_BYTES_MAX = 20_000;
 
-/** Heads, or bodies that are their own (`isWhole`); null where a larger row is older than heads. */
+/** Heads, or bodies that serve as their own head (`isWhole`). Null for a larger row written before heads existed. */
 const HEADS = {
   name: 'contents-heads-or-small-bodies',
   text: `
@@ -102,15 +108,15 @@ const HEADS = {
     from vault.contents where id = any ($1::uuid[])`,
 };
 
-/** By id; null for what is there, but was not told. */
+/** Rows by id. Null: the row exists, but this query did not return its value. */
 type Found = ReadonlyMap<string, Row | null>;
-/** As stored: decoded by the caller that asked, so that one row that does not open fails no other caller. */
+/** A row as stored. The caller that asked decodes it, so that one corrupt row does not fail other callers. */
 interface Row {
   readonly id: string;
-  /** What was found is a body, though its head was asked for. */
+  /** The value is a body, although a head was requested. */
   readonly isWhole?: boolean;
   readonly found: unknown;
-  /** Its JSON has to be read in pieces, or was. */
+  /** Its JSON must be read in pieces, or was read that way. */
   readonly large?: boolean;
   readonly json?: string;
 }
@@ -118,7 +124,7 @@ interface Row {
 const bytesOfAll = (rows: readonly EncodedContents[]): number =>
   rows.reduce((sum, { head, body }) => sum + head.length + body.length, 0);
 
-/** As many callers as fit into one query, the first always. */
+/** Admits as many callers as fit into one query. The first always fits. */
 const admission = (): ((ids: readonly string[]) => boolean) => {
   let size = 0;
   return (ids) => {
@@ -154,7 +160,7 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
     },
   });
 
-/** Hands over what is told, a query's worth at a time. @returns ids of the rest. */
+/** Passes on each returned row, one query's worth of ids at a time. @returns ids of the rest. */
 const ask = async (
   shared: Shared,
   ids: readonly string[],
@@ -172,13 +178,13 @@ const ask = async (
 
 export interface PostgresContentsOptions {
   readonly pool: Pool;
-  /** Absent: in clear. */
+  /** Absent: no encryption. */
   readonly codec?: ContentsCodec;
-  /** Nothing is stored under these ids, neither contents nor the record that they expired. */
+  /** Nothing is stored under these ids, neither contents nor a record of their expiry. */
   onMissing?(ids: readonly string[]): void;
 }
 
-/** Contents in PostgreSQL. While one query runs, the next gathers all callers that come in the meantime. */
+/** Contents in PostgreSQL. While one query runs, callers that arrive in the meantime are collected for the next one. */
 export const createPostgresContents = (options: PostgresContentsOptions): Contents => {
   const { pool, codec = PLAIN_CONTENTS, onMissing } = options;
   const readLarge = async (rows: readonly Row[]): Promise<readonly Row[]> => {
@@ -204,7 +210,7 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
     json === undefined ? codec.decodeBody(id, found) : codec.decodeLargeBody(id, json);
   const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids, OWN_HEAD_BYTES_MAX] })).rows);
 
-  /** Every query tells one at least, so this ends. */
+  /** Every query returns at least one row, so this ends. */
   const takeBodies = async (ids: readonly string[], take: (row: Row) => Promise<void>): Promise<void> => {
     for (let left = ids; left.length > 0; ) left = await ask(bodies, left, take);
   };
@@ -215,7 +221,7 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
     await orUnavailable(pool.query({ ...PUT, values }));
   };
 
-  /** Those of many in one commit; where one of them is to blame, each for itself. */
+  /** Inserts the contents of many callers in one commit. If one of them is at fault, each is inserted separately. */
   const puts = createBatcher<readonly EncodedContents[], void>({
     name: "the vault's contents",
     inFlightMax: PUTS_IN_FLIGHT_MAX,

@@ -4,13 +4,15 @@ import { type DkimKeys, DkimKeysBusy, type MadeDkimKey } from '../../domain/port
 
 const generate = promisify(generateKeyPair);
 
-/** RFC 8301 §3.2 asks for 2048 bits; 4096 do not fit what some receivers and many DNS forms take. */
+/** RFC 8301 §3.2 asks for 2048 bits. 4096 exceed the limits of some receivers and many DNS forms. */
 const RSA_BITS = 2048;
-/** Each pair takes a thread some 100 ms: more callers than this would wait longer than a request may take. */
+/**
+ * Each pair occupies a thread for some 100 ms: with more callers, the last would wait longer than a request may take.
+ */
 const WAITING_MAX = 64;
 
 const PEM = { type: 'pkcs8', format: 'pem' } as const;
-/** What stands before the bare key in the SubjectPublicKeyInfo of every Ed25519 key (RFC 8410 §4). */
+/** Prefix before the bare key in the SubjectPublicKeyInfo of every Ed25519 key (RFC 8410 §4). */
 const ED25519_PREFIX_BYTES = 12;
 
 const makeRsa = async (): Promise<MadeDkimKey> => {
@@ -35,15 +37,15 @@ const makeEd25519 = async (): Promise<MadeDkimKey> => {
 const makePair = async (): Promise<readonly MadeDkimKey[]> => [await makeRsa(), await makeEd25519()];
 
 export interface GeneratedDkimKeysOptions {
-  /** Makes a first pair now, so that whoever registers the first domain does not wait for it. */
+  /** Make the first pair at once, so that registering the first domain does not wait for it. */
   readonly ahead?: boolean;
-  /** Callers at once. Default: as many as are served within the time that a request may take. */
+  /** Concurrent callers. Default: as many as can be served within the time limit of a request. */
   readonly waitingMax?: number;
 }
 
 /**
- * Keys from the platform's own randomness, made on its thread pool. One pair at a time: the pool's other threads are for
- * those who sign.
+ * Generates keys from the platform's own randomness, on its thread pool. One pair at a time, to leave the pool's other
+ * threads to signing.
  */
 export const createGeneratedDkimKeys = ({
   ahead = false,

@@ -8,14 +8,14 @@ import {
 } from './eventstoredb-protocol-append.ts';
 
 /**
- * Appends over one long call (the protocol's `BatchAppend`), as the client does by default and with none of its
- * surprises: what waits for an answer belongs to its own call, a late answer is ignored, and a call that has gone silent
- * is given up. A call for each append costs nearly three times the processor time.
+ * Appends over one long call (the protocol's `BatchAppend`), like the client does by default but without its surprises:
+ * pending appends belong to their own call, a late answer is ignored, and a call that has gone silent is abandoned. A
+ * call per append costs nearly three times the processor time.
  */
 export interface AppendLane {
   /**
-   * The server's answer, which may be a refusal. Appends are sent in the order in which this is called, a bounded number
-   * at once.
+   * Resolves to the server's answer, which may be a rejection. Appends are sent in the order of the calls, with a
+   * bounded number in flight.
    * @throws {NotSent} @throws {CallEnded} @throws {NoAnswer}
    */
   send(stream: string, expected: ExpectedRevision, events: readonly EncodedEvent[]): Promise<AppendMessage>;
@@ -25,7 +25,7 @@ interface Waiting {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: readonly EncodedEvent[];
-  /** Tick in which it came, then in which it was sent: it waits for so long for each. */
+  /** Tick in which it was queued, then in which it was sent. Each wait has the full time-out. */
   tick: number;
   sentMs: number;
   readonly resolve: (answer: AppendMessage) => void;
@@ -34,22 +34,22 @@ interface Waiting {
 
 interface OpenCall {
   readonly call: AppendCall;
-  /** Unanswered, by number, the oldest first. */
+  /** Unanswered appends by number, the oldest first. */
   readonly sent: Map<number, Waiting>;
   number: number;
   answeredMs: number;
 }
 
 /**
- * Parts of a time-out. Waiting is counted in ticks of one timer for all: one timer for each append costs as much as
- * encoding it, and the time in which this process stood still, and read no answers, does not count against the server.
+ * Parts of a time-out. Waiting is counted in ticks of one timer for all: a timer per append costs as much as encoding
+ * it, and time in which this process was stalled, and read no answers, is not held against the server.
  */
 const TICKS = 8;
 
-/** Bytes of events in a message. A server refuses messages of 4 MB; small ones cost. */
+/** Bytes of events in a message. A server rejects messages of 4 MB; small ones cost more. */
 const MESSAGE_BYTES_MAX = 1_000_000;
 
-/** Events of so many bytes together, one at least. */
+/** Splits events into parts of at most this many bytes, with at least one event each. */
 const partsOf = (events: readonly EncodedEvent[]): readonly (readonly EncodedEvent[])[] => {
   const parts: EncodedEvent[][] = [];
   let bytes = MESSAGE_BYTES_MAX;
@@ -149,7 +149,7 @@ export const createAppendLane = (connection: Connection, unansweredMax: number):
       if (tick - waiting.tick < TICKS) return;
       sent.delete(number);
       waiting.reject(noAnswer());
-      // Silent for all that wait: the next append opens another.
+      // The call is silent for all pending appends, so the next append opens another one.
       if (answeredMs < waiting.sentMs) call.cancel();
     }
   };

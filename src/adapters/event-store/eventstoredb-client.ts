@@ -15,30 +15,30 @@ import {
 import { hostsOf, refuseUrl } from './eventstoredb-url.ts';
 
 /**
- * One connection to EventStoreDB. The client of the server's makers finds the node to talk to, authenticates, and connects
- * again after faults; calls are opened through it and carry messages of ours (`eventstoredb-protocol-*.ts`).
+ * One connection to EventStoreDB. The vendor's client finds the node to talk to, authenticates, and reconnects after
+ * faults. Calls are opened through it and carry our own messages (`eventstoredb-protocol-*.ts`).
  */
 export interface Connection {
-  /** For messages: the URL may hold a password. */
+  /** Hosts for messages: the URL may contain a password. */
   readonly hosts: string;
   readonly system: System;
-  /** Longest wait for a sign of life. */
+  /** Longest wait for any data. */
   readonly callTimeoutMs: number;
   /** Aborts when the store closes. */
   readonly closing: AbortSignal;
   /** @throws {StoreUnavailable} once closed. */
   assertOpen(): void;
-  /** `major.minor.patch`, of the server that is connected. */
+  /** `major.minor.patch` of the connected server. */
   serverVersion(): Promise<string>;
-  /** Opens a read, or a subscription. @throws {NoAnswer} not in time. */
+  /** Opens a read, or a subscription. @throws {NoAnswer} if it does not open in time. */
   openRead(query: ReadQuery, options: { readonly requiresLeader: boolean }): Promise<ReadCall>;
-  /** Opens a call that takes one append after another. @throws {NoAnswer} not in time. */
+  /** Opens a call that accepts one append after another. @throws {NoAnswer} if it does not open in time. */
   openAppends(): Promise<AppendCall>;
-  /** Refuses new calls, lets `settled` end, and disconnects. */
+  /** Rejects new calls, waits for `settled`, and disconnects. */
   close(settled: () => Promise<void>): Promise<void>;
 }
 
-/** Ends with an error where the server or the connection fails. */
+/** Ends with an error if the server or the connection fails. */
 export interface ReadCall extends Pick<Readable, 'pause' | 'resume' | 'isPaused'> {
   cancel(): void;
   on(event: 'data', listener: (message: ReadMessage) => void): this;
@@ -46,7 +46,7 @@ export interface ReadCall extends Pick<Readable, 'pause' | 'resume' | 'isPaused'
   on(event: 'end' | 'close', listener: () => void): this;
 }
 
-/** The server takes the appends of a call in the order in which they were written to it. */
+/** The server processes the appends of a call in the order in which they were written to it. */
 export interface AppendCall extends Pick<Writable, 'write'> {
   cancel(): void;
   on(event: 'data', listener: (message: AppendMessage) => void): this;
@@ -55,53 +55,57 @@ export interface AppendCall extends Pick<Writable, 'write'> {
 }
 
 /**
- * The client enforces no deadline on most calls: a server that accepts and never answers keeps them pending for ever.
- * @throws {NoAnswer} after the time; what `work` does later is ignored.
+ * The client enforces no deadline on most calls: a server that accepts but never answers would keep them pending
+ * forever.
+ * @throws {NoAnswer} after the time. The later result of `work` is ignored.
  */
 export const inTime = <T>(ms: number, work: Promise<T>): Promise<T> =>
   withTimeout({ ms, error: () => new NoAnswer(`the event store did not answer within ${ms} ms`) }, work);
 
 type CallArguments = Required<Parameters<StreamsClient['batchAppend']>>;
 
-/** What the client has and its types hide. Its version 6.2.1 is its last, so this does not move. */
+/** Members of the client that its types hide. Version 6.2.1 is its last, so they will not change. */
 interface ClientInternals {
-  /** The open channel; opens one where there is none. */
+  /** The open channel. Opens one if necessary. */
   getChannel(): Promise<{ close(): void }>;
-  /** Facts about the server; asked once per channel. */
+  /** Facts about the server, requested once per channel. */
   readonly capabilities: Promise<{ readonly serverVersion: string }>;
-  /** Opens a call on the channel. Faults of it make the client connect again where that helps: to the leader, say. */
+  /**
+   * Opens a call on the channel. After faults of the call, the client reconnects if that helps: to the leader, for
+   * example.
+   */
   GRPCStreamCreator<Call>(
     Client: typeof StreamsClient,
     name: string,
     creator: (client: StreamsClient) => Call,
   ): () => Promise<Call>;
-  /** Metadata and options that every call carries: the user, the connection's name. */
+  /** Metadata and options of every call: the user, the connection's name. */
   callArguments(
     options: { readonly requiresLeader: boolean },
     callOptions: { readonly deadline: number },
   ): [CallArguments[0], CallArguments[1]];
 }
 
-/** The server's newer name, which this client does not know: it stands for the same. */
+/** The server's newer URL scheme, which this client does not know. It has the same meaning. */
 const NEWER_SCHEME = /^kurrentdb(?=[+:])/;
 
-/** What a connection is for. */
+/** Purpose of a connection. */
 export type Lane = 'work' | 'tail';
 
-/** As the client has it by default. */
+/** Default of the client. */
 const KEEP_ALIVE_MS = 10_000;
 const KEEP_ALIVE = /([?&]keep_?-?Alive_?-?Interval=)(\d+)/i;
 
 /**
- * gRPC lets channels of the same options share a TCP connection, so that what is busy on one delays the other: a
- * keep-alive that is a millisecond longer makes it another's.
+ * gRPC lets channels with the same options share a TCP connection, so that load on one delays the other. A keep-alive
+ * that is a millisecond longer gives this channel a connection of its own.
  */
 const ownConnection = (url: string): string => {
   if (KEEP_ALIVE.test(url)) return url.replace(KEEP_ALIVE, (_, name, ms) => `${name}${Number(ms) + 1}`);
   return `${url}${url.includes('?') ? '&' : '?'}keepAliveInterval=${KEEP_ALIVE_MS + 1}`;
 };
 
-/** @throws {StartRefused} the client's own words may hold the password and are not repeated. */
+/** @throws {StartRefused}. The client's own message may contain the password and is not repeated. */
 const clientFor = (url: string, lane: Lane): EventStoreDBClient => {
   try {
     const known = url.trim().replace(NEWER_SCHEME, 'esdb');
@@ -112,18 +116,18 @@ const clientFor = (url: string, lane: Lane): EventStoreDBClient => {
   }
 };
 
-/** A stream without a listener for errors ends the process; the caller adds its own. */
+/** A stream without an error listener would end the process. The caller adds its own. */
 const ignore = (): void => {};
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
-/** @throws {StartRefused} where the connection string cannot be used. */
+/** @throws {StartRefused} if the connection string cannot be used. */
 export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: number): Connection => {
   const hosts = hostsOf(url);
   const client = clientFor(url, lane);
   const internals = client as unknown as ClientInternals;
   const closing = new AbortController();
 
-  /** A call that is opened too late is cancelled. */
+  /** A call that opens too late is cancelled. */
   const open = async <Call extends { cancel(): void }>(creator: (grpc: StreamsClient) => Call): Promise<Call> => {
     const opening = internals.GRPCStreamCreator(streamsGrpc.StreamsClient, 'outbox', creator)();
     try {
@@ -161,7 +165,7 @@ export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: 
     close: async (settled) => {
       closing.abort();
       await settled();
-      await inTime(callTimeoutMs, client.dispose()).catch(ignore); // a server that is away does not hold us up
+      await inTime(callTimeoutMs, client.dispose()).catch(ignore); // a server that is down does not delay us
       // `dispose` leaves the channel open; only this closes its sockets.
       const channel = await inTime(callTimeoutMs, internals.getChannel()).catch(() => undefined);
       channel?.close();
@@ -169,7 +173,7 @@ export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: 
   };
 };
 
-/** Of one event. @returns whether that is enough. */
+/** Called for one event. @returns true if no more events are needed. */
 export type Visit = (event: RawEvent) => boolean;
 
 /** Restarts the time-out whenever data arrives: a busy or distant server is not a dead one. */
@@ -184,8 +188,8 @@ const whileAnswering = async (ms: number, work: Promise<void>, received: () => n
 };
 
 /**
- * Shows each event of a call until one is enough, or the signal aborts: the server is then told to stop, unless that was
- * the last event that was asked for. A call that ends by itself takes half the processor time of one that is cancelled.
+ * Passes each event of a call to `visit` until it has enough, or the signal aborts. The call is then cancelled, unless
+ * that was the last requested event: a call that runs to its end takes half the processor time of a cancelled one.
  */
 export const visitAll = async (
   connection: Connection,

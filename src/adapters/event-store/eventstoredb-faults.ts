@@ -2,14 +2,14 @@ import { DeadlineExceededError } from '@eventstore/db-client';
 import { LogReplaced, PositionNotInLog } from '../../domain/ports/event-store.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
-/** Faults of EventStoreDB: which may pass, what they mean to who wrote the URL, and what followers do about them. */
+/** Faults of EventStoreDB: which are transient, how the operator can fix the URL, and how followers recover. */
 
-/** The client ends no call by itself: ours did, after waiting long enough. */
+/** The client never ends a call without an answer: our time-out did. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** The call ended before this append was answered: it may have been written, or never have been read. */
+/** The call ended before this append was answered. It may have been written, or never read. */
 export class CallEnded extends Error {
   override readonly name = 'CallEnded';
 }
@@ -19,25 +19,28 @@ export class NotSent extends Error {
   override readonly name = 'NotSent';
 }
 
-/** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL and UNAVAILABLE: seen on real bad days. */
+/**
+ * gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL and UNAVAILABLE: all observed in real
+ * outages.
+ */
 const TRANSIENT_CODES: readonly unknown[] = [1, 4, 8, 10, 13, 14];
-/** Said before anything was sent, or by a server that refused before it looked: nothing was written. */
+/** Errors from before anything was sent, or of a server that rejected the call unread: nothing was written. */
 const NOT_WRITTEN =
   /No connection established|Name resolution failed|Failed to discover|Server Is (Not Ready|(Too )?Busy)|No leader info/i;
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** As the client reports it. */
+/** The client reports this in the error's metadata. */
 const isNotLeader = (error: unknown): boolean =>
   (error as { readonly metadata?: { get?(name: string): unknown[] } } | undefined)?.metadata
     ?.get?.('exception')
     .includes('not-leader') === true;
 
-/** Whether nothing can have been written by the append that ended with this error. */
+/** True if the append that ended with this error cannot have been written. */
 export const isNotWritten = (error: unknown): boolean => isNotLeader(error) || NOT_WRITTEN.test(textOf(error));
 
-/** Whether the same call may succeed later. */
+/** True if the same call may succeed later. */
 export const isTransient = (error: unknown): boolean =>
   (error instanceof StoreUnavailable && !(error instanceof LogReplaced)) ||
   error instanceof NoAnswer ||
@@ -45,10 +48,10 @@ export const isTransient = (error: unknown): boolean =>
   TRANSIENT_CODES.includes(codeOf(error)) ||
   isNotWritten(error);
 
-/** Where the position to go on from is the start of no event: `InvalidPosition`, or `Error` inside of one. */
+/** Errors for a start position at which no event begins: `InvalidPosition`, or `Error` inside an event. */
 const NO_POSITION = /Invalid ?position|Unexpected ReadAllResult/i;
 
-/** What the client's errors mean for the URL. */
+/** Meaning of the client's errors for the URL. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'nothing listens there: start the server, or correct host and port in EVENTSTORE_URL'],
   [/ENOTFOUND|EAI_AGAIN|Name resolution/, 'no such host: correct it in EVENTSTORE_URL'],
@@ -67,7 +70,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 
 const REMEDY = 'start it, or correct EVENTSTORE_URL';
 
-/** One sentence that names the server and the remedy. Never the URL: it may hold a password. */
+/** One sentence with the server's hosts and the remedy. Never with the URL, which may contain a password. */
 export const sentenceOf = (error: unknown, hosts: string): string => {
   const text = textOf(error);
   if (error instanceof NoAnswer) return `${text} (${hosts}): ${REMEDY}`;
@@ -75,7 +78,7 @@ export const sentenceOf = (error: unknown, hosts: string): string => {
   return `cannot use the event store at ${hosts}: ${remedy ?? `${text === '' ? String(error) : text}: ${REMEDY}`}`;
 };
 
-/** The fault that a read, or a subscription, shows for an error of the client. */
+/** Converts a client error into the fault reported by a read or a subscription. */
 export const readFault = (error: unknown, hosts: string): unknown => {
   if (error instanceof StoreUnavailable) return error;
   if (NO_POSITION.test(textOf(error))) return new PositionNotInLog();
@@ -83,9 +86,9 @@ export const readFault = (error: unknown, hosts: string): unknown => {
   return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
 };
 
-/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays all followers. */
+/** First wait before a new subscription. Shorter hammers a server that is starting; longer delays all followers. */
 const RETRY_MS_MIN = 100;
-/** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
+/** Longest wait. Longer notices a recovered server later; shorter makes more attempts during a long outage. */
 const RETRY_MS_MAX = 2_000;
 
 interface RecoveryParts {
@@ -94,11 +97,11 @@ interface RecoveryParts {
   readonly logger: Logger;
 }
 
-/** What a process's followers do when the server is away: one line in the log, and waits that grow. */
+/** Recovery of a process's followers while the server is down: one line in the log, and growing waits. */
 export interface Recovery {
-  /** Waits before another attempt after a fault. @throws what makes that vain. */
+  /** Waits before another attempt after a fault. @throws the fault if retrying is useless. */
   recover(error: unknown, signal: AbortSignal): Promise<void>;
-  /** Something came: the next fault is the first of its kind. */
+  /** Reports success, so that the next fault counts as the first of its kind. */
   works(): void;
 }
 

@@ -3,21 +3,24 @@ import type { Filter, Position } from '../../domain/ports/event-store.ts';
 import { type Connection, inTime, type ReadCall } from './eventstoredb-client.ts';
 import { bytesBetween, type RawEvent, type ReadMessage } from './eventstoredb-protocol-read.ts';
 
-/** Windows of 32 events that the server searches between checkpoints: fewer is chatter, more is searched again after a break. */
+/**
+ * Windows of 32 events that the server searches between checkpoints. Fewer cause chatter, more are searched again after
+ * a break.
+ */
 const CHECKPOINT_WINDOWS = 8;
 
-/** Next in the log: an event, or word that everything up to a position was searched and sent. */
+/** Next in the log: an event, or a checkpoint up to which everything has been searched and sent. */
 export type Item = { readonly event: RawEvent } | { readonly checkpoint: Position };
 
-/** One subscription, from its call to its end. Beyond `ARRIVED` the server sends no faster than it is taken. */
+/** One subscription, from its call to its end. Beyond `ARRIVED`, the server sends no faster than the consumer reads. */
 export interface Feed {
-  /** Whether everything that was in the log when it was opened has been searched, sent and taken. */
+  /** True if everything that was in the log when the feed was opened has been searched, sent and consumed. */
   isCaughtUp(): boolean;
-  /** What has arrived, `undefined` when nothing has. */
+  /** Returns the next item that has arrived, or `undefined`. */
   take(): Item | undefined;
-  /** Resolves when something arrived or the feed failed or its signal aborts; after about `ms` at the latest. */
+  /** Resolves when something arrives, the feed fails or its signal aborts; after about `ms` at the latest. */
   arrival(ms: number): Promise<void>;
-  /** @throws what ended the feed, if something did. */
+  /** @throws the error that ended the feed, if any. */
   assertAlive(): void;
   close(): void;
 }
@@ -26,12 +29,12 @@ export interface FeedOptions {
   readonly after: Position;
   readonly filter: Filter;
   readonly signal: AbortSignal;
-  /** Whether the server's checkpoints are to be believed. */
+  /** True if the server's checkpoints can be trusted. */
   readonly trusted: boolean;
 }
 
 /**
- * Servers before 24.10.5, and 25.0.0, can name a checkpoint beyond an event that they have not sent yet: what lies
+ * Servers before 24.10.5, and 25.0.0, can name a checkpoint beyond an event that they have not sent yet. Events in
  * between would be lost after a restart.
  */
 export const trustsCheckpoints = (serverVersion: string): boolean => {
@@ -42,7 +45,7 @@ export const trustsCheckpoints = (serverVersion: string): boolean => {
 
 export interface Bounds {
   readonly events: number;
-  /** Of the log: positions count bytes. */
+  /** Bytes of the log, which positions count. */
   readonly bytes: number;
 }
 
@@ -58,15 +61,15 @@ export const isFull = (items: readonly Item[], { events, bytes }: Bounds): boole
 };
 
 /**
- * What waits to be taken. More is memory; left to gRPC it would be 16 events, and they arrive once in a turn of the event
- * loop, so that a busy process would be sent a hundred events a second.
+ * Limit for items waiting to be consumed. More costs memory. gRPC alone would buffer 16 events, which arrive once per
+ * turn of the event loop, so a busy process would receive only a hundred events a second.
  */
 const ARRIVED: Bounds = { events: 500, bytes: 1024 * 1024 };
 
-/** Hears of everything that happens to a subscription, for as long as it lives, and keeps what it is sent. */
+/** Watches a subscription for as long as it lives, and buffers its items. */
 const watch = (call: ReadCall, signal: AbortSignal, itemOf: (message: ReadMessage) => Item | undefined) => {
   let arrived: Item[] = [];
-  /** Of those that arrived: how many were taken. */
+  /** Number of arrived items that have been consumed. */
   let taken = 0;
   let failure: Error | undefined;
   let wake = (): void => {};
@@ -106,7 +109,7 @@ const watch = (call: ReadCall, signal: AbortSignal, itemOf: (message: ReadMessag
   };
 };
 
-/** Subscribes from strictly after the position. @throws when the server does not confirm in time. */
+/** Subscribes strictly after the position. @throws if the server does not confirm in time. */
 export const openFeed = async (
   connection: Connection,
   { after, filter, signal, trusted }: FeedOptions,
@@ -133,7 +136,7 @@ export const openFeed = async (
     news.close();
     call.cancel();
   };
-  /** The confirmation is the first message. */
+  /** Waits for the confirmation, which is the first message. */
   const confirmed = async (): Promise<void> => {
     while (!isConfirmed) {
       const arrival = news.next();
@@ -164,7 +167,7 @@ export const openFeed = async (
   };
 };
 
-/** Items that have arrived after the position, until no more do or the bounds are reached. */
+/** Collects items after the position until no more arrive or the bounds are reached. */
 export const collect = async (feed: Feed, after: Position, bounds: Bounds): Promise<readonly Item[]> => {
   const items: Item[] = [];
   const takeAll = (): number => {
@@ -172,7 +175,7 @@ export const collect = async (feed: Feed, after: Position, bounds: Bounds): Prom
     while (!isFull(items, bounds)) {
       const item = feed.take();
       if (item === undefined) break;
-      if (positionOf(item) > after) items.push(item); // a sweep may have been there before
+      if (positionOf(item) > after) items.push(item); // a sweep may already have passed it
     }
     return items.length - before;
   };

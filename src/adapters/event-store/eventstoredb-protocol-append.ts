@@ -15,23 +15,23 @@ import {
 } from './protobuf.ts';
 
 /**
- * Appends in EventStoreDB's protocol: `BatchAppendReq` and `BatchAppendResp` of its `streams.proto`, whose field numbers
- * are those below. By hand for the reason that reads are.
+ * Appends in EventStoreDB's protocol: `BatchAppendReq` and `BatchAppendResp` of its `streams.proto`, with the field
+ * numbers below. Written by hand for the same reason as reads.
  */
 
-/** The answer to an append, by the number that was sent with it. */
+/** The answer to an append, identified by the number sent with it. */
 export type AppendMessage =
   | { readonly number: number; readonly appended: Appended }
-  /** The whole message, for the generated classes to read. */
+  /** The whole message, to be decoded by the generated classes. */
   | { readonly number: number; readonly refusal: Uint8Array };
 
-/** An event as it is sent; both parts are JSON. */
+/** An event in its wire form; both parts are JSON. */
 export interface EncodedEvent {
   readonly id: string;
   readonly type: string;
   readonly data: string;
   readonly metadata: string;
-  /** Of both parts. */
+  /** Size of both parts. */
   readonly bytes: number;
 }
 
@@ -85,7 +85,7 @@ const writeProposed = (writer: Writer, { id, type, data, metadata }: EncodedEven
     writeUuid(writer, 1, id);
   });
 
-/** `BatchAppendReq.Options`. No deadline: the protocol has it as a time of day, which another clock takes for another. */
+/** `BatchAppendReq.Options`. No deadline: in the protocol it is a time of day, which differs between clocks. */
 const writeOptions = (writer: Writer, stream: string, expected: ExpectedRevision): void =>
   writeMessage(writer, 2, () => {
     if (expected === 'no-stream') writeEmpty(writer, 3);
@@ -93,16 +93,16 @@ const writeOptions = (writer: Writer, stream: string, expected: ExpectedRevision
     writeMessage(writer, 1, () => writeText(writer, STREAM_NAME, stream));
   });
 
-/** Some of an append: its events may travel in several messages. */
+/** Part of an append, whose events may be spread over several messages. */
 export interface AppendPart {
   readonly number: number;
   readonly events: readonly EncodedEvent[];
-  /** Of the first part alone. */
+  /** Only in the first part. */
   readonly to: { readonly stream: string; readonly expected: ExpectedRevision } | null;
   readonly isLast: boolean;
 }
 
-/** Of a message, and of an event in it, beside the texts that they are given. */
+/** Upper bound for the fixed bytes of a message, and of an event in it, without their texts. */
 const FIXED_BYTES_MAX = 200;
 const UTF8_BYTES_MAX = 3;
 

@@ -17,12 +17,12 @@ import {
 } from './protobuf.ts';
 
 /**
- * Reads and subscriptions in EventStoreDB's protocol: `ReadReq` and `ReadResp` of its `streams.proto`, whose field numbers
- * are those below. By hand, because the client's generated classes make some forty objects for an event and take five
- * times the processor time.
+ * Reads and subscriptions in EventStoreDB's protocol: `ReadReq` and `ReadResp` of its `streams.proto`, with the field
+ * numbers below. Written by hand, because the client's generated classes make some forty objects for an event and take
+ * five times the processor time.
  */
 
-/** One event of the server's, ours or not, before it is decoded. */
+/** One event of the server, ours or not, before it is decoded. */
 export interface RawEvent {
   readonly stream: string;
   readonly id: string;
@@ -33,11 +33,11 @@ export interface RawEvent {
   readonly metadata: string;
 }
 
-/** What a read or a subscription is sent. */
+/** Messages that a read or a subscription receives. */
 export type ReadMessage =
   | { readonly kind: 'event'; readonly event: RawEvent }
   | { readonly kind: 'checkpoint'; readonly position: Position }
-  /** The subscription is open; it has sent all that there was; there is no such stream; something else. */
+  /** The subscription is open; it has sent all existing events; the stream does not exist; something else. */
   | { readonly kind: 'confirmed' | 'caught-up' | 'no-stream' | 'other' };
 
 /** `UUID.string` */
@@ -45,7 +45,7 @@ export const UUID_TEXT = 2;
 /** `StreamIdentifier.stream_name` */
 export const STREAM_NAME = 3;
 
-/** The text of a message that has one. */
+/** The text field of a message that has one. */
 export const readOnlyText = (reader: Reader, textIn: number): string => {
   let found = '';
   readMessage(reader, (inner, field) => {
@@ -69,7 +69,7 @@ export const readPosition = (reader: Reader): Position => {
   return commit + prepare;
 };
 
-/** An entry of an event's `metadata` map: one is its type, the others are not used. */
+/** An entry of an event's `metadata` map. One is its type, the others are not used. */
 const readType = (reader: Reader): string | null => {
   let [key, value] = ['', ''];
   readMessage(reader, (inner, field) => {
@@ -120,7 +120,7 @@ const readRecordedEvent = (reader: Reader): RawEvent => {
 
 const OTHER: ReadMessage = { kind: 'other' };
 
-/** `ReadResp.ReadEvent`; a link whose event is gone is nothing. */
+/** `ReadResp.ReadEvent`. A link whose event is gone is ignored. */
 const readEvent = (reader: Reader): ReadMessage => {
   let message: ReadMessage = OTHER;
   readMessage(reader, (inner, field) => {
@@ -130,7 +130,7 @@ const readEvent = (reader: Reader): ReadMessage => {
   return message;
 };
 
-/** Messages that say something by being there, by their fields in `ReadResp`. */
+/** Messages whose presence is their meaning, by their fields in `ReadResp`. */
 const SIGNALS: Readonly<Record<number, ReadMessage>> = {
   2: { kind: 'confirmed' },
   4: { kind: 'no-stream' },
@@ -161,17 +161,19 @@ export type CountedQuery =
     }
   | { readonly all: Position | 'end'; readonly way: Direction; readonly count: number };
 
-/** What is asked of the server. */
+/** Request to the server. */
 export type ReadQuery =
   | CountedQuery
-  /** Strictly after a position. Streams with one of these prefixes, or all but the server's own events. */
+  /**
+   * Strictly after a position. Only streams with one of these prefixes, or everything except the server's own events.
+   */
   | { readonly after: Position; readonly prefixes: readonly string[]; readonly checkpointWindows: number };
 
 /** Hexadecimal digits of an unsigned 64-bit number. */
 const DIGITS = 16;
 const POSITION = /^[0-9a-f]{32}$/;
 
-/** How much of the log lies between two positions: they count its bytes. */
+/** Length of the log between two positions, which count its bytes. */
 export const bytesBetween = (from: Position, to: Position): number =>
   Number.parseInt(to.slice(0, DIGITS), 16) - Number.parseInt(from.slice(0, DIGITS), 16);
 
@@ -228,7 +230,7 @@ const writeQuery = (writer: Writer, query: ReadQuery): void => {
   else writeAll(writer, query.all);
 };
 
-/** Beside names, of which a character takes three bytes at most. */
+/** Bytes besides names, whose characters take at most three bytes each. */
 const FIXED_BYTES_MAX = 1_000;
 
 /** `ReadReq` */

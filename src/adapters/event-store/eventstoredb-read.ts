@@ -17,44 +17,50 @@ import { bytesBetween, type CountedQuery, type RawEvent } from './eventstoredb-p
 import { isOurs, matches, recordedEvent } from './eventstoredb-records.ts';
 
 /**
- * Reads of streams and of the whole log. Events are looked at as they arrive, and a call ends as soon as they are enough,
- * so that no more is held than what was asked for. Reads go to a cluster's leader: they show what was appended before.
+ * Reads of streams and of the whole log. Events are checked as they arrive, and a call ends as soon as it has returned
+ * enough, so that no more than the requested amount is held. Reads go to a cluster's leader: they see all earlier
+ * appends.
  */
 
 /**
- * Reads open at once. A server works few at a time: sixty-four of them kept each other waiting for three seconds on two
- * cores. A connection carries 100 calls, and further calls hang without an error. Fewer costs throughput where the
- * server is far away.
+ * Concurrent reads. A server works on few at a time: sixty-four of them delayed each other for three seconds on two
+ * cores. A connection carries 100 calls, and further calls hang without an error. Fewer costs throughput if the server
+ * is far away.
  */
 const READS_MAX = 16;
-/** Events asked for in one call. A search that found too little asks for `CALL_GROWTH` times as many in its next. */
+/**
+ * Events requested in one call. A search that found too little requests `CALL_GROWTH` times as many in its next call.
+ */
 const CALL_EVENTS_MAX = 10_000;
 const CALL_GROWTH = 4;
 
-/** What ends a read before it has given everything. */
+/** Conditions that end a read early. */
 interface Enough {
   readonly signal?: AbortSignal | undefined;
-  /** So many bytes of the log. */
+  /** Maximum bytes of the log. */
   readonly bytesMax?: number;
 }
 
 export interface ForwardsBounds {
   readonly limit: number;
   readonly lookMax: number;
-  /** Of data. Default: any number. */
+  /** Bytes of data. Default: any number. */
   readonly bytesMax?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ForwardsPage extends Page {
-  /** Nothing was left unread for `lookMax` alone. */
+  /** The page did not stop because of `lookMax`. */
   readonly isComplete: boolean;
 }
 
 export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
-  /** Up to `count` events strictly after the position, ours or not; fewer if that is enough. @throws {PositionNotInLog} */
+  /**
+   * Up to `count` events strictly after the position, ours or not; fewer under the `enough` conditions. @throws
+   * {PositionNotInLog}
+   */
   after(position: Position, count: number, enough?: Enough): Promise<readonly RawEvent[]>;
-  /** As `readAll` forwards, but looks at no more than `lookMax` events. */
+  /** Like `readAll` forwards, but reads at most `lookMax` events. */
   forwards(from: Position, filter: Filter | undefined, bounds: ForwardsBounds): Promise<ForwardsPage>;
   /** Events of any stream, not decoded. */
   rawStream(stream: string): Promise<readonly RawEvent[]>;
@@ -73,12 +79,13 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     } catch (error) {
       throw readFault(error, hosts);
     }
-    connection.assertOpen(); // closing may end calls under way as if they had given everything
+    connection.assertOpen(); // closing may end open calls as if they were complete
   };
 
-  /** Shows up to `count` events strictly after a position. @returns how many. @throws {PositionNotInLog} */
+  /** Visits up to `count` events strictly after a position. @returns their number. @throws {PositionNotInLog} */
   const visitAfter = async (from: Position, count: number, visit: Visit, signal?: AbortSignal): Promise<number> => {
-    // The server begins with the event at the position itself; where there is none, the log is shorter than that.
+    // The server starts with the event at the position itself. If that event is missing, the log is shorter than the
+    // position.
     let isInLog = from === LOG_START;
     let seen = 0;
     const visitNext: Visit = (event) => {
@@ -93,7 +100,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     return seen;
   };
 
-  /** The same strictly before a position; undefined: from the end. */
+  /** The same strictly before a position. Undefined: from the end. */
   const visitBefore = async (from: Position | undefined, count: number, visit: Visit): Promise<number> => {
     if (from === LOG_START) return 0;
     let seen = 0;
@@ -103,12 +110,12 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
       seen += 1;
       return visit(event);
     };
-    const asked = from === undefined ? count : count + 1; // the one at the position may come too
+    const asked = from === undefined ? count : count + 1; // the event at the position may be included
     await call({ all: from ?? 'end', way: 'backwards', count: asked }, visitNext);
     return seen;
   };
 
-  /** Visits events in calls that grow, until one is enough or there are no more. */
+  /** Visits events in growing calls, until a visit has enough or there are no more events. */
   const scan = async <From extends Position | undefined>(
     next: (from: From | Position, count: number, visit: Visit) => Promise<number>,
     start: From,
@@ -128,7 +135,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     }
   };
 
-  /** Collects up to `limit` events; the position is that of the last event of ours that was looked at. */
+  /** Collects up to `limit` events. The position is that of the last event of ours that was read. */
   const createPage = (filter: Filter | undefined, bounds: ForwardsBounds, start: Position) => {
     const { limit, lookMax, bytesMax } = bounds;
     const events: RecordedEvent[] = [];

@@ -25,11 +25,11 @@ import type { RawEvent } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
 
-/** Of a page: what is held at once. */
+/** Size of a page: the amount held at once. */
 const PAGE: Bounds = { events: 500, bytes: 1024 * 1024 };
-/** A feed that brought nothing for this long since it caught up is compared with the log's head. */
+/** A feed that has been silent for this long since it caught up is compared with the log's head. */
 const QUIET_MS = 100;
-/** Events looked at in one go where the feed was quiet and the log went on; above what lies between two checkpoints. */
+/** Events read in one go if the feed was silent and the log grew. Larger than the distance between two checkpoints. */
 const SWEEP_EVENTS = 500;
 
 export interface Searched {
@@ -43,10 +43,10 @@ const pageOf = (codec: EventCodec, filter: Filter, events: readonly RawEvent[], 
   position,
 });
 
-/** Highest position: a checkpoint may name one before that of the events that came with it. */
+/** Highest position. A checkpoint may name one before that of the events that came with it. */
 const lastOf = (positions: readonly Position[]): Position => positions.toSorted().at(-1) ?? LOG_START;
 
-/** A server that does not say what it is is not trusted. */
+/** A server that does not report its version is not trusted. */
 const isCheckpointTrusted = async ({ serverVersion }: Connection): Promise<boolean> => {
   try {
     return trustsCheckpoints(await serverVersion());
@@ -56,9 +56,9 @@ const isCheckpointTrusted = async ({ serverVersion }: Connection): Promise<boole
 };
 
 /**
- * Pages of a search from strictly after the position, until the signal aborts or the connection fails. Followers of the
- * log share one subscription instead (`eventstoredb-tail.ts`).
- * @throws what ended the client's subscription, which never comes back by itself.
+ * Pages of a search strictly after the position, until the signal aborts or the connection fails. Followers of the log
+ * share one subscription instead (`eventstoredb-tail.ts`).
+ * @throws the error that ended the client's subscription, which never recovers.
  */
 async function* follow(
   { connection, reader, codec }: Searched,
@@ -66,7 +66,7 @@ async function* follow(
   filter: Filter,
   signal: AbortSignal,
 ): AsyncGenerator<FollowedPage> {
-  // A subscription beyond the end of the log would be silent for ever, or see wrong events.
+  // A subscription beyond the end of the log would be silent forever, or see wrong events.
   const isReached = after === LOG_START ? undefined : reader.after(after, 0);
   const [trusted] = await Promise.all([isCheckpointTrusted(connection), isReached]);
   const feed = await openFeed(connection, { after, filter, signal, trusted });
@@ -90,7 +90,7 @@ async function* follow(
     const started = connection.system.monotonicMs();
     await feed.arrival(QUIET_MS);
     const isQuiet = connection.system.monotonicMs() - started >= QUIET_MS - 1 && !signal.aborted;
-    // A server that is still searching is not helped by a second search of the same events.
+    // If the server is still searching, a second search of the same events does not help.
     return isQuiet && feed.isCaughtUp() ? swept(position) : undefined;
   };
 
@@ -108,11 +108,11 @@ async function* follow(
   }
 }
 
-/** The category of nearly every event: reading everything is quicker than searching for it. */
+/** The category of nearly every event. Reading all events is faster than searching for this category. */
 const BULK_CATEGORY = 'message';
 /**
- * Events that are read and looked at here before the server is asked to search. Fewer opens a subscription for a few
- * hundred events each time that somebody reads on; more sends what nobody asked for.
+ * Events read and filtered here before the server is asked to search. Fewer opens a subscription for a few hundred
+ * events on every further page; more transfers unwanted events.
  */
 const NEAR_EVENTS_MAX = 2000;
 
@@ -125,23 +125,23 @@ const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions):
 interface Search {
   readonly filter: Filter;
   readonly limit: number;
-  /** Of data; pages are small, so that it is looked at after each. */
+  /** Bytes of data. Pages are small, so the limit is checked after each. */
   readonly bytesMax: number | undefined;
-  /** Ends the search, as the store's closing does. */
+  /** Ends the search, like closing the store does. */
   readonly signal: AbortSignal;
 }
 
 const earlier = (a: Position, b: Position): Position => (a < b ? a : b);
 
 /**
- * Reads of the whole log. The client's read takes no filter, so that whoever wants a few events would be sent all; what
- * lies further on is therefore searched by the server, in a subscription that ends at the head. Where the server's
- * checkpoints cannot be trusted nobody knows how far it has searched, and everything is read.
+ * Reads of the whole log. The client's read accepts no filter, so a caller that wants a few events would receive all.
+ * Events further ahead are therefore searched by the server, in a subscription that ends at the head. If the server's
+ * checkpoints cannot be trusted, the progress of its search is unknown, and everything is read.
  */
 export const createReadAll = (searched: Searched): EventStore['readAll'] => {
   const { connection, reader } = searched;
 
-  /** At least `limit` events from beyond `from`, or all up to the head, or to where the search was ended. */
+  /** Finds at least `limit` events after `from`, or all up to the head, or up to where the search was ended. */
   const find = async (from: Position, head: Position, options: Search): Promise<Page> => {
     const { filter, limit, bytesMax = Number.POSITIVE_INFINITY, signal } = options;
     const events: RecordedEvent[] = [];
@@ -152,11 +152,11 @@ export const createReadAll = (searched: Searched): EventStore['readAll'] => {
       reached = earlier(page.position, head);
       if (events.length >= limit || reached === head || bytes() >= bytesMax) break;
     }
-    connection.assertOpen(); // else it may have ended early
+    connection.assertOpen(); // otherwise it may have ended early
     return { events, position: reached };
   };
 
-  /** Up to `limit` events from beyond `from` up to the head as it is now. */
+  /** Finds up to `limit` events after `from`, up to the current head. */
   const search = async (from: Position, options: Search): Promise<Page> => {
     const head = await reader.head();
     if (head <= from) return { events: [], position: from };

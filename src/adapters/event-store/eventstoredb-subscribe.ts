@@ -17,21 +17,21 @@ import { matches, recordedEvent } from './eventstoredb-records.ts';
 import { isBesideMessages } from './eventstoredb-search.ts';
 import type { Tail } from './eventstoredb-tail.ts';
 
-/** Events in a page: what a slow consumer holds, and what a consumer can handle in one transaction. */
+/** Events in a page: held by a slow consumer, and handled by a fast one in one transaction. */
 const PAGE_EVENTS_MAX = 500;
-/** Bytes of the log in it (positions count bytes): many large events would otherwise be held at once. */
+/** Bytes of the log in a page (positions count bytes). Without this limit, many large events would be held at once. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 /** A follower of few categories that found nothing waits this long for more events, rather than read each alone. */
 const VAIN_WAIT_MS = 20;
 
-/** What is kept begins at an event: a node that has nothing up to there has not been sent it yet. */
+/** Kept events begin at an existing event. A node that has none up to there has not received it yet. */
 const LAGGING = 'the node that answers lags behind the others';
 
 export interface SubscribeOptions {
   readonly connection: Pick<Connection, 'closing' | 'system'>;
-  /** For followers that are behind the log's end: so that what many want does not delay what few want. */
+  /** For followers behind the log's end: reads of everything must not delay selective reads. */
   readonly reader: Pick<Reader, 'after'>;
-  /** For those of them that see nothing of messages. */
+  /** For followers among them that exclude messages. */
   search(options: ReadAllOptions): Promise<Page>;
   readonly tail: Tail;
   readonly recovery: Recovery;
@@ -40,15 +40,15 @@ export interface SubscribeOptions {
 
 const asFollowed = (page: Page): FollowedPage => ({ ...page, isFull: page.events.length === PAGE_EVENTS_MAX });
 
-/** Follows without end, each follower from its own position: from the shared tail, or by pages while behind it. */
+/** Follows forever, each follower from its own position: from the shared tail, or by pages while behind it. */
 export const createSubscribe = (options: SubscribeOptions): EventStore['subscribe'] => {
   const { reader, search, tail, recovery, codec } = options;
   const { system, closing } = options.connection;
 
-  /** Of what few want, as the server finds it. */
+  /** Searches for selective filters on the server. */
   const searchBehind = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
     const page = await search({ from, filter, limit: PAGE_EVENTS_MAX, signal });
-    // Aborted, it may have found nothing yet.
+    // An aborted search may have found nothing yet.
     if (page.position <= from && !signal.aborted) throw new NoAnswer(LAGGING);
     return asFollowed(page);
   };
@@ -63,7 +63,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     return { events, position: last.position, isFull };
   };
 
-  /** The next page; one that has not moved where there is none yet. */
+  /** The next page. If nothing is available yet, an empty page at the same position. */
   const next = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
     const start = tail.start();
     if (start !== null && from < start) return readBehind(from, filter, signal);
@@ -73,7 +73,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     return { events: [], position: from, isFull: false };
   };
 
-  /** As `next`, again and again until that answers. @throws what makes it vain to go on. */
+  /** Like `next`, but recovers from a fault and returns null. @throws the fault if retrying is useless. */
   const steadfastNext = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage | null> => {
     try {
       return await next(from, filter, signal);
@@ -83,9 +83,9 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     }
   };
 
-  /** @throws {PositionNotInLog} the log does not reach that far. */
+  /** @throws {PositionNotInLog} if the log does not reach that far. */
   const requireReached = async (position: Position, signal: AbortSignal): Promise<void> => {
-    // Every log has a beginning; and real servers never answer a read from there of no events.
+    // Every log has a beginning, and real servers never answer a read of zero events from there.
     for (let isReached = position === LOG_START || tail.holds(position); !isReached && !signal.aborted; ) {
       try {
         await reader.after(position, 0);
@@ -96,7 +96,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     }
   };
 
-  /** Waits after the second page in a row that held nothing. */
+  /** Waits after the second empty page in a row. */
   const createVainWait = (signal: AbortSignal): ((page: Page) => Promise<void>) => {
     let inVain = false;
     return async ({ events }) => {
@@ -115,7 +115,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
       if (page === null || page.position === position) continue;
       position = page.position;
       recovery.works();
-      yield page; // handled once the consumer asks on
+      yield page; // handled once the consumer requests the next
       await vainWait(page);
     }
   }

@@ -16,27 +16,27 @@ import type { Reader } from './eventstoredb-read.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
 
 /**
- * The end of the log, for all that follow it in this process: one subscription to the whole log, whose events are kept
- * for a while and decoded once. Followers have positions of their own. One that is behind what is kept reads pages until
- * it is not; a slow one delays no other, and nothing is fetched that no follower asks for.
+ * The end of the log, shared by all followers in this process: one subscription to the whole log, whose events are kept
+ * for a while and decoded once. Each follower has its own position. A follower that is behind the kept events reads
+ * pages until it catches up; a slow one delays no other, and nothing is fetched unless a follower requests it.
  *
- * A subscription ends and is opened again from the last event that was kept; followers do not notice.
+ * A subscription that ends is reopened from the last kept event; followers do not notice.
  */
 
-/** Fetched at once. Bytes of the log, as positions count them: many large events would otherwise be held at once. */
+/** Amount fetched at once. The bytes of the log, as counted by positions, bound how much large events hold. */
 const FETCHED: Bounds = { events: 500, bytes: 1024 * 1024 };
-/** Events kept, some 10 MB decoded. Fewer make followers that pause read by themselves, more is unused memory. */
+/** Events kept, some 10 MB decoded. Fewer force paused followers to read on their own, more is unused memory. */
 const KEPT_EVENTS_MAX = 5_000;
 /** The same in bytes of the log, for large events. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
-/** What is dropped of them at a time: all that stay move. */
+/** Share of kept events dropped at a time. Each drop moves all remaining ones. */
 const DROPPED_SHARE = 5;
 /**
- * A subscription that brought nothing for this long is compared with the log's head: it may have ended without an error.
- * Shorter costs idle reads; longer delays followers of a server that went silent.
+ * A subscription that has been silent for this long is compared with the log's head: it may have ended without an
+ * error. Shorter costs idle reads; longer delays followers of a server that went silent.
  */
 const QUIET_MS = 1_000;
-/** How long a reader waits for the subscription to bring what the head says is there. It then reads by itself. */
+/** How long a reader waits for the subscription to reach the head. After that it reads on its own. */
 const BRING_MS_MAX = 250;
 export interface TailOptions {
   readonly connection: Connection;
@@ -46,18 +46,18 @@ export interface TailOptions {
 }
 
 export interface Tail {
-  /** Keeps events while there are followers. @returns ends following. */
+  /** Keeps events while there are followers. @returns a function that ends following. */
   join(): () => void;
-  /** Whether a position is known to be in this log without asking. */
+  /** True if a position is known to be in this log without asking. */
   holds(position: Position): boolean;
-  /** Start of the kept events; null: none were asked for yet. */
+  /** Start of the kept events; null: no follower yet. */
   start(): Position | null;
-  /** Up to `limit` events of what is kept beyond a position that is not before its start; null: there is nothing yet. */
+  /** Up to `limit` kept events after a position that is not before their start; null: none yet. */
   take(from: Position, filter: Filter, limit: number): Page | null;
-  /** Resolves when there may be more. @throws what makes it vain to go on. */
+  /** Resolves when there may be more. @throws the fault if retrying is useless. */
   more(): Promise<void>;
   /**
-   * A page up to `to`, or to the log's head as it is now, from what is kept; null: it has to be read.
+   * A page of kept events up to `to`, or to the current head; null: it must be read from the server.
    * @throws {StoreUnavailable}
    */
   page(options: ReadAllOptions): Promise<Page | null>;
@@ -65,11 +65,11 @@ export interface Tail {
 
 interface KeptEvent {
   readonly raw: RawEvent;
-  /** Set once it is asked for. */
+  /** Set on first use. */
   recorded: RecordedEvent | null;
 }
 
-/** All events after `start`, up to and with `end`. */
+/** All events after `start`, up to and including `end`. */
 interface Kept {
   start: Position;
   end: Position;
@@ -108,7 +108,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
   const { system, closing } = connection;
   let kept: Kept | null = null;
   let feed: Feed | null = null;
-  /** The head at the last quiet moment in which the subscription was behind it. */
+  /** The head at the last silent moment in which the subscription was behind it. */
   let missed: Position | null = null;
   let pulling: Promise<void> | null = null;
   let followers = 0;
@@ -137,20 +137,20 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
     }
   };
 
-  /** Silent for so long twice, and behind the same head all the while. @throws {NoAnswer} */
+  /** Fails if the subscription was silent twice in a row and behind the same head both times. @throws {NoAnswer} */
   const assertNotSilent = async ({ end }: Kept): Promise<void> => {
     const head = await reader.head();
     if (missed !== null && missed > end) throw new NoAnswer(`a subscription was silent for ${QUIET_MS} ms`);
     missed = head > end ? head : null;
   };
 
-  /** Subscribes to what comes after what is kept, or after the log's head. */
+  /** Subscribes after the kept events, or after the log's head. */
   const open = async (): Promise<void> => {
     const start = kept?.end ?? (await reader.head());
-    // A subscription beyond the end of the log would be silent for ever, or see wrong events.
+    // A subscription beyond the end of the log would be silent forever, or see wrong events.
     if (kept !== null && start !== LOG_START) await reader.after(start, 0);
     const opened = await openFeed(connection, { after: start, filter: {}, signal: closing, trusted: false });
-    if (followers === 0) return opened.close(); // the last has left meanwhile
+    if (followers === 0) return opened.close(); // the last follower has left in the meantime
     kept ??= { start, end: start, events: [] };
     feed = opened;
   };
@@ -171,7 +171,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
     if (system.monotonicMs() - beganMs >= QUIET_MS - 1) await assertNotSilent(into);
   };
 
-  /** Some more, or word that there is nothing yet: asked again, it goes on waiting. */
+  /** Fetches more events. If none have arrived yet, it returns, and the next call continues to wait. */
   const pull = (): Promise<void> => {
     pulling ??= fetch()
       .catch(async (error: unknown) => {
@@ -179,7 +179,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
         try {
           await recovery.recover(error, closing);
         } catch (fault) {
-          kept = null; // another log, or a restored one: the next follower starts again
+          kept = null; // another log, or a restored one: the next follower starts over
           throw fault;
         }
       })
@@ -190,14 +190,14 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
     return pulling;
   };
 
-  /** What is kept beyond a position, of a filter; `position` is how far that is. */
+  /** Kept events after a position that match a filter. `position` is how far the selection reaches. */
   const select = ({ events, end }: Kept, from: Position, filter: Filter | undefined, limit: number): Page => {
     const found = matching(events, indexAfter(events, from), filter, limit);
     const last = found.length === limit ? found.at(-1)?.raw.position : undefined;
     return { events: found.map(recorded), position: last ?? (end > from ? end : from) };
   };
 
-  /** Whether what is kept comes to reach that far within a moment. */
+  /** True if the kept events reach that position within a moment. */
   const brings = async (head: Position): Promise<boolean> => {
     const endMs = system.monotonicMs() + BRING_MS_MAX;
     const over = new AbortController();
@@ -232,7 +232,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
       if (!covers(from)) return null;
       const end = to ?? (await reader.head());
       if (end === from) return { events: [], position: from };
-      // A position beyond the head is for the reader to refuse.
+      // A position beyond the head must be rejected by the reader.
       if (end < from || !(await brings(end)) || kept === null || !covers(from)) return null;
       return select(kept, from, filter, limit);
     },

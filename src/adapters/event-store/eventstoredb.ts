@@ -21,24 +21,24 @@ import { createTail } from './eventstoredb-tail.ts';
 
 /**
  * The log in EventStoreDB or KurrentDB, in this order: `-client` opens calls, whose messages are in `-protocol-*`;
- * `-append` and `-append-lane` write; `-read` reads pages, and `-search` those of few categories; `-tail` keeps the log's
- * end, which one subscription (`-feed`) brings, for all followers (`-subscribe`). `-faults` says what errors mean.
+ * `-append` and `-append-lane` write; `-read` reads pages, and `-search` those of few categories; `-tail` keeps the
+ * log's end, received over one subscription (`-feed`), for all followers (`-subscribe`). `-faults` classifies errors.
  *
- * Repeated appends are told by event ids alone: the same ids with other data are answered as a success, and the data first
- * written stays.
+ * Repeated appends are recognized only by event ids: the same ids with other data are answered as a success, and the
+ * data written first stays.
  */
 
 /**
- * Longest wait for one call. A busy server answers within tens of milliseconds; a shorter time makes its bad moments
- * ours, a longer one keeps callers of a dead server waiting.
+ * Longest wait for one call. A busy server answers within tens of milliseconds. Shorter turns its bad moments into
+ * errors, longer keeps callers of a dead server waiting.
  */
 const CALL_TIMEOUT_MS = 5000;
 
 export interface EventStoreDbEventStoreOptions {
-  /** `esdb://…`, as the client takes it. */
+  /** `esdb://…`, in the client's format. */
   readonly connectionString: string;
   readonly codec: EventCodec;
-  /** Where the contents of an append are put before its events. */
+  /** Store for the contents of an append, which are written before its events. */
   readonly contents: Contents;
   readonly system: System;
   readonly logger: Logger;
@@ -46,8 +46,8 @@ export interface EventStoreDbEventStoreOptions {
 }
 
 /**
- * Looks at the head on behalf of all that ask while another look is under way: they share the next, which begins after
- * they asked.
+ * Reads the head on behalf of all callers that ask while another read is in progress. They share the next read, which
+ * begins after they asked.
  */
 const shareHead = (reader: Reader): Reader => {
   let running: Promise<Position> | undefined;
@@ -81,10 +81,10 @@ const readLogId = async (reader: Reader): Promise<string | null> => {
   throw new Error(`the stream ${LOG_ID_STREAM} holds no id of this log`);
 };
 
-/** Reading after a lost race needs two rounds; a third is for an outcome that was unknown. */
+/** Reading after a lost race needs two rounds; a third is for an unknown outcome. */
 const ROUNDS_MAX = 3;
 
-/** The id in the log's own stream, written by the process that comes first; the server lets only one begin a stream. */
+/** The id in the log's own stream, written by the first process. The server allows only one to begin a stream. */
 const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader): (() => Promise<string>) => {
   const write = async (): Promise<void> => {
     const data = canonicalJson({ logId: system.uuid() });
@@ -113,14 +113,14 @@ const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader)
   };
 };
 
-/** @throws {StartRefused} where the connection string cannot be used. */
+/** @throws {StartRefused} if the connection string cannot be used. */
 export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOptions): EventStore => {
   const { connectionString, codec, contents, system, logger, callTimeoutMs = CALL_TIMEOUT_MS } = options;
   const connection = connect(connectionString, 'work', system, callTimeoutMs);
-  // What must not wait has a connection of its own: the log's end, which keys and followers are read from.
+  // The log's end, which keys and followers are read from, has a connection of its own so that it never waits.
   const tailConnection = connect(connectionString, 'tail', system, callTimeoutMs);
   const reader = createReader(connection, codec);
-  // Looks go over the connection that appends use, past the reads that wait there.
+  // Head reads use the connection of appends, and skip the reads queued there.
   const lookReader = createReader(connection, codec);
   const tailReader = shareHead(createReader(tailConnection, codec));
   const appendEvents = createAppendEvents(connection);
@@ -128,7 +128,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
   const atTail = { connection: tailConnection, reader: tailReader };
   const search = createReadAll({ ...atTail, codec });
   const readBulk = createReadAll({ connection, reader, codec });
-  /** Those who want all of the log do not delay those who want the little beside it: keys, domains, webhooks. */
+  /** Reads of the whole log must not delay reads without messages: keys, domains, webhooks. */
   const readPage: EventStore['readAll'] = (options) =>
     isBesideMessages(options.filter) ? search(options) : readBulk(options);
   const recovery = createRecovery({ system, hosts: connection.hosts, logger });
@@ -163,7 +163,7 @@ export interface CheckEventStoreDbOptions {
 
 /**
  * Waits for the server of `EVENTSTORE_URL` and makes sure that it can be used, by asking for the log's id.
- * @throws {StartRefused} it is away, refuses us, or is not what we need.
+ * @throws {StartRefused} if it is down, rejects us, or does not meet our needs.
  */
 export const checkEventStoreDb = async (options: CheckEventStoreDbOptions): Promise<void> => {
   const { store, system, logger, patienceMs } = options;

@@ -12,25 +12,25 @@ import {
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
 /**
- * Makes sure that the log stays the one that this process began with. A client that connects again does so without a
- * word, and what answers may be an empty node or an older copy: an append would be answered 202 from a foreign log.
+ * Makes sure that the log is still the one that this process began with. A client reconnects silently, and the server
+ * it reaches may be an empty node or an older copy: an append would be answered with 202 from another log.
  *
- * Known are the log's id and the last position that was seen of it. Both are compared every second, before the first
- * append after any failed call, and when an append is given a position that was passed already. Another id is final; a
- * head behind what was seen refuses everything at once, and is final when it is confirmed, since the new leader of a
- * cluster may be behind for a moment. What is final stays so until the process is started again: its memory holds what
- * the log does not.
+ * The guard knows the log's id and the last position it has seen. It compares both every second, before the first
+ * append after any failed call, and when an append returns a position that was already passed. A different id is final.
+ * A head behind the last seen position rejects everything at once, and becomes final when confirmed, since the new
+ * leader of a cluster may briefly be behind. A final result lasts until the process restarts: its memory contains
+ * events that the log lacks.
  */
 export interface LogGuard {
-  /** The store, which throws `LogReplaced` from everything once the log has been replaced. */
+  /** Wraps the store. Once the log has been replaced, everything throws `LogReplaced`. */
   guard(store: EventStore): EventStore;
-  /** null: the log is the one that it was. */
+  /** null: the log has not been replaced. */
   replaced(): LogReplaced | null;
   close(): Promise<void>;
 }
 
 export interface LogGuardOptions {
-  /** Asked for the log's id and head. */
+  /** Store whose log id and head are checked. */
   readonly store: EventStore;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
@@ -40,9 +40,11 @@ export interface LogGuardOptions {
   readonly behindMsMax?: number;
 }
 
-/** Longer accepts for longer into a log that took the other's place without a failed call; each look is two small reads. */
+/**
+ * Check interval. Longer accepts more into a log that was swapped without a failed call; each check is two small reads.
+ */
 const LOOK_EVERY_MS = 1_000;
-/** How long a head may be behind what was seen: longer than a new leader needs to index what it has. */
+/** How long a head may be behind the last seen position. Longer than a new leader needs to index its events. */
 const BEHIND_MS_MAX = 800;
 
 export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard> => {
@@ -52,7 +54,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
   let seen: Position = LOG_START;
   let replaced: LogReplaced | null = null;
   let behindSinceMs: number | null = null;
-  /** A call has failed since the last look: what answers next may be another server. */
+  /** A call has failed since the last check, so the next answer may come from another server. */
   let isDoubtful = false;
   let looking: Promise<void> | null = null;
 
@@ -73,7 +75,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     if (replaced !== null) throw replaced;
   };
 
-  /** @param before what had been seen when the head was asked for. */
+  /** @param before last seen position when the head was requested. */
   const judgeHead = (head: Position, before: Position): void => {
     saw(head);
     if (head >= before) {
@@ -108,7 +110,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     return looking;
   };
 
-  /** Notes what a failure shows about the log. */
+  /** Records what a failure shows about the log. */
   const failed = async (error: unknown): Promise<never> => {
     if (!(error instanceof WrongExpectedRevision)) isDoubtful = true;
     if (!(error instanceof LogReplaced)) throw error;
@@ -116,7 +118,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     return refuse('the log was replaced by another: it does not hold what was followed');
   };
 
-  /** What was appended already is answered with its old position; so is the first append to an older copy. */
+  /** An append that was already written is answered with its old position; so is the first append to an older copy. */
   const confirm = async (): Promise<void> => {
     try {
       await looking?.catch(() => undefined); // it began before the append
@@ -149,7 +151,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
       ...guarded,
       append: async (append) => {
         assertOpen();
-        // A check that began before the fault shows nothing about the time after it.
+        // A check that began before the fault says nothing about the time after it.
         while (isDoubtful) await lookOnce();
         const before = seen;
         const appended = await guarded.append(append).catch(failed);
@@ -180,7 +182,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
   const watch = async (): Promise<void> => {
     while (!closing.signal.aborted && replaced === null) {
       await system.sleep(lookEveryMs, closing.signal).catch(() => undefined);
-      if (!closing.signal.aborted) await lookOnce().catch(() => undefined); // noted
+      if (!closing.signal.aborted) await lookOnce().catch(() => undefined); // recorded
     }
   };
   const watching = watch();

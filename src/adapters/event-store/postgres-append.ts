@@ -24,21 +24,23 @@ import {
 } from './postgres-rows.ts';
 
 /**
- * Calls under way at once. They would only queue for the lock: measured on two cores, one and two in flight append the
- * same with small events at 32 and 256 callers, and one is a fifth quicker for a lone caller.
+ * Concurrent calls. More would only queue for the lock: as measured on two cores, one and two in flight perform the
+ * same with small events at 32 and 256 callers, and one is a fifth faster for a lone caller.
  */
 export const APPENDS_IN_FLIGHT_MAX = 1;
-/** Smaller shares a commit among fewer; larger keeps the first of a group waiting for the last. */
+/**
+ * Events in a group. Smaller shares a commit among fewer appends; larger makes the first of a group wait for the last.
+ */
 const GROUP_EVENTS_MAX = 1000;
-/** As above, for large ones: some 50 ms of work for the server. */
+/** The same limit in bytes, for large events: some 50 ms of work for the server. */
 const GROUP_BYTES_MAX = 8_000_000;
-/** More: memory, and at 10,000 appends a second the last one waits two seconds. Fewer: short peaks are answered 503. */
+/** More: memory, and at 10,000 appends a second the last one waits two seconds. Fewer: short peaks get 503. */
 const WAITING_APPENDS_MAX = 20_000;
 const WAITING_BYTES_MAX = 128_000_000;
-/** Encoded and sent in one turn of the event loop: some milliseconds. */
+/** Bytes encoded and sent in one turn of the event loop: some milliseconds. */
 const TURN_BYTES_MAX = 1_000_000;
 
-/** One commit for all: see `event_log.append` in `postgres.sql`. */
+/** One commit for the whole group: see `event_log.append` in `postgres.sql`. */
 const APPEND = {
   name: 'event-log-append-with-words',
   text: `
@@ -48,16 +50,16 @@ const APPEND = {
 
 const NO_STREAM = -1;
 
-/** How events and the contents that travel with them are written. */
+/** Codecs of events and of the contents appended with them. */
 interface Codecs {
   readonly codec: EventCodec;
   readonly contentsCodec: ContentsCodec;
 }
 
 interface EncodedAppend extends StoredAppend {
-  /** The organization that it is for; copied events have none. */
+  /** The organization that it belongs to. Copied events have none. */
   readonly owner: string;
-  /** This process has encoded it: its events have the current shape. */
+  /** Encoded by this process, so its events have the current shape. */
   readonly isOwn: boolean;
   readonly contents: readonly EncodedContents[];
   readonly bytes: number;
@@ -80,8 +82,8 @@ const encode = async (
 };
 
 /**
- * A group holds one append of each stream, so that all can be decided at once; the next of a stream waits. Once it is
- * full nothing overtakes: what comes later may build on what was left behind.
+ * A group holds one append per stream, so that all can be decided at once; the next append to a stream waits. Once the
+ * group is full nothing overtakes: later appends may build on those left behind.
  */
 const admission = (): ((append: EncodedAppend) => boolean) => {
   const streams = new Set<string>();
@@ -100,9 +102,9 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
 
 const revisionBefore = ({ expected }: EncodedAppend): number => (expected === 'no-stream' ? NO_STREAM : expected);
 
-/** The eighteen parameters, in order; members, numbers and metadata count from one, as SQL does. */
+/** The eighteen parameters, in order. Members, numbers and metadata are one-based, as in SQL. */
 const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
-  /** Events of one append share theirs: it is sent once. */
+  /** Events of one append share their metadata, which is sent once. */
   const metadata: string[] = [];
   const events = group.flatMap((append, index) =>
     append.events.map((event, number) => {
@@ -143,18 +145,18 @@ const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined
 };
 
 /**
- * Events of this process that are in the log now, where they stand. A try before may have written them: whoever retries
- * sends the same events, since ids are made for one append.
+ * Events of this process that are now in the log, with their positions. An earlier attempt may have written them: a
+ * retry sends the same events, since ids are made for one append.
  */
 export interface Written {
   readonly stream: StreamName;
   readonly events: readonly StoredEvent[];
-  /** Of the first. */
+  /** Revision of the first event. */
   readonly revision: number;
   readonly position: number;
 }
 
-/** Who wants to know what was appended. */
+/** Receives what was appended. */
 export interface AppendListener {
   onWritten(written: Written): void;
   /** Something was written, or may have been. */
@@ -176,14 +178,14 @@ export interface Appending {
   close(): Promise<void>;
 }
 
-/** Appends of this process that come while one commits travel in the next commit together. */
+/** Appends of this process that arrive during a commit share the next commit. */
 export const createAppending = (
   pool: Pool,
   codecs: Codecs,
   listener: AppendListener,
   { system, patienceMs }: { readonly system: Pick<System, 'monotonicMs'>; readonly patienceMs: number },
 ): Appending => {
-  /** Nothing was sent where this fails. */
+  /** If this fails, nothing was sent. */
   const connect = async (): Promise<PoolClient> => {
     try {
       return await pool.connect();
@@ -195,18 +197,18 @@ export const createAppending = (
   const send = async (client: PoolClient, group: readonly EncodedAppend[]): Promise<readonly TextRow[]> => {
     try {
       const query = { ...APPEND, rowMode: 'array' as const, values: parametersOf(group) };
-      // The client copies it again to send it.
+      // The client copies the group again to send it.
       if (group.reduce((sum, { bytes }) => sum + bytes, 0) > TURN_BYTES_MAX) await nextTurn();
       const { rows } = await client.query<(string | null)[]>(query);
       client.release();
       return rows;
     } catch (error) {
-      client.release(true); // never used again: a late answer may still come over it
+      client.release(true); // never reused: a late answer may still arrive on it
       throw error;
     }
   };
 
-  /** The listener decodes what it takes. */
+  /** Notifies the listener, which decodes the events it uses. */
   function* tell(group: readonly EncodedAppend[], rows: readonly TextRow[]): Pausing<void> {
     let bytes = 0;
     for (const [index, append] of group.entries()) {
@@ -220,7 +222,7 @@ export const createAppending = (
     }
   }
 
-  /** Each for itself, whatever becomes of the others. */
+  /** Commits each append separately, independent of the others' outcomes. */
   const commitOneByOne = async (
     group: readonly EncodedAppend[],
   ): Promise<readonly PromiseSettledResult<Appended>[]> => {
@@ -235,7 +237,7 @@ export const createAppending = (
     return settled;
   };
 
-  /** @throws {StoreUnavailable} nothing was sent. */
+  /** @throws {StoreUnavailable} if nothing was sent. */
   const commit = async (group: readonly EncodedAppend[]): Promise<readonly PromiseSettledResult<Appended>[]> => {
     const client = await connect();
     try {

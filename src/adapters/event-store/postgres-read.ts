@@ -31,7 +31,7 @@ import {
 /** Reads of the log in PostgreSQL: pages of the whole log, and streams, many of which share a query. */
 
 const BIGINT_MAX = '9223372036854775807';
-/** The category that nearly every event has: what is asked without it is read from an index without it. */
+/** The category of nearly every event. Reads without it use an index that excludes it. */
 const BULK_CATEGORY = 'message';
 
 const pageColumns = EVENT_COLUMNS.map((column) => `p.${column}`).join(', ');
@@ -43,14 +43,14 @@ interface Conditions {
 
 const ALL: Conditions = { name: 'all', sql: '' };
 const CATEGORIES: Conditions = { name: 'categories', sql: 'and e.category = any ($4::text[])' };
-/** Spelt like the predicate of the index `events_beside_messages`, so that it is used. */
+/** Spelled like the predicate of the index `events_beside_messages`, so that the planner uses it. */
 const BESIDE_MESSAGES: Conditions = { name: 'beside-messages', sql: `${CATEGORIES.sql} and e.category <> 'message'` };
 
 /**
- * A page and the log's head as one snapshot sees them, so that an empty page may move on to the head. The page is cut
- * short where its data would be more than $3 bytes; its first event always comes. (Measured with 600-byte events: the
- * sum of bytes costs a tenth, the head nothing.) Without `offset 0` the planner would ask for the head once for each row:
- * 56 µs a message.
+ * A page and the log's head in one snapshot, so that an empty page may move on to the head. The page is cut off before
+ * its data exceeds $3 bytes, but always contains its first event. (As measured with 600-byte events, the sum of bytes
+ * costs a tenth, the head nothing.) Without `offset 0` the planner would compute the head for each row: 56 µs a
+ * message.
  */
 const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'desc'): string => `
   select h.head, h.detached, ${pageColumns}
@@ -71,7 +71,7 @@ const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'des
   ) p on p.bytes_before < $3
   order by p.position ${order}`;
 
-/** Nothing of what makes up nearly all of the log. */
+/** True if the filter excludes the category that makes up nearly all of the log. */
 export const isBeside = ({ categories }: Filter): boolean => categories?.includes(BULK_CATEGORY) === false;
 
 const conditionsFor = (filter: Filter): Conditions => {
@@ -89,13 +89,13 @@ const startOf = (from: Position | undefined, backwards: boolean): string => {
   return from === undefined || from === LOG_START ? '0' : from;
 };
 
-/** @param detached the next position on the way of which the events were taken out. @param reached end of the page. */
+/** @param detached the next position in this direction whose events were detached. @param reached end of the page. */
 const requireAttached = (detached: Position, reached: Position, backwards: boolean): void => {
   if (backwards ? detached < reached : detached > reached) return;
   throw new EventsDetached(`the event at position ${detached}`);
 };
 
-/** How far a page looked that found nothing. */
+/** Position that an empty page reached. */
 const emptyUntil = (head: Position, from: Position, backwards: boolean): Position => {
   if (backwards) return LOG_START;
   if (from > head) throw new PositionNotInLog();
@@ -119,7 +119,7 @@ export const readPage = async (pool: Pool, codec: EventCodec, request: ReadAllOp
   const found = rows.filter((row) => row[2] !== null);
   const events = await inTurns(toEvents(codec, found, 2));
   const position = events.at(-1)?.position ?? emptyUntil(toHead(head), from ?? LOG_START, backwards);
-  // A page that could hold more says that nothing is before it.
+  // A backwards page that is not full has reached the start of the log.
   const reached = backwards && events.length < limit ? LOG_START : position;
   if (detached != null) requireAttached(toPosition(detached), reached, backwards);
   return { events, position };
@@ -137,20 +137,20 @@ const query = async (
   }
 };
 
-/** One runs while the answer of the other is decoded; more would only be smaller. */
+/** One read runs while the answer of the other is decoded. More would only make them smaller. */
 const READS_IN_FLIGHT_MAX = 2;
-/** Streams are short: some thousand rows. Larger delays the first reader of a group by the last one's rows. */
+/** Streams are short: some thousand rows. Larger makes the first reader of a group wait for the last one's rows. */
 const GROUP_STREAMS_MAX = 256;
-/** As for appends: at worst a second's work. */
+/** Limit of waiting reads, like that of appends: at worst a second's work. */
 const WAITING_READS_MAX = 10_000;
 const INTEGER_MAX = 2_147_483_647;
 
 const streamColumns = EVENT_COLUMNS.map((column) => `e.${column}`).join(', ');
 
 /**
- * Many streams in one query, as workers read the streams of hundreds of messages at once: a walk along the index
- * (stream, revision) for each, in the partitions that the stream is in. The stream's last revision tells whether events
- * are missing.
+ * Reads many streams in one query, since workers read the streams of hundreds of messages at once: an index scan
+ * (stream, revision) for each, in the partitions that contain the stream. The stream's last revision shows whether
+ * events are missing.
  */
 const readStreams = (name: string, comparison: '>=' | '<=', order: 'asc' | 'desc') => ({
   name,
@@ -177,11 +177,11 @@ interface StreamRead {
 
 type StreamRows = readonly TextRow[];
 
-/** How many events a read finds if all are there. */
+/** Number of events that a read finds if none are missing. */
 const expectedCount = ({ from, limit }: StreamRead, last: number, backwards: boolean): number =>
   Math.min(limit, Math.max(0, backwards ? Math.min(from, last) + 1 : last - from + 1));
 
-/** @param rows at least one for a stream that is there, without an event if nothing was found. @throws {EventsDetached} */
+/** @param rows at least one for an existing stream, without an event if nothing was found. @throws {EventsDetached} */
 const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): StreamRows => {
   const found = rows.filter((row) => row[2] !== null);
   const last = rows[0]?.[1];
@@ -191,7 +191,7 @@ const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): StreamRo
 
 type StreamEvents = readonly RecordedEvent[];
 
-/** What becomes of each read; a stream that cannot be decoded fails its own readers alone. */
+/** Outcome of each read. A stream that cannot be decoded fails only its own readers. */
 function* settledReads(
   codec: EventCodec,
   found: readonly { readonly read: StreamRead; readonly rows: StreamRows }[],
@@ -228,7 +228,7 @@ export interface StreamReading {
   close(): Promise<void>;
 }
 
-/** Reads of streams that come while others are under way share the next query. */
+/** Stream reads that arrive while others are in progress share the next query. */
 export const createStreamReading = (
   pool: Pool,
   codec: EventCodec,

@@ -11,15 +11,15 @@ import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import { type Pausing, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from '../../lib/postgres/postgres.ts';
 
-/** Rows of the log in PostgreSQL as events, and its faults as those of the port. */
+/** Converts rows of the log in PostgreSQL to events, and its faults to those of the port. */
 
 /** Wide enough for every exact integer of JavaScript: 9 · 10^15 events. */
 const POSITION_DIGITS = 16;
 
-/** A row of results as text, whatever its types: nothing is parsed that is not needed, nothing twice. */
+/** A row of results as text, whatever its types, so that only needed values are parsed, and only once. */
 export type TextRow = readonly (string | null)[];
 
-/** For a pool's configuration: leaves every value the text that PostgreSQL sent. */
+/** Pool configuration that leaves every value as the text PostgreSQL sent. */
 export const asText = { getTypeParser: () => (value: string) => value };
 
 /** Columns of `event_log.events` that `toEvent` reads, in its order. */
@@ -27,13 +27,13 @@ export const EVENT_COLUMNS = ['position', 'stream', 'revision', 'id', 'type', 'd
 
 export const toPosition = (bigint: string): Position => bigint.padStart(POSITION_DIGITS, '0');
 
-/** Of an empty log the last position is 0. */
+/** The last position of an empty log is 0. */
 export const toHead = (bigint: string | null | undefined): Position =>
   bigint == null || bigint === '0' ? LOG_START : toPosition(bigint);
 
 /**
- * Read a hundred thousand times a second: no copies on the way.
- * @param first index in the row of the first of `EVENT_COLUMNS`, none of which is null.
+ * Runs a hundred thousand times a second, so it makes no copies.
+ * @param first index of the first of `EVENT_COLUMNS` in the row. None of them is null.
  */
 export const toEvent = (codec: EventCodec, row: TextRow, first: number): RecordedEvent => {
   const text = (column: number): string => row[first + column] ?? '';
@@ -45,11 +45,11 @@ export const toEvent = (codec: EventCodec, row: TextRow, first: number): Recorde
   };
 };
 
-/** Data of events decoded in one turn of the event loop: some 5 ms. More hold up requests, less costs turns. */
+/** Bytes of event data decoded in one turn of the event loop: some 5 ms. More delay requests, fewer cost turns. */
 export const DECODED_BYTES_MAX = 250_000;
 
 /**
- * Rows as events, up to the first that this process cannot read; where that is the very first one, its error.
+ * Decodes rows up to the first that this process cannot read. If that is the very first row, throws its error.
  * So a follower handles all events before it, and stops exactly there.
  */
 export function* toEvents(
@@ -81,8 +81,9 @@ const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
 
 /**
- * A `text[]` parameter in PostgreSQL's binary form (`array_recv`): the client's own text form escapes every quote of
- * every JSON document, and the server takes the escapes out again. Measured: 15 to 30 % more appends a second.
+ * A `text[]` parameter in PostgreSQL's binary form (`array_recv`). The client's own text form escapes every quote of
+ * every JSON document, and the server removes the escapes again. As measured, this allows 15 to 30 % more appends a
+ * second.
  */
 export const textArray = (values: readonly string[]): Buffer => {
   const sizes = values.map((value) => Buffer.byteLength(value));
@@ -99,12 +100,12 @@ export const textArray = (values: readonly string[]): Buffer => {
   return buffer;
 };
 
-/** An `integer[]` parameter: numbers need no escaping, so they are not searched for quotes one by one. */
+/** An `integer[]` parameter. Numbers need no escaping, so they are not searched for quotes one by one. */
 export const integerArray = (values: readonly number[]): string => `{${values.join(',')}}`;
 
-/** Classes of SQLSTATE that may also come after the commit: connection, operator intervention, system error. */
+/** Classes of SQLSTATE that may also occur after the commit: connection, operator intervention, system error. */
 const UNSURE = new Set(['08', '57', '58']);
-/** Something in what was sent: data exception, constraint. */
+/** Classes for faulty input: data exception, constraint. */
 const DATA = new Set(['22', '23']);
 
 const classOf = (error: unknown): string | undefined =>
@@ -112,13 +113,16 @@ const classOf = (error: unknown): string | undefined =>
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What a failed read or connection attempt means to the caller; anything but an absent server is a fault, as it is. */
+/**
+ * Converts the error of a failed read or connection attempt. Anything but an unreachable server is a fault and stays
+ * unchanged.
+ */
 export const readFailure = (error: unknown): unknown =>
   isUnreachable(error)
     ? new StoreUnavailable(`the log cannot be reached: ${sentence(error)}`, { cause: error })
     : error;
 
-/** What a failure after sending an append means: its outcome is unknown unless the server reported a rollback. */
+/** Converts an error after sending an append. The outcome is unknown unless the server reported a rollback. */
 export const appendFailure = (error: unknown): unknown => {
   const sqlstate = classOf(error);
   if (sqlstate === undefined || UNSURE.has(sqlstate)) {
@@ -127,15 +131,15 @@ export const appendFailure = (error: unknown): unknown => {
   return readFailure(error);
 };
 
-/** Whether one member of a group is to blame, so that the others deserve another try without it. */
+/** True if one member of a group is at fault, so that the others deserve another attempt without it. */
 export const isDataFault = (error: unknown): boolean => DATA.has(classOf(error) ?? '');
 
-/** Short: most interruptions are a restart. */
+/** Short, since most interruptions are a restart. */
 const RETRY_MS_MIN = 50;
-/** How late a recovery may be noticed; shorter knocks more often on a server that is starting. */
+/** Longest delay in noticing a recovery. Shorter hammers a server that is starting. */
 const RETRY_MS_MAX = 2000;
 
-/** Doubling wait before the next attempt, between half and all of it, so that processes do not come back as one. */
+/** Wait before the next attempt: between half and all of a doubling time, so that processes do not return in step. */
 export const retryDelayMs = (system: Pick<System, 'randomBytes'>, attempt: number): number => {
   const wait = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(attempt, 10));
   return wait * (0.5 + (system.randomBytes(1)[0] ?? 0) / 512);

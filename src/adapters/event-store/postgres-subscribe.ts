@@ -12,27 +12,27 @@ import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { retryDelayMs } from './postgres-rows.ts';
 
-/** Followers of the log in PostgreSQL: they read pages, and wait for notifications of appends between them. */
+/** Followers of the log in PostgreSQL. They read pages, and wait for notifications of appends between them. */
 
-/** While notifications come, polling only catches what they miss: rare, and then a second late. */
+/** While notifications work, polling only catches missed ones: rare, and then up to a second late. */
 const POLL_LISTENING_MS = 1000;
-/** Without them it is all there is: the age of what followers see, at four small queries a second for each. */
+/** Without notifications, this is how stale followers may be, at four small queries a second for each. */
 const POLL_DEAF_MS = 250;
 
 export interface WakeUps {
-  /** Counts notifications: take it before reading, and `next` does not wait for what came since. */
+  /** Counts notifications. Call it before reading: `next` then does not wait if more have arrived since. */
   count(): number;
-  /** Something was appended by this process. */
+  /** Notifies of an append by this process. */
   wake(): void;
-  /** Resolves when something was appended since `count`, when it is time to look anyway, or on abort. */
+  /** Resolves when something was appended since `count`, on the next poll, or on abort. */
   next(since: number, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Listens, on a connection of its own, for what other processes append; what this one appends is told by `wake`. It only
- * makes followers quicker: they look without it too, and nothing depends on a notification.
- * @param isOwn whether a server process, by its id, works for this one: what it notifies of is known.
+ * Listens, on a connection of its own, for appends by other processes; appends by this one are reported with `wake`.
+ * This only makes followers faster: they poll too, and nothing depends on a notification.
+ * @param isOwn whether a server process, by its id, works for this process. Its appends are already known.
  */
 export const createWakeUps = (
   config: ClientConfig,
@@ -45,7 +45,7 @@ export const createWakeUps = (
   let listening = false;
   let running: Promise<unknown> | undefined;
 
-  /** One after another: whoever waits longest has handed over what is at hand before the next begins to look. */
+  /** Wakes one follower after another, so that each hands over its available events before the next one reads. */
   const wakeAll = (): void => {
     for (const one of waiting) setImmediate(one);
   };
@@ -55,7 +55,7 @@ export const createWakeUps = (
     wakeAll();
   };
 
-  /** One clock for everybody who waits. */
+  /** One timer for all waiters. */
   const poll = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       await system.sleep(listening ? POLL_LISTENING_MS : POLL_DEAF_MS, closing.signal).catch(() => {});
@@ -80,7 +80,7 @@ export const createWakeUps = (
       await client.query('listen event_log');
       listening = true;
       onListening();
-      wake(); // what was appended before is not notified any more
+      wake(); // earlier appends are not notified any more
       await lost;
     } finally {
       listening = false;
@@ -98,7 +98,7 @@ export const createWakeUps = (
     }
   };
 
-  /** Until woken or aborted. */
+  /** Waits until woken or aborted. */
   const wait = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       const done = (): void => {
@@ -127,15 +127,15 @@ export const createWakeUps = (
   };
 };
 
-/** What a slow consumer holds, and a quick one does in one transaction; smaller costs round trips. */
+/** Events held by a slow consumer, and handled by a fast one in one transaction. Smaller costs round trips. */
 const PAGE_EVENTS_MAX = 4000;
 const PAGE_BYTES_MAX = 8_000_000;
 const isFull = (events: readonly RecordedEvent[]): boolean =>
   events.length === PAGE_EVENTS_MAX || events.reduce((sum, event) => sum + heldBytes(event), 0) >= PAGE_BYTES_MAX;
 
 /**
- * A follower of few categories is woken by every commit: after reading nothing it waits for more commits, at some fifty
- * queries a second. This long is what it may then be late.
+ * A follower of few categories is woken by every commit. After reading nothing it waits this long for more commits,
+ * which limits it to some fifty queries a second and delays it by at most this time.
  */
 const VAIN_WAIT_MS = 20;
 
@@ -147,7 +147,7 @@ export interface SubscribeDependencies {
 }
 
 const untilAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> => {
-  promise.catch(() => {}); // after an abort nothing awaits it
+  promise.catch(() => {}); // nothing awaits it after an abort
   return new Promise((resolve, reject) => {
     const aborted = (): void => resolve(undefined);
     signal.addEventListener('abort', aborted, { once: true });
@@ -155,7 +155,7 @@ const untilAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | un
   });
 };
 
-/** Reads on from a position; an empty page at that very position when aborted, or after a failed attempt. */
+/** Reads from a position. Returns an empty page at that position when aborted, or after a failed attempt. */
 const steadfastRead = (
   { read, system, logger }: SubscribeDependencies,
   filter: Filter,
@@ -182,7 +182,7 @@ const steadfastRead = (
   };
 };
 
-/** Waits, after a page in which nothing was found, until it is worth looking again. */
+/** Waits after an empty page until another look is worthwhile. */
 const createPause = (
   { wakeUps, system }: SubscribeDependencies,
   signal: AbortSignal,
@@ -195,7 +195,7 @@ const createPause = (
   };
 };
 
-/** Follows the log page by page: read, hand over, and wait where there was nothing. */
+/** Follows the log page by page: reads, hands over, and waits if there was nothing to read. */
 export async function* followLog(
   dependencies: SubscribeDependencies,
   after: Position,

@@ -21,25 +21,25 @@ export interface PostgresEventStoreOptions {
   /** Database of the log. It is also the vault's: contents of an append go to `vault.contents` in the same commit. */
   readonly url: string;
   readonly codec: EventCodec;
-  /** How contents are written. Absent: in clear. */
+  /** Codec for contents. Absent: no encryption. */
   readonly contentsCodec?: ContentsCodec | undefined;
   readonly system: System;
   readonly logger: Logger;
-  /** How long any call may take before the server is taken for gone. */
+  /** How long any call may take before the server is considered down. */
   readonly patienceMs?: number;
 }
 
-/** Shorter takes a busy server for a dead one; longer keeps requests waiting that could be retried. */
+/** Shorter mistakes a busy server for a dead one; longer keeps requests waiting that could be retried. */
 const PATIENCE_MS = 5000;
-/** Streams and pages read at once by this process; more waits. Each is a server process of some 10 MB. */
+/** Concurrent reads of streams and pages by this process; more wait. Each is a server process of some 10 MB. */
 const READ_CONNECTIONS_MAX = 6;
-/** A quiet process keeps its prepared statements this long. */
+/** How long a quiet process keeps its prepared statements. */
 const IDLE_MS = 60_000;
 
 /**
- * Statements are prepared once for each connection, maybe while the log is still empty and a sequential scan looks
- * cheap. All of them are written to go by an index. Planning each call would cost an append 100 us. What has no index
- * looks so dear then that it would be compiled, for 100 ms in each session.
+ * Statements are prepared once per connection, perhaps while the log is still empty and a sequential scan looks cheap.
+ * All of them are written to use an index. Planning each call would cost an append 100 us. With a generic plan, the
+ * cost of a query without an index looks so high that it would be JIT-compiled, for 100 ms in each session.
  */
 const PLAN_ONCE = `
   set plan_cache_mode = force_generic_plan;
@@ -47,10 +47,10 @@ const PLAN_ONCE = `
   set enable_bitmapscan = off;
   set jit = off`;
 
-/** SQLSTATE of a database that holds no log. */
+/** SQLSTATE of a database without a log. */
 const UNDEFINED_TABLE = '42P01';
 
-/** The id of the log that is there; null: none is. */
+/** The id of the existing log; null: no log. */
 const idOn = async (db: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>): Promise<string | null> => {
   try {
     const { rows } = await db.query<(string | null)[]>({ text: 'select id from event_log.log', rowMode: 'array' });
@@ -65,15 +65,15 @@ const createSchema = async (pool: Pool): Promise<void> => {
   await pool.query(await readFile(new URL('./postgres.sql', import.meta.url), 'utf8'));
 };
 
-/** The server process of a connection, by which its notifications are known. The client's types do not tell it. */
+/** The server process of a connection, which identifies its notifications. The client's types do not expose it. */
 const processIdOf = (client: PoolClient): number => (client as { readonly processID?: number }).processID ?? 0;
 
 const positionAt = (number: number): Position => toPosition(String(number));
 
-/** Opens the log in PostgreSQL, and creates it where there is none. @throws {StoreUnavailable} */
+/** Opens the log in PostgreSQL, and creates it if it does not exist. @throws {StoreUnavailable} */
 export const createPostgresEventStore = async (options: PostgresEventStoreOptions): Promise<EventStore> => {
   const { codec, contentsCodec = PLAIN_CONTENTS, system, logger, patienceMs = PATIENCE_MS } = options;
-  /** null: it is not known yet. */
+  /** null: not known yet. */
   let logId: string | null = null;
   const config: PoolConfig = {
     connectionString: options.url,
@@ -86,14 +86,14 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     idleTimeoutMillis: IDLE_MS,
     onConnect: async (client) => {
       await client.query(`${PIN_ISOLATION}; ${PLAN_ONCE}; set statement_timeout = ${patienceMs}`);
-      // What answers after a restart may be another database: nothing is asked of it, or appended.
+      // After a restart, another database may answer. Nothing must be read from it or appended to it.
       if (logId !== null && (await idOn(client)) !== logId) throw new LogReplaced('the log was replaced by another');
     },
   };
 
   const poolOf = (max: number): Pool => {
     const pool = new Pool({ ...config, max });
-    // A lost connection: whatever call was under way on it fails, the pool drops it, and the next call opens another.
+    // On a lost connection, the current call fails, the pool drops the connection, and the next call opens another one.
     const lost = (error: Error): void => logger.debug({ err: error }, 'a connection to the log was lost');
     pool.on('error', lost).on('connect', (client) => client.on('error', lost));
     return pool;

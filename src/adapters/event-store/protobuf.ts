@@ -1,7 +1,7 @@
 /**
- * The wire format of protocol buffers, as far as EventStoreDB's messages use it: a field is a tag (its number and wire
- * type) and its value, a varint or a length and as many bytes. Unknown fields are skipped, so that newer servers may send
- * more; a field that is not sent has the value zero or nothing.
+ * The wire format of protocol buffers, as far as EventStoreDB's messages use it. A field is a tag (its number and wire
+ * type) and its value: a varint, or a length and that many bytes. Unknown fields are skipped, so that newer servers may
+ * send more. A missing field has the value zero or nothing.
  */
 
 export interface Reader {
@@ -9,7 +9,7 @@ export interface Reader {
   at: number;
 }
 
-/** Reads the value of one field. @returns false: it was left, and has to be skipped. */
+/** Reads the value of one field. @returns false if the field was not read and must be skipped. */
 export type ReadField = (reader: Reader, field: number) => boolean;
 
 const WIRE_BITS = 3;
@@ -18,7 +18,7 @@ const VARINT = 0;
 const FIXED_64 = 1;
 const BYTES = 2;
 const FIXED_32 = 5;
-/** Of a byte of a varint: that more follow. The other seven bits are the number's, the lowest first. */
+/** Continuation bit in a byte of a varint. The other seven bits belong to the number, the lowest first. */
 const MORE = 0x80;
 const BITS = 7;
 
@@ -35,7 +35,7 @@ export const readNumber = (reader: Reader): number => {
 /** Four bytes of a varint are seven hexadecimal digits. */
 const PART_BITS = 28;
 
-/** As an unsigned 64-bit number is read digit by digit: exact, and without a `BigInt` for each event. */
+/** An unsigned 64-bit number is read in parts: exact, and without a `BigInt` for each event. */
 const readPart = (reader: Reader): { readonly bits: number; readonly isLast: boolean } => {
   let bits = 0;
   for (let shift = 0; shift < PART_BITS; shift += BITS) {
@@ -72,7 +72,7 @@ const skip = (reader: Reader, wire: number): void => {
   else if (wire !== VARINT) throw new RangeError(`${wire} is no wire type`);
 };
 
-/** Reads a message from where the reader stands to `end`. */
+/** Reads a message from the reader's position to `end`. */
 export const readFields = (reader: Reader, end: number, read: ReadField): void => {
   while (reader.at < end) {
     const tag = readNumber(reader);
@@ -80,23 +80,23 @@ export const readFields = (reader: Reader, end: number, read: ReadField): void =
   }
 };
 
-/** Reads a message that is a field of another. */
+/** Reads a message that is a field of another message. */
 export const readMessage = (reader: Reader, read: ReadField): void => {
   const length = readNumber(reader);
   readFields(reader, reader.at + length, read);
 };
 
 /**
- * A message that is written from its end to its start: the last field first, and of a field its content before its length,
- * which is then known. Nothing is copied on the way.
+ * Writes a message from its end to its start: the last field first, and the content of a field before its length, which
+ * is then known. Nothing is copied.
  */
 export interface Writer {
   readonly bytes: Buffer;
-  /** Where the part that is written begins. */
+  /** Start of the written part. */
   at: number;
 }
 
-/** @param bytesMax no less than the message will have. */
+/** @param bytesMax at least the length of the message. */
 export const createWriter = (bytesMax: number): Writer => ({ bytes: Buffer.allocUnsafe(bytesMax), at: bytesMax });
 
 export const written = ({ bytes, at }: Writer): Buffer => bytes.subarray(at);
@@ -117,13 +117,13 @@ const writeVarint = (writer: Writer, value: number): void => {
 const writeTag = (writer: Writer, field: number, wire: number): void =>
   writeVarint(writer, (field << WIRE_BITS) | wire);
 
-/** A field that is an unsigned number. */
+/** A field with an unsigned number. */
 export const writeNumber = (writer: Writer, field: number, value: number): void => {
   writeVarint(writer, value);
   writeTag(writer, field, VARINT);
 };
 
-/** A field that is an unsigned 64-bit number, which is given as hexadecimal digits. */
+/** A field with an unsigned 64-bit number in hexadecimal digits. */
 export const writeDigits = (writer: Writer, field: number, hexadecimal: string): void => {
   const bytes: number[] = [];
   let rest = BigInt(`0x${hexadecimal}`);
@@ -134,7 +134,7 @@ export const writeDigits = (writer: Writer, field: number, hexadecimal: string):
   writeTag(writer, field, VARINT);
 };
 
-/** A field that is text. */
+/** A field with text. */
 export const writeText = (writer: Writer, field: number, text: string): void => {
   const length = Buffer.byteLength(text, 'utf8');
   writer.at -= length;
@@ -143,7 +143,7 @@ export const writeText = (writer: Writer, field: number, text: string): void => 
   writeTag(writer, field, BYTES);
 };
 
-/** A field that is a message. @param write writes its fields, the last first. */
+/** A field with a message. @param write writes its fields, the last first. */
 export const writeMessage = (writer: Writer, field: number, write: () => void): void => {
   const end = writer.at;
   write();

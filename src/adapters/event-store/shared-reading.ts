@@ -11,19 +11,19 @@ import { isBeside } from './postgres-read.ts';
 
 type Read = (request: ReadAllOptions) => Promise<Page>;
 
-/** Some 10 MB. Fewer make followers that pause read by themselves, more is unused memory. */
+/** Events kept, some 10 MB. Fewer force paused followers to read on their own, more is unused memory. */
 const KEPT_EVENTS_MAX = 5_000;
-/** The same for large events. */
+/** The same in bytes, for large events. */
 const KEPT_BYTES_MAX = 16_000_000;
-/** What is dropped of them at a time: all that stay move. */
+/** Share of kept events dropped at a time. Each drop moves all remaining ones. */
 const DROPPED_SHARE = 5;
-/** Followers further ahead than this are not waited for: the others are behind, and read by themselves. */
+/** Followers further ahead than this are not waited for: the others are behind, and read on their own. */
 const AHEAD_EVENTS_MAX = 1_000;
 
 const bytesOfAll = (events: readonly RecordedEvent[]): number =>
   events.reduce((bytes, event) => bytes + heldBytes(event), 0);
 
-/** All events after `start`, up to and with `end`. */
+/** All events after `start`, up to and including `end`. */
 interface Kept {
   start: Position;
   end: Position;
@@ -45,7 +45,7 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
   return low;
 };
 
-/** The first of these events, as many as a page holds: its last one may go over its bytes, as in the log. */
+/** Events that fit into a page. As in the log, the last one may exceed its byte limit. */
 const fitting = (
   events: readonly RecordedEvent[],
   first: number,
@@ -59,25 +59,25 @@ const fitting = (
   return events.slice(first, end);
 };
 
-/** What followers near the head read together. */
+/** Reads shared by followers near the head. */
 export interface SharedReading {
   readonly read: Read;
   /**
-   * Takes what this process has just appended: what follows the kept events without a gap is read from nowhere. Positions
-   * have no gaps, so nothing of another process stands between.
-   * @param decode is called only where they are taken.
+   * Adds events that this process has just appended. If they follow the kept events without a gap, they are never read
+   * from the database. Positions have no gaps, so no event of another process lies in between.
+   * @param decode is called only if they are kept.
    */
   take(first: Position, decode: () => readonly RecordedEvent[]): void;
 }
 
 /**
- * Reading for all of a process's followers that see messages: near the head they share one query and one decoding of
- * each event, whatever their filters and paces, and events of this process need none. A follower that is behind, or sees
- * no messages, reads by itself.
- * @param read a page after a position; one without a filter where it is shared.
+ * Reading for all of a process's followers that see messages. Near the head they share one query and one decoding of
+ * each event, whatever their filters and speeds, and events of this process need neither. A follower that is behind, or
+ * excludes messages, reads on its own.
+ * @param read reads a page after a position, without a filter if it is shared.
  */
 export const createSharedReading = (read: Read): SharedReading => {
-  /** null: there was no follower yet. */
+  /** null: no follower yet. */
   let kept: Kept | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 
@@ -108,7 +108,7 @@ export const createSharedReading = (read: Read): SharedReading => {
     return done;
   };
 
-  /** Fetches until there is something after a position, or nothing more to be fetched. */
+  /** Fetches until there is an event after a position, or nothing more to fetch. */
   const fetchBeyond = async (from: Position, request: ReadAllOptions): Promise<void> => {
     for (let end = kept?.end; end !== undefined && end <= from; end = kept?.end) {
       await fetchShared(end, request);
@@ -121,7 +121,7 @@ export const createSharedReading = (read: Read): SharedReading => {
     if (kept === null || isFarAhead) kept = { start: from, end: from, bytes: 0, events: [] };
   };
 
-  /** null: what follows the position is not kept any more. */
+  /** null: the events after the position are no longer kept. */
   const atHand = (from: Position, request: ReadAllOptions): Page | null => {
     if (kept === null || from < kept.start) return null;
     const following = indexAfter(kept.events, from);

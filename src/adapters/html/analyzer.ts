@@ -9,10 +9,10 @@ import type { StoredAlternative, StoredAttachment } from '../../lib/mime/mime.ts
 
 /** Adapter of the port `Analyzer`: reads the html and applies the domain's rules, large messages in a thread. */
 
-/** A message without its large parts, cheap to pass to a thread; the html is still text. */
+/** A message without its large parts, cheap to pass to a thread. The html is still text. */
 export type AnalysisInput = Omit<MessageFacts, 'html' | 'textLinks'> & { readonly html?: string };
 
-/** Base64 of the first dozen bytes: every kind of program is recognised by fewer. */
+/** Base64 of the first dozen bytes, enough to recognize every kind of executable. */
 const HEAD_CHARACTERS = 16;
 /** Base64 in lines of 76 characters (RFC 2045 §6.8). */
 const SENT_PER_CHARACTER = 78 / 76;
@@ -38,7 +38,7 @@ const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: Analyz
 
 export const inputOf = ({ draft, domain }: AnalyzedMessage): AnalysisInput => {
   const { html, text, unsubscribe, alternatives = [] } = draft;
-  // Alternatives are checked like attachments: a program is one in either place.
+  // Alternatives are checked like attachments: an executable is one in either place.
   const attached = [...draft.attachments.map(factIn('attachments')), ...alternatives.map(factIn('alternatives'))];
   return {
     from: draft.from,
@@ -56,7 +56,7 @@ export const inputOf = ({ draft, domain }: AnalyzedMessage): AnalysisInput => {
   };
 };
 
-/** In time linear in the size of the bodies. */
+/** Takes time linear in the size of the bodies. */
 export const analyzeMessage = ({ html, ...input }: AnalysisInput): Analysis =>
   judge({
     ...input,
@@ -66,11 +66,14 @@ export const analyzeMessage = ({ html, ...input }: AnalysisInput): Analysis =>
 
 /** Smaller messages are analysed inline (some 2 ms). Passing one to a thread costs about 50 µs. */
 const INLINE_CHARACTERS_MAX = 8_000;
-/** Takes at most 50 ms. Larger messages have a thread of their own, so that ordinary mail never waits for them. */
+/**
+ * An ordinary message takes at most 50 ms. Larger ones have a thread of their own, so that ordinary mail never waits
+ * for them.
+ */
 const ORDINARY_CHARACTERS_MAX = 120_000;
-/** The worst megabyte takes 0.6 s. Lower: good mail is refused. Higher: other organizations wait for the thread. */
+/** The worst megabyte takes 0.6 s. Lower: good mail is rejected. Higher: other organizations wait for the thread. */
 const RUN_MS_MAX = 1_000;
-/** Clients get a 503 after 15 s. Higher: work that nobody waits for. */
+/** Clients get a 503 after 15 s. Higher: work whose client has given up. */
 const WAIT_MS_MAX = 12_000;
 /** Bodies in memory while they wait for either thread, each of at most two megabytes. */
 const WAITING_MAX = 64;
@@ -90,7 +93,7 @@ export interface AnalyzerOptions {
 
 const charactersOf = ({ html = '', text = '' }: AnalysisInput): number => html.length + text.length;
 
-/** Small messages are analysed inline, others in a thread, so that the event loop never waits for one. */
+/** Analyses small messages inline and others in a thread, so that none blocks the event loop. */
 export const createAnalyzer = (options: AnalyzerOptions = {}): Analyzer => {
   const openThread = () =>
     createWorkerThreads<{ readonly job: 'analyze'; readonly input: AnalysisInput }, Analysis>({

@@ -4,11 +4,11 @@ import { createWorkerThreads } from '../../lib/async/async.ts';
 import { escapeHtml, readHtml, type StartTag } from '../../lib/html/html.ts';
 
 /**
- * Has the links of a message's html lead over this service, and adds the image that tells of openings. The html is read
- * once for all copies; each copy is the source with the values of some `href` exchanged and nothing else changed.
+ * Redirects the links of a message's html through this service, and adds the image that records opens. The html is read
+ * once for all copies. Each copy is the source with some `href` values replaced and nothing else changed.
  */
 
-/** The `href` of a link; offsets are those of its value, with its quotes. */
+/** The `href` of a link. The offsets are those of its value, with its quotes. */
 export interface LinkPlace {
   readonly start: number;
   readonly end: number;
@@ -20,13 +20,13 @@ export interface LinkPlace {
 export interface TrackingPlaces {
   /** In the order of the source. */
   readonly links: readonly LinkPlace[];
-  /** Offset at which the image goes. */
+  /** Offset at which the image is inserted. */
   readonly pixelAt: number;
 }
 
 const LINKING: ReadonlySet<string> = new Set(['a', 'area']);
 const OFF = 'data-outbox-track';
-/** Name, equals sign and all before the value. */
+/** Name, equals sign and white space before the value. */
 const BEFORE_VALUE = /^href[\t\n\f\r ]*=[\t\n\f\r ]*/i;
 
 const placeIn = (html: string, tag: StartTag): LinkPlace | null => {
@@ -40,7 +40,7 @@ const placeIn = (html: string, tag: StartTag): LinkPlace | null => {
 
 const BODY_END = /<\/body[\t\n\f\r />]/gi;
 
-/** Before the last end tag of the body; behind everything where there is none, or it stands in a comment. */
+/** Before the last end tag of the body. If there is no such tag outside a comment, at the end of the html. */
 const pixelPlace = (html: string): number => {
   const at = [...html.matchAll(BODY_END)].at(-1)?.index ?? -1;
   const isInComment = html.lastIndexOf('<!--', at) > html.lastIndexOf('-->', at);
@@ -62,13 +62,13 @@ export const trackingPlaces = (html: string): TrackingPlaces => {
   return { links, pixelAt: pixelPlace(html) };
 };
 
-/** In the quotes it had; a value without gets some, for a query cannot stand there without. */
+/** Keeps the original quotes. An unquoted value gets quotes, since a query is not valid without them. */
 const quotedLike = (written: string, href: string): string => {
   const quote = written.startsWith("'") ? "'" : '"';
   return `${quote}${escapeHtml(href)}${quote}`;
 };
 
-/** Seen by nobody, and not hidden either: mail programs load no image that is. */
+/** Invisible but not hidden: mail programs do not load hidden images. */
 const pixelOf = (url: string): string =>
   `<img src="${escapeHtml(url)}" alt="" width="1" height="1" border="0" style="width:1px;height:1px;border:0;margin:0;padding:0">`;
 
@@ -96,9 +96,9 @@ export const trackHtml = (html: string, { links, pixelAt }: TrackingPlaces, trac
 
 /** Smaller bodies are read inline (0.2 ms), larger ones in a thread. */
 const INLINE_CHARACTERS_MAX = 20_000;
-/** A megabyte takes 50 ms, and a hostile one 300 ms. After this, the message leaves untracked. */
+/** A megabyte takes 50 ms, and a hostile one 300 ms. After this limit, the message is sent untracked. */
 const RUN_MS_MAX = 500;
-/** The same happens to a message that waits longer. Higher: the wait uses up the time of the delivery attempt. */
+/** A message that waits longer is also sent untracked. Higher: the wait uses up the time of the delivery attempt. */
 const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;

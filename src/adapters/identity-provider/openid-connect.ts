@@ -21,8 +21,8 @@ import {
 import type { Logger, System } from '../../lib/async/async.ts';
 
 /**
- * An OpenID provider by `openid-client`. What the provider says of itself is read when somebody signs in, not at the start: a
- * provider that is down keeps nobody from starting. ID tokens are checked by their signature, too.
+ * An OpenID provider through `openid-client`. The provider's metadata is read on sign-in rather than at the start, so a
+ * provider that is down does not prevent the start. ID tokens are checked by their signature, too.
  */
 export interface OpenIdConnectOptions {
   readonly issuer: string;
@@ -30,15 +30,15 @@ export interface OpenIdConnectOptions {
   readonly clientSecret: string;
   readonly system: Pick<System, 'monotonicMs'>;
   readonly logger: Logger;
-  /** Of each request. Default: `TIMEOUT_SECONDS`. */
+  /** Time-out of each request. Default: `TIMEOUT_SECONDS`. */
   readonly timeoutSeconds?: number;
 }
 
-/** Three requests of one sign-in have to end within the deadline of a request. */
+/** The three requests of one sign-in must end within the deadline of a request. */
 const TIMEOUT_SECONDS = 4;
-/** Metadata and keys take some kilobytes. More is not read. */
+/** Metadata and keys take some kilobytes. Larger responses are rejected. */
 const ANSWER_BYTES_MAX = 256_000;
-/** Longer: endpoints that were moved are found late. Its keys are read anew whenever one is unknown. */
+/** Longer: moved endpoints are noticed late. The provider's keys are fetched again whenever one is unknown. */
 const METADATA_MS = 3_600_000;
 const SCOPE = 'openid email';
 
@@ -55,10 +55,10 @@ const readAtMost = async (stream: ReadableStream<Uint8Array> | null): Promise<Bu
 };
 
 const SERVER_FAULT = 500;
-/** Statuses whose answers have no body (Fetch, null body status). */
+/** Statuses whose responses have no body (Fetch, null body status). */
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** A fetch whose answers are bounded, and that tells a provider that is away from one that refuses. */
+/** A fetch with bounded responses, which distinguishes a provider that is down from one that rejects. */
 const boundedFetch = async (url: string, options: CustomFetchOptions): Promise<Response> => {
   try {
     const { status, headers, body } = await fetch(url, options as RequestInit);
@@ -71,7 +71,9 @@ const boundedFetch = async (url: string, options: CustomFetchOptions): Promise<R
   }
 };
 
-/** By what the provider takes; all take the first, which is the default (OpenID Connect Discovery §3). */
+/**
+ * Picks a method that the provider supports. All support the first, which is the default (OpenID Connect Discovery §3).
+ */
 const clientAuth = (secret: string): ClientAuth => {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, client, body, headers) => {

@@ -3,7 +3,10 @@ import { type Fields, firstField, readFields } from './mail-parts.ts';
 import { hostName, mailAddress, quotedReply, readable, reportedAddress } from './quoted-reply.ts';
 import { saidByAddress } from './text-report.ts';
 
-/** A message goes to 50; more are told of where it was multiplied on its way, or by somebody who tries how much we read. */
+/**
+ * A message has up to 50 recipients. More are reported if it was multiplied in transit, or by an attacker who probes
+ * our limits.
+ */
 const RECIPIENTS_MAX = 1000;
 
 const STATUS = /^\s*([245])\.(\d{1,3})\.(\d{1,3})/;
@@ -20,8 +23,9 @@ const addressesOf = (fields: Fields): readonly string[] => {
 const localPart = (address: string): string => address.slice(0, address.lastIndexOf('@'));
 
 /**
- * The address that failed. Sendmail keeps the one that it was given as `Final-Recipient` and names what an alias led to
- * beside it; the same local part there is the same mailbox, with the name of its host.
+ * The address that failed. Sendmail reports the address it received as `Final-Recipient`, and the target of an alias
+ * separately. If both have the same local part, they are the same mailbox, and the target includes the name of its
+ * host.
  */
 const failedOf = (fields: Fields): readonly string[] => {
   const final = mailAddress(firstField(fields, 'final-recipient') ?? '');
@@ -30,7 +34,7 @@ const failedOf = (fields: Fields): readonly string[] => {
   return actual.length === 0 || isSame ? final : actual;
 };
 
-/** What a report says to people of one recipient; '': nothing. */
+/** Text of a report for people about one recipient; '': none. */
 type Said = (addresses: readonly string[]) => string;
 
 const readSaid = (text: string): Said => {
@@ -42,13 +46,13 @@ const readSaid = (text: string): Said => {
 const EXPIRED = /^[45]\.4\.7/;
 
 /**
- * OpenSMTPD writes its last report as it writes of a delay, down to the words that it goes on trying: only what it says
- * of the recipient differs (`Envelope expired`). Others have this status for a delay (Exchange), and say until when.
+ * OpenSMTPD writes its final report like a report of a delay, even claiming that it goes on trying. Only the text about
+ * the recipient differs (`Envelope expired`). Other servers use this status for a delay (Exchange), and add a deadline.
  */
 const isLastDelay = (fields: Fields, status: string, said: Said): boolean =>
   EXPIRED.test(status) && !fields.has('will-retry-until') && /\bexpired\b/i.test(said(addressesOf(fields)));
 
-/** RFC 3464 §2.3.3; where it is left out, the status tells. */
+/** RFC 3464 §2.3.3. If the action is missing, the status determines it. */
 const actionOf = (fields: Fields, status: string): string => {
   const action = firstField(fields, 'action')?.toLowerCase().split(/[\s(]/, 1)[0];
   if (action !== undefined && action !== '') return action;
@@ -56,21 +60,21 @@ const actionOf = (fields: Fields, status: string): string => {
 };
 
 /**
- * `5.0.0` says nothing: what the reply says is taken then. Neither does the `4.0.0` that Gmail writes where it gives up a
- * recipient without a reply, whose domain does not exist or accepts no mail.
+ * `5.0.0` carries no information, so the code in the reply is used instead. The same applies to `4.0.0`, which Gmail
+ * writes when it gives up without a reply because the domain does not exist or accepts no mail.
  */
 const enhancedOf = (status: string, quoted: string | null): string | null => {
   if (status === '' || status === '4.0.0') return quoted;
   return status.endsWith('.0.0') && quoted !== null ? quoted : status;
 };
 
-/** SendGrid writes `expired`, which RFC 3464 §2.3.3 does not have. */
+/** SendGrid writes `expired`, which RFC 3464 §2.3.3 does not define. */
 const isGivenUp = (fields: Fields, status: string, said: Said): boolean => {
   const action = actionOf(fields, status);
   return action === 'failed' || action === 'expired' || (action === 'delayed' && isLastDelay(fields, status, said));
 };
 
-/** Its diagnostic; where there is none, what people are told of it. */
+/** The diagnostic of a recipient. If there is none, the text for people about it. */
 const diagnosticOf = (fields: Fields, addresses: readonly string[], said: Said): string => {
   const diagnostic = withoutType(firstField(fields, 'diagnostic-code') ?? '');
   return diagnostic === '' ? said(addresses) : diagnostic;
@@ -103,9 +107,9 @@ const isRecipient = (fields: Fields): boolean =>
   ['final-recipient', 'original-recipient', 'action', 'status'].some((name) => fields.has(name));
 
 /**
- * Recipients that a `message/delivery-status` (RFC 3464, RFC 6533) says were given up; the delayed, relayed, expanded
- * and delivered ones are not. null: it names no recipient.
- * @param said what the report says to people: what became of a recipient where its fields do not tell.
+ * Recipients that were given up according to a `message/delivery-status` (RFC 3464, RFC 6533); delayed, relayed,
+ * expanded and delivered ones are excluded. null: it names no recipient.
+ * @param said the report's text for people, which fills in details about a recipient that its fields lack.
  */
 export const readDeliveryStatus = (text: string, said: string): readonly ReportedFailure[] | null => {
   const recipients = text
@@ -116,6 +120,6 @@ export const readDeliveryStatus = (text: string, said: string): readonly Reporte
   if (recipients.length === 0) return null;
   const toPeople = readSaid(said);
   const failures = recipients.flatMap((fields) => failureOf(fields, toPeople) ?? []);
-  // The text for people is about the recipient if there is one; with several it cannot be assigned.
+  // The text for people describes the recipient if there is only one. With several, it cannot be assigned.
   return recipients.length === 1 ? failures.map((failure) => withText(failure, said)) : failures;
 };

@@ -4,22 +4,22 @@ import { readInboundReport } from './read-inbound-report.ts';
 
 export interface InboundReportReader {
   /**
-   * @param network where it comes from. No organization is known yet: networks take turns.
-   * @throws {ThreadUnavailable} too much is waiting, or it took too long.
+   * @param network origin of the report. Its organization is not known yet, so networks take turns.
+   * @throws {ThreadUnavailable} if too many are waiting, or it took too long.
    */
   read(raw: Uint8Array, network: string): Promise<InboundReport>;
   close(): Promise<void>;
 }
 
-/** Read at once up to here: most reports, in about a millisecond. Larger ones go to a thread. */
+/** Maximum size for inline reading, which fits most reports: about a millisecond. Larger ones go to a thread. */
 const INLINE_BYTES_MAX = 16_000;
-/** The largest, made to be slow, take a fifth of it. Longer holds a connection for nothing. */
+/** The largest reports, crafted to be slow, take a fifth of this. Longer only keeps a connection open. */
 const RUN_MS_MAX = 5_000;
 const WAIT_MS_MAX = 10_000;
-/** One for each connection that there may be. */
+/** One for each possible connection. */
 const WAITING_MAX = 100;
 
-/** Reads what came back without making the event loop wait for it. */
+/** Reads returned mail without blocking the event loop. */
 export const createInboundReportReader = (): InboundReportReader => {
   const threads = createWorkerThreads<Uint8Array, InboundReport>({
     entry: new URL('./inbound-report-thread.ts', import.meta.url),

@@ -4,7 +4,7 @@ const QUOTED_PRINTABLE = /=(?:\r?\n|([0-9A-Fa-f]{2}))/g;
 /** RFC 2047 §2. */
 const ENCODED_WORD = /=\?([\w-]{1,40})\?([BQ])\?([^?\s]{0,200})\?=(?:\s+(?==\?))?/gi;
 
-/** Octets as characters (ISO 8859-1), as everything is until its character set is known. */
+/** Octets as characters (ISO 8859-1), like all text until its character set is known. */
 const quotedPrintable = (octets: string): Buffer => {
   const decoded = octets.replace(QUOTED_PRINTABLE, (_, hex?: string) =>
     hex === undefined ? '' : String.fromCharCode(Number.parseInt(hex, 16)),
@@ -13,10 +13,10 @@ const quotedPrintable = (octets: string): Buffer => {
 };
 
 const ASCII = /^(?:us-)?ascii$/i;
-/** Designates a Japanese character set (RFC 1468), in parts that declare none. */
+/** Escape sequences of a Japanese character set (RFC 1468), in parts that declare none. */
 const JAPANESE = ['\x1b$B', '\x1b$@'];
 
-/** An unknown character set is read as UTF-8: what counts in a report is ASCII. What is called that often is UTF-8. */
+/** An unknown character set is read as UTF-8, which it often is; the relevant text of a report is ASCII. */
 const inCharset = (bytes: Buffer, charset: string): string => {
   const isUndeclared = ASCII.test(charset) || /^utf-?8$/i.test(charset);
   if (isUndeclared && JAPANESE.some((start) => bytes.includes(start))) return inCharset(bytes, 'iso-2022-jp');
@@ -36,7 +36,7 @@ export const decodeBody = (octets: string, encoding: string, charset: string): s
   return inCharset(bytes, charset).replace(/\r\n?/g, '\n');
 };
 
-/** A header's value as people read it. */
+/** A header's value in readable form. */
 export const decodeWords = (value: string): string =>
   value.replace(ENCODED_WORD, (_, charset: string, kind: string, word: string) =>
     kind.toUpperCase() === 'B'
@@ -44,16 +44,16 @@ export const decodeWords = (value: string): string =>
       : decodeBody(word.replaceAll('_', ' '), 'quoted-printable', charset),
   );
 
-/** Fields of a header or of a report, by lower-case name; the values unfolded, in order. */
+/** Fields of a header or of a report, by lower-case name. Values are unfolded, in order. */
 export type Fields = ReadonlyMap<string, readonly string[]>;
 
 /** RFC 5322 §3.6.8; real names are shorter. */
 const FIELD = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/;
 const FOLD = /\n[ \t]+/g;
-/** Of one value; longer ones are references and keys, which are not read here. */
+/** Longest value. Longer ones are references and keys, which are not needed here. */
 const VALUE_CHARACTERS_MAX = 4000;
 
-/** @param text with LF alone. What is no field is passed over. */
+/** @param text with LF line ends. Lines that are not fields are skipped. */
 export const readFields = (text: string): Fields => {
   const fields = new Map<string, string[]>();
   for (const line of text.replace(FOLD, ' ').split('\n')) {
@@ -68,7 +68,7 @@ export const readFields = (text: string): Fields => {
 
 export const firstField = (fields: Fields, name: string): string | undefined => fields.get(name)?.[0];
 
-/** A part that holds no others. */
+/** A part without parts of its own. */
 export interface MailPart {
   /** In lower case. */
   readonly type: string;
@@ -77,11 +77,11 @@ export interface MailPart {
   text(): string;
 }
 
-/** Reports nest three levels; what is deeper is not read. */
+/** Reports nest three levels. Deeper parts are not read. */
 const NESTING_MAX = 10;
 /** A report has three parts. */
 const PARTS_MAX = 50;
-/** With those of a message that is returned real headers have 20 kB. */
+/** Real headers have 20 kB, together with those of a returned message. */
 const HEADER_OCTETS_MAX = 256_000;
 
 const HEADER_END = /\r?\n\r?\n/;
@@ -109,7 +109,7 @@ const readEntity = (octets: string): Entity => {
   return { headers: readFields(decodeBody(head, '8bit', 'utf-8')), body };
 };
 
-/** Begins of the parts of a multipart (RFC 2046 §5.1.1) and where each ends; one that was cut off ends with the mail. */
+/** The parts of a multipart (RFC 2046 §5.1.1). A part that was cut off ends with the mail. */
 const sectionsOf = (body: string, boundary: string): readonly string[] => {
   const delimiter = `\n--${boundary}`;
   const text = `\n${body}`;
@@ -138,29 +138,29 @@ const partsIn = ({ headers, body }: Entity, depth: number): readonly MailPart[] 
 };
 
 /**
- * A mail's own headers, and its parts in order. Written out because a general parser takes 60 µs a line, which is the
- * time of a whole report here, and a reader of reports needs a tenth of it.
+ * A mail's own headers, and its parts in order. Written by hand because a general parser takes 60 µs a line, which is
+ * the time of a whole report here, and reports need a tenth of its features.
  */
 export const splitParts = (raw: Uint8Array): { readonly headers: Fields; readonly parts: readonly MailPart[] } => {
   const entity = readEntity(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1'));
   return { headers: entity.headers, parts: partsIn(entity, 0) };
 };
 
-/** A mail as its parts: what a reader needs of them. */
+/** The parts of a mail that a reader of reports needs. */
 export interface MailParts {
   readonly headers: Fields;
   readonly subject: string;
   readonly from: string;
-  /** Of the parts for people, with LF alone. */
+  /** Text of the parts for people, with LF line ends. */
   readonly text: string;
-  /** The others, in order; types in lower case. */
+  /** The other parts, in order. Types are in lower case. */
   readonly parts: readonly { readonly type: string; readonly text: string }[];
 }
 
-/** What people are told fits many times over; more would only be searched in vain. */
+/** Far more than any report's text for people. A higher limit only makes searches slower. */
 const TEXT_CHARACTERS_MAX = 64_000;
 
-/** What is neither a tag nor a reference; blocks end lines. Each `<` is looked at once. */
+/** Text without tags and references. Blocks end lines. Each `<` is examined once. */
 const textOfHtml = (html: string): string =>
   html
     .slice(0, 4 * TEXT_CHARACTERS_MAX)

@@ -5,9 +5,9 @@ import { smtpAnswer } from '../../lib/smtp/smtp.ts';
 export interface PostmasterOptions {
   /** `BOUNCE_DOMAIN`. */
   readonly domain: string;
-  /** Who reads it. */
+  /** Address of the operator who reads it. */
   readonly address: string;
-  /** Of live mail. */
+  /** Transport for live mail. */
   readonly transport: MailTransport;
   readonly system: System;
   readonly logger: Logger;
@@ -16,18 +16,18 @@ export interface PostmasterOptions {
 export interface Postmaster {
   /**
    * Resolves once the mail has been handed over to POSTMASTER.
-   * @param from of its envelope.
-   * @throws {Error} with a `responseCode`: it was not, and is to be brought again, or never.
+   * @param from sender of the envelope.
+   * @throws {Error} with a `responseCode` if the mail was not handed over. The code says whether to retry.
    */
   pass(raw: Buffer, from: string): Promise<void>;
 }
 
-/** What people write to a postmaster is a few mails a day; more is a flood that would fill a mailbox, or a loop. */
+/** A postmaster gets a few mails a day. More is a flood that would fill a mailbox, or a loop. */
 const PASSED_PER_HOUR_MAX = 30;
 const HOUR_MS = 3_600_000;
-/** RFC 5321 §4.5.3.2.6 has the other side wait ten minutes for its answer; a server that takes longer than this is down. */
+/** RFC 5321 §4.5.3.2.6 lets the client wait ten minutes for its reply. A server that takes longer than this is down. */
 const PASS_MS_MAX = 60_000;
-/** Where the first lines of a mail end: nothing that comes later has been put there on its way. */
+/** Limit for the header of a mail. Anything later was not added in transit. */
 const HEAD_BYTES_MAX = 64_000;
 
 const markOf = (domain: string): string => `postmaster@${domain}`;
@@ -41,12 +41,15 @@ const hasPassed = (raw: Buffer, domain: string): boolean => {
   return head.split(/\r?\n/).some((line) => line.toLowerCase() === `x-loop: ${markOf(domain)}`);
 };
 
-/** The mail travels unchanged inside another: passed on as it is, a server that checks its sender would call it a forgery. */
+/**
+ * The mail is attached unchanged to another one. If it were forwarded as it is, a server that checks its sender would
+ * consider it forged.
+ */
 const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, from: string): OutgoingMail => {
   const recipientId = 'postmaster';
   const sender = from === '' ? 'a machine (without a return address)' : from;
   return {
-    // Nothing comes back from it: two machines could otherwise write to each other.
+    // No bounces: two machines could otherwise write to each other.
     envelope: { from: '', to: [{ recipientId, address }] },
     messageId: `<${system.uuid()}@${domain}>`,
     body: {
@@ -67,7 +70,9 @@ const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, fr
   };
 };
 
-/** Passes mail to the postmaster (RFC 5321 §4.5.1) on to one who reads it, before it is answered: none is kept here. */
+/**
+ * Forwards mail to the postmaster (RFC 5321 §4.5.1) to an address that is read, before replying: no copy is kept here.
+ */
 export const createPostmaster = (options: PostmasterOptions): Postmaster => {
   const { domain, transport, system, logger } = options;
   let passed: readonly number[] = [];

@@ -4,13 +4,13 @@ import { type Fields, firstField, type MailParts, readFields, readParts } from '
 import { reportedAddress } from './quoted-reply.ts';
 import { readTextReport } from './text-report.ts';
 
-/** Headers that only programs write which answer for people. */
+/** Headers written only by programs that reply for people. */
 const ANSWERING = ['x-autoreply', 'x-autorespond', 'x-auto-reply', 'x-autoresponder', 'x-mail-autoreply', 'x-vacation'];
 const PRECEDENCE = /^(?:auto_reply|auto-reply)$/i;
 const SUBJECT =
   /^\s*(?:(?:re|aw|sv):\s*)?(?:auto(?:matic|mated|matische)?[ :-]{0,2}(?:re(?:ply|sponse)|antwort)|out of (?:the )?office|abwesenheit|abwesend|vacation|urlaub|r[ée]ponse automatique|absence|fuera de (?:la )?oficina|respuesta autom[áa]tica|risposta automatica)/i;
 
-/** An automatic reply (RFC 3834). Delivery reports call themselves automatic too, and are not replies. */
+/** An automatic reply (RFC 3834). Delivery reports are also marked as automatic, but are not replies. */
 export const isAnswerOfProgram = ({ headers, subject }: MailParts): boolean =>
   ANSWERING.some((name) => headers.has(name)) ||
   PRECEDENCE.test(firstField(headers, 'precedence') ?? '') ||
@@ -29,29 +29,29 @@ const RETURNED: ReadonlySet<string> = new Set([
   'message/global-headers',
 ]);
 
-/** RFC 3462 §2, RFC 6533 §4, and what is written in their place. */
+/** RFC 3462 §2, RFC 6533 §4, and other types used in their place. */
 export const isReturnedMessage = (type: string): boolean => RETURNED.has(type);
 
-/** What proves whose message it was stands in its headers. */
+/** Headers of the returned message, which prove its origin, are within this length. */
 const QUOTED_CHARACTERS_MAX = 64_000;
-/** More than a message has is an attempt to have the log read many times. */
+/** A message has fewer. More are an attempt to make us read the log many times. */
 const FOUND_MAX = 5;
 const LOCAL_PART = /(?<![0-9a-v])[bu][0-9a-v]{48}(?=@)/gi;
 const LINK_TOKEN = /(?<=\/unsubscribe\/)[\w-]{64}(?![\w-])/g;
 
 const distinct = (found: readonly string[] | null): readonly string[] => [...new Set(found)].slice(0, FOUND_MAX);
 
-/** Addresses and links in the message that a mail returns which look like ours. */
+/** Addresses and links in the returned message that look like ours. */
 export const quotedIn = ({ parts, text }: MailParts): InboundReport['quoted'] => {
   const reports = parts.filter(({ type }) => isReturnedMessage(type) || type === 'message/feedback-report');
   const quoted = [...reports.map((part) => part.text.slice(0, QUOTED_CHARACTERS_MAX)), text].join('\n');
   return { localParts: distinct(quoted.match(LOCAL_PART)), linkTokens: distinct(quoted.match(LINK_TOKEN)) };
 };
 
-/** RFC 5965 §7.3. The others are no word of a person's: `not-spam`, `virus`, `auth-failure` (RFC 6591). */
+/** RFC 5965 §7.3. The other types are not complaints by a person: `not-spam`, `virus`, `auth-failure` (RFC 6591). */
 const COMPLAINING: ReadonlySet<string | undefined> = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
 
-/** Headers of the message that a report returns. */
+/** Headers of the returned message. */
 const returnedHeaders = ({ parts }: MailParts): Fields => {
   const { text } = parts.find(({ type }) => isReturnedMessage(type)) ?? { text: '' };
   const end = text.search(/\n[ \t]*\n/);
@@ -59,9 +59,9 @@ const returnedHeaders = ({ parts }: MailParts): Fields => {
 };
 
 /**
- * A complaint (RFC 5965), of whom it names. To whom the returned message was addressed names nobody: whoever complains
- * may stand in `Bcc`.
- * @returns null: it is no feedback report.
+ * A complaint (RFC 5965) about the recipients that it names. The `To` of the returned message identifies no
+ * complainant, who may be a `Bcc` recipient.
+ * @returns null if it is not a feedback report.
  */
 export const readComplaint = (parts: MailParts): Report | null => {
   const report = parts.parts.find(({ type }) => type === 'message/feedback-report');
@@ -90,15 +90,15 @@ const statusReport = ({ parts, text }: MailParts): Report | null => {
   return told.length === 0 ? null : failed(told.flat());
 };
 
-/** Of the fields about the whole message: a part may begin with them, or with an empty line. */
+/** Envelope id from the fields about the whole message. A part may begin with them, or with an empty line. */
 const envelopeIdIn = ({ parts }: MailParts): string | null => {
   const status = parts.find(({ type }) => STATUS_TYPES.has(type))?.text ?? '';
   return firstField(readFields(status.trimStart().split(/\n[ \t]*\n/, 1)[0] ?? ''), 'original-envelope-id') ?? null;
 };
 
 /**
- * RFC 3834 §5: an answer to a mail, never a report in words alone. Postfix calls its reports so, which have fields, and so
- * does Exim, which names whom it has given up in a header.
+ * RFC 3834 §5: a reply to a mail is never a plain-text report. Postfix marks its reports this way, but they have
+ * fields. So does Exim, which names the failed recipients in a header.
  */
 const isReply = ({ headers }: MailParts): boolean =>
   /^auto-replied\b/i.test(firstField(headers, 'auto-submitted') ?? '') && !headers.has('x-failed-recipients');
@@ -114,7 +114,7 @@ const reportOf = (parts: MailParts): Report =>
   statusReport(parts) ??
   textReport(parts) ?? { kind: 'nothing', why: isAutomatic(parts) ? 'automatic reply' : 'not a report' };
 
-/** What a mail that came back says. Never fails: what cannot be read says nothing. */
+/** Reads returned mail. Never fails: unreadable mail is not a report. */
 export const readInboundReport = (raw: Uint8Array): InboundReport => {
   const parts = readParts(raw);
   return { report: reportOf(parts), envelopeId: envelopeIdIn(parts), quoted: quotedIn(parts) };

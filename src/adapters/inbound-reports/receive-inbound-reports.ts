@@ -7,17 +7,17 @@ import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
 import type { InboundReportReader } from './inbound-report-reader.ts';
 import type { Postmaster } from './postmaster.ts';
 
-/** What of a mail is kept: a report stands before the message that it returns. Less could lose one, more is memory. */
+/** Bytes kept of a mail. A report precedes the message that it returns. Less could lose a report, more costs memory. */
 export const KEPT_BYTES_MAX = 1_000_000;
 
 /** The beginning of a mail. */
 export interface Kept {
   readonly raw: Buffer;
-  /** It is all of it. */
+  /** True if nothing was cut off. */
   readonly isWhole: boolean;
 }
 
-/** All of it is read, as the protocol wants; what follows after the limit is not kept. */
+/** Reads the whole mail, as the protocol requires, but keeps only the part within the limit. */
 export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -28,9 +28,9 @@ export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
   return { raw: Buffer.concat(chunks), isWhole: length <= KEPT_BYTES_MAX };
 };
 
-/** A mail that came back, as its envelope and its parts tell. */
+/** Returned mail, as described by its envelope and its parts. */
 export interface Received {
-  /** Of the addresses that it came to; null: the one for feedback loops. */
+  /** Tokens of the recipient addresses; null: the address for feedback loops. */
   readonly tokens: readonly (ReturnToken | null)[];
   readonly mail: InboundReport;
 }
@@ -38,43 +38,47 @@ export interface Received {
 export interface InboundReportOptions {
   /** `BOUNCE_DOMAIN`, lower case. */
   readonly domain: string;
-  /** Resolves once what follows from it is in the log, or nothing does. Rejects: it must be brought again. */
+  /** Resolves once its consequences, if any, are in the log. If it rejects, the sender must retry. */
   take(received: Received): Promise<void>;
-  /** Absent: mail to the postmaster is refused. */
+  /** Absent: mail to the postmaster is rejected. */
   readonly postmaster?: Postmaster | undefined;
   readonly reader: InboundReportReader;
   readonly logger: Logger;
 }
 
-/** The address for feedback loops that mail to one address for all. */
+/** Local part for feedback loops that report to one address for all. */
 const FEEDBACK_LOCAL_PART = 'fbl';
-/** A customer's own return path: a CNAME of ours, `bounces.example.com`. */
+/** Prefix of a customer's own return path, a CNAME to ours: `bounces.example.com`. */
 const ALIAS_PREFIX = 'bounces.';
-/** As long as the largest message we send, encoded and returned with a report; more is not ours. */
+/** Fits the largest message we send, encoded and returned with a report. Larger mail is not ours. */
 const MAIL_BYTES_MAX = 50_000_000;
 /** RFC 5321 §4.5.1: also without a domain. */
 const POSTMASTER_LOCAL_PART = 'postmaster';
-/** Each may hold what is kept of a mail in memory: 100 MB in all. Fewer makes others wait for slow ones. */
+/**
+ * Each connection may hold `KEPT_BYTES_MAX` of a mail in memory: 100 MB in all. Fewer makes others wait for slow ones.
+ */
 const CONNECTIONS_MAX = 100;
-/** Reports are of one recipient, rarely of several; RFC 5321 §4.5.3.1.8 would have 100. */
+/** Reports have one recipient, rarely several. RFC 5321 §4.5.3.1.8 would require 100. */
 const RECIPIENTS_MAX = 20;
-/** More: fewer networks can bring theirs. Fewer: a large provider, which has many hosts in a network, waits. */
+/** More: fewer networks can connect. Fewer: a large provider with many hosts in one network waits. */
 const CONNECTIONS_PER_NETWORK_MAX = 20;
 const IDLE_MS = 60_000;
-/** Limit for a session, however busy: it ends clients that send a byte a minute. The largest mail takes 1 min at 1 MB/s. */
+/**
+ * Limit for a session, however busy. It ends clients that send a byte a minute. The largest mail takes 1 min at 1 MB/s.
+ */
 const SESSION_MS_MAX = 600_000;
 const CLOSE_MS = 2_000;
 
 /** null: the address for feedback loops. */
 type Destination = ReturnToken | null | 'postmaster';
 
-/** What servers name an envelope by is no address. */
+/** An envelope id is not an address. */
 const tokenOf = (localPart: string): ReturnToken | undefined => {
   const token = readReturnPath(localPart);
   return token === null || token.purpose === 'envelope' ? undefined : token;
 };
 
-/** undefined: nothing is received there. */
+/** undefined: not a valid destination. */
 const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: string): Destination | undefined => {
   const [, localPart = '', host = domain] = /^(.*?)(?:@([^@]*))?$/.exec(address.toLowerCase()) ?? [];
   if (host !== domain && !host.startsWith(ALIAS_PREFIX)) return undefined;
@@ -83,7 +87,7 @@ const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: 
   return tokenOf(localPart);
 };
 
-/** Why it is not taken for an address; undefined: it is. */
+/** Why the address is rejected; undefined if it is accepted. */
 const refusalOf = (destination: Destination | undefined, { domain, postmaster }: InboundReportOptions) => {
   if (destination === undefined) return smtpAnswer(550, '5.1.1 nothing is received there');
   if (destination !== 'postmaster' || postmaster !== undefined) return undefined;
@@ -91,8 +95,8 @@ const refusalOf = (destination: Destination | undefined, { domain, postmaster }:
 };
 
 /**
- * Receives mail that comes back: delivery reports, complaints, unsubscriptions. Whatever comes, nothing is ever sent in
- * answer, so that no two machines write to each other. A mail is accepted when what follows from it is in the log.
+ * Receives returned mail: delivery reports, complaints, unsubscribe requests. It never sends mail in response, so that
+ * no two machines write to each other. A mail is accepted once its consequences are in the log.
  */
 export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
   const { domain, reader, take, postmaster, logger } = options;

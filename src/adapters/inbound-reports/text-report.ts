@@ -2,21 +2,21 @@ import type { ReportedFailure } from '../../domain/bounce/report.ts';
 import type { MailParts } from './mail-parts.ts';
 import { quotedReply, readable, reportedAddress } from './quoted-reply.ts';
 
-/** Who writes such reports. */
+/** Senders of such reports. */
 const MAILER = /mailer-?daemon|post_?master|mail delivery (?:sub)?system|mdaemon|maildelivery|mail administrator/i;
 const SUBJECT =
   /undeliver|deliver(?:y|ed)? (?:status|failure|failed|problem|report|has failed)|delivery notification|returned mail|return(?:ed)? to sender|failure notice|mail (?:delivery )?fail|non-?delivery|not delivered|could ?n.t be delivered|could not be delivered|unzustellbar|nicht zugestellt|non remis|no se (?:puede|ha podido) entregar|mancata consegna|メールエラー通知/i;
-/** What such a report says, in the words of those who send them. */
+/** Phrases of such reports, as their senders write them. */
 const GIVEN_UP =
   /could(?: not|n['’]t) be (?:delivered|reached)|error (?:has )?(?:occurred )?(?:while |when )?(?:trying|attempting) to deliver|error delivering your mail|error message below|failure reasons|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|failed addresses follow|had (?:permanent )?delivery (?:problems|errors)|del[ie]very to the following recipients was aborted|rejected by a remote mail ?server|account is (?:temporarily )?disabled|(?:unknown user|invalid final delivery userid): ?\S{1,64}@|mailbox exceeds allowed size|unsent message follows|-{7}server message|received >>> [45]\d\d|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
-/** Reports that neither sender nor subject tells: of KDDI. */
+/** Reports of KDDI, which neither sender nor subject identifies. */
 const IN_ITS_OWN_WORDS = /^\s{0,20}your mail sent on: .{1,60} could not be delivered to: ?</i;
-/** The other side goes on trying. */
+/** The other side keeps trying. */
 const STILL_TRIED =
   /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to re-?send|only a temporary failure|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
 const FOR_GOOD = /permanent|giving up|given up|fatal error|will not be retried|no longer (?:try|attempt)/i;
 
-/** Where the message that is returned begins. */
+/** Start of the returned message. */
 const COPY =
   /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=>| ]{0,40}(?:this is a copy of|below this line is|below is a copy of|original message|the original message(?! was)|returned message|original headers?|message headers? follow|message details:?$|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
 
@@ -25,11 +25,11 @@ const ADDRESS_LINE =
 /** Sendmail's, with the reply: `550 <a@b>... User unknown`. Elsewhere the same report lists the address alone. */
 const REPLY_LINE = /^[45]\d\d[ -]<([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253})>[.:;,]{0,3}(?:\s|$)/;
 const ADDRESS_ANYWHERE = /[^\s<>"(),:;'[\]]{1,64}@[^\s<>"(),:;'[\]]{3,253}/g;
-/** Lines that say what became of one address, at most. */
+/** Maximum number of lines about the outcome of one address. */
 const LINES_MAX = 12;
 const RECIPIENTS_MAX = 100;
 
-/** One address and what is said below it. */
+/** One address and the text below it. */
 interface Segment {
   readonly addresses: readonly string[];
   readonly text: string;
@@ -48,7 +48,7 @@ const addressLine = (line: string, index: number): AddressLine | null => {
   return addresses.length === 0 ? null : { index, addresses, isReply: reply !== undefined };
 };
 
-/** Lines that begin with an address; of one address those with a reply. */
+/** Lines that begin with an address. If several have the same address, those with a reply. */
 const addressLines = (lines: readonly string[]): readonly AddressLine[] => {
   const found: AddressLine[] = [];
   for (const [index, line] of lines.entries()) {
@@ -69,7 +69,7 @@ const segmentsOf = (head: string): readonly Segment[] => {
   });
 };
 
-/** An address alone: what is said of it is said above it. */
+/** A bare address: the text about it is above. */
 const isBare = (text: string): boolean =>
   !/\p{L}/u.test(text.replace(ADDRESS_ANYWHERE, '').replace(/^[ \t]*to:/gim, ''));
 
@@ -77,15 +77,15 @@ const addressesIn = (head: string): readonly string[] => [
   ...new Set((head.match(ADDRESS_ANYWHERE) ?? []).slice(0, RECIPIENTS_MAX).flatMap(reportedAddress)),
 ];
 
-/** Headers of the message that a report returns without a mark before them: their words say nothing of why it failed. */
+/** Headers of a message that a report returns without a marker before them. Their words do not explain the failure. */
 const QUOTED_HEADER =
   /^(?:x-[\w-]{1,60}|received|return-path|dkim-signature|message-id|mime-version|content-[\w-]{1,40}|authentication-results|list-[\w-]{1,40}|user-agent|subject):.*(?:\n[ \t].*)*/gim;
 
-/** What a report says to people, without the message that it returns. */
+/** Text of a report for people, without the returned message. */
 const headOf = (text: string): string =>
   text.slice(0, COPY.exec(text)?.index ?? text.length).replace(QUOTED_HEADER, '');
 
-/** What a report says to people of each recipient, by address: the lines that begin with it. */
+/** Text of a report for people by recipient address: the lines that begin with it. */
 export const saidByAddress = (text: string): ReadonlyMap<string, string> =>
   new Map(
     segmentsOf(headOf(text))
@@ -93,7 +93,7 @@ export const saidByAddress = (text: string): ReadonlyMap<string, string> =>
       .flatMap((segment) => segment.addresses.map((address) => [address, segment.text] as const)),
   );
 
-/** Given up after several tries: another might still succeed. */
+/** Given up after several attempts. A later one might still succeed. */
 const AFTER_TRIES = /retry time|timed? ?out|expired/i;
 
 /** Exim names those whom it has given up, in whatever language its text is (`bounce_message_file`). */

@@ -16,17 +16,19 @@ import type { MailOutline } from './captured-mail.ts';
 import { createMailReader } from './mail-reader.ts';
 import { INSERT, LIST, REMOVE, SLICE, SLICE_BYTES, SUBJECTS, TRIM, VACUUM } from './statements.ts';
 
-/** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */
+/** Messages in one insert; a larger message goes alone. More costs memory twice, less costs commits. */
 const INSERT_MAILS_MAX = 500;
 const INSERT_BYTES_MAX = 8_000_000;
-/** What waits is memory; refused senders are told to come again. */
+/** Memory of queued messages. Rejected senders are asked to retry. */
 const WAITING_MAILS_MAX = 10_000;
 const WAITING_BYTES_MAX = 128_000_000;
-/** Between two trims: rarer leaves more than was promised for a while, more often costs a scan of the table each. */
+/**
+ * Interval between trims. Longer exceeds the promised size for a while, shorter costs a scan of the table each time.
+ */
 const TRIM_AFTER_MAILS = 1000;
 const TRIM_AFTER_BYTES = 25_000_000;
 
-/** The largest id there is. */
+/** The largest possible id. */
 const NEWEST = '9223372036854775807';
 const ID = /^\d{1,18}$/;
 
@@ -46,7 +48,7 @@ interface NewMail extends ReceivedMail {
   readonly outline: MailOutline;
 }
 
-/** The first always; then as many as fit, in order. */
+/** Admits messages in order as long as they fit. The first always fits. */
 const admission = (): ((mail: NewMail) => boolean) => {
   let mails = 0;
   let bytes = 0;
@@ -91,12 +93,12 @@ const capturedMail = (row: Row): CapturedMail => ({
 /** True if a subject contains a part, ignoring case. */
 const hasPart = (subject: string, part: string): boolean => subject.toLowerCase().includes(part.toLowerCase());
 
-/** Stored where a message cannot be read in time: what it says is not known, so only an owner may read it. */
+/** Stored if a message cannot be read in time. Its content is unknown, so only an owner may read it. */
 const UNREAD: MailOutline = { subject: null, attachments: [], isConfidential: true };
 
-/** Messages in memory while they are read. More needs their memory, fewer makes readers wait for one another. */
+/** Messages in memory while they are read. More need memory, fewer make readers wait for one another. */
 const LOADED_MAX = 2;
-/** Readers that may wait, organizations in turn. More would wait longer than clients do, fewer are refused in vain. */
+/** Queued readers; organizations take turns. More would wait longer than clients do, fewer are rejected needlessly. */
 const LOADING_WAITING_MAX = 20;
 const LOADING_WAIT_MS_MAX = 10_000;
 
@@ -111,7 +113,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     busy: () => new MailParserUnavailable('too much captured mail is being read'),
     timeout: { ms: LOADING_WAIT_MS_MAX, error: () => new MailParserUnavailable('captured mail was not read in time') },
   });
-  /** Resolves when all that was given so far is stored or refused. */
+  /** Resolves when all messages so far are stored or rejected. */
   let storing = Promise.resolve();
 
   const insert = async (mails: readonly NewMail[]): Promise<void> => {
@@ -137,7 +139,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     bytesOf: ({ raw }) => raw.length,
     admission,
     run: async (mails) => {
-      // A trim that fails rejects nobody: the next one does its work.
+      // A failed trim rejects no message: the next trim does its work.
       if (isTrimDue()) await trim().catch(() => {});
       await insert(mails);
       return fulfilled(mails.map(() => undefined));
@@ -157,7 +159,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     return rows.filter(({ subject }) => hasPart(subject, part)).map(({ id }) => id);
   };
 
-  /** The parameters of `MATCHES` and `AMONG`; null: there can be none. */
+  /** The parameters of `MATCHES` and `AMONG`; null: nothing can match. */
   const selection = async (filter: InboxFilter): Promise<readonly unknown[] | null> => {
     if (filter.id !== undefined && !ID.test(filter.id)) return null;
     if (untrimmedMails > 0) await trim();
@@ -173,7 +175,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     return { mails, next: rows.length > limit ? (mails.at(-1)?.id ?? null) : null };
   };
 
-  /** The bytes from a place on (1 is the first); null: the message is gone. */
+  /** The bytes from an offset on (1 is the first); null: the message is gone. */
   const sliceAt = async ({ id }: CapturedMail, start: number): Promise<Buffer | null> => {
     const { rows } = await orUnavailable(pool.query<{ slice: Buffer }>({ ...SLICE, values: [id, start] }));
     return rows[0]?.slice ?? null;
@@ -187,7 +189,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     }
   }
 
-  /** In memory that a thread reads without another copy; null: the message is gone. */
+  /** Loads a message into memory that a thread reads without another copy; null: the message is gone. */
   const load = async (mail: CapturedMail): Promise<Uint8Array | null> => {
     const bytes = new Uint8Array(new SharedArrayBuffer(mail.sizeBytes));
     for (let start = 1; start <= mail.sizeBytes; start += SLICE_BYTES) {

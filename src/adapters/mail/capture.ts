@@ -8,7 +8,7 @@ import { type Logger, type System, withTurns } from '../../lib/async/async.ts';
 
 export interface CaptureServerOptions {
   readonly inbox: Inbox;
-  /** Whose mail it takes. Default: `live`. */
+  /** Environment whose mail is captured. Default: `live`. */
   readonly environment?: Environment;
   readonly system: System;
   readonly logger: Logger;
@@ -25,9 +25,9 @@ export interface CaptureServer {
 
 /** Loopback only: any client that reaches it can fill the inbox. */
 const HOST = '127.0.0.1';
-/** The largest encoded message the API takes, and some room for its headers. */
+/** The largest encoded message that the API accepts, with some room for its headers. */
 const MESSAGE_BYTES_MAX = 26_500_000;
-/** Each may hold a message in memory. */
+/** Concurrent clients, each of which may hold a message in memory. */
 const CLIENTS_MAX = 100;
 const IDLE_MS = 60_000;
 const CLOSE_MS = 2_000;
@@ -43,22 +43,22 @@ class SmtpRefusal extends Error {
 const bytesOf = async (stream: SMTPServerDataStream): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   for await (const chunk of withTurns(stream as AsyncIterable<Buffer>)) {
-    // What is over the limit is read to its end, as the protocol wants, but not kept.
+    // The rest of an oversized message is read, as the protocol requires, but not kept.
     if (!stream.sizeExceeded) chunks.push(chunk);
   }
   if (stream.sizeExceeded) throw new SmtpRefusal(552, '5.3.4 the message is too large');
   return Buffer.concat(chunks);
 };
 
-/** The server shows domains in Unicode; they came in A-labels. */
+/** The server shows domains in Unicode, although they were sent in A-labels. */
 const asSent = ({ address }: SMTPServerAddress): string => {
   const at = address.lastIndexOf('@') + 1;
   return address.slice(0, at) + (domainToASCII(address.slice(at)) || address.slice(at));
 };
 
 /**
- * The built-in server that mail is sent to when it must not leave the machine: it speaks real SMTP (8BITMIME,
- * SMTPUTF8, PIPELINING, SIZE) and answers once the message is stored.
+ * The built-in server that receives mail when it must not leave the machine. It speaks real SMTP (8BITMIME, SMTPUTF8,
+ * PIPELINING, SIZE) and answers once the message is stored.
  */
 export const startCaptureServer = async (options: CaptureServerOptions): Promise<CaptureServer> => {
   const { inbox, system, logger, environment = 'live' } = options;

@@ -38,7 +38,7 @@ const judge = (address: string, { rejected, earlier, end: last }: Transmission):
   }
 };
 
-/** What one transaction came to for those it was for. */
+/** Outcomes of one transaction for its recipients. */
 export const transactionOutcomes = (
   recipients: readonly EnvelopeRecipient[],
   peer: Peer,
@@ -59,7 +59,7 @@ export const deferredAll = (
   return envelope.to.map((recipient) => told(recipient, peer ?? noPeer(mx), { outcome: 'deferred', reply, stage }));
 };
 
-/** RFC 6531 §3.2, said by us: such a server cannot even be asked. */
+/** RFC 6531 §3.2, as our own reply: such a server cannot even be asked. */
 const NO_UTF8: SmtpReply = { code: 0, enhanced: '5.6.7', text: 'the server accepts no addresses outside ASCII' };
 
 export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], peer: Peer): readonly RecipientOutcome[] =>
@@ -67,7 +67,7 @@ export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], pee
 
 const NON_ASCII = /[^\0-\x7f]/;
 
-/** Recipients this session can be asked about, and those whose address (or the sender's) it cannot be told. */
+/** Splits recipients by whether this session can transmit their address and the sender's. */
 export const splitByAlphabet = ({ envelope }: OutgoingMail, session: SmtpSession) => {
   const acceptsUtf8 = session.acceptsUtf8();
   const isWritable = ({ address }: EnvelopeRecipient): boolean =>
@@ -78,7 +78,7 @@ export const splitByAlphabet = ({ envelope }: OutgoingMail, session: SmtpSession
   };
 };
 
-/** In the order of the envelope. */
+/** Sorts outcomes in the order of the envelope. */
 export const inOrder = (
   { envelope }: OutgoingMail,
   outcomes: readonly RecipientOutcome[],

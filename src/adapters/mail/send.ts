@@ -10,21 +10,22 @@ import type { MessageFor } from './compose/signed-message.ts';
 import { deferredAll, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './outcomes.ts';
 import { refusalOutcome } from './refusal.ts';
 
-/** The deadline of one send: as a signal for whatever waits, and as a question right before the final dot. */
+/** The deadline of one send: a signal for waiting code, and a check right before the final dot. */
 export interface Deadline {
   readonly signal: AbortSignal;
   /** There is time left. */
   mayFinish(): boolean;
-  /** The same, and the attempt is still the one that may complete the message. */
+  /** Like `mayFinish`, but also checks that this attempt may still complete the message. */
   mayComplete(): boolean | Promise<boolean>;
-  /** Forgets the timer. */
+  /** Clears the timer. */
   end(): void;
 }
 
 export const createDeadline = (system: System, { deadlineMs, signal, mayComplete }: SendOptions): Deadline => {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
-  // A process that stood still runs its timers before it reads its sockets: a reply that has arrived meanwhile counts.
+  // A process that was stalled runs its timers before it reads its sockets, so let replies that have arrived be read
+  // first.
   const timer = setTimeout(() => setImmediate(abort), Math.max(deadlineMs - system.monotonicMs(), 0));
   if (signal?.aborted === true) abort();
   signal?.addEventListener('abort', abort, { once: true });
@@ -44,29 +45,35 @@ export const createDeadline = (system: System, { deadlineMs, signal, mayComplete
   };
 };
 
-/** The message, built and signed before a session is asked for. */
+/** The message, built and signed before a session is acquired. */
 export interface ReadyMail {
   readonly mail: OutgoingMail;
   readonly messageFor: MessageFor;
   readonly deadline: Deadline;
 }
 
-/** What was said to a message by one server; each recipient is in one of both. */
+/** One server's replies to a message. Each recipient is in one of the two lists. */
 export interface ServerVerdict {
   readonly settled: readonly RecipientOutcome[];
-  /** Deferred for what is not about them, before the server was given the message: another may take it at once. */
+  /**
+   * Deferred for a reason unrelated to them, before the server received the message. Another server may accept it at
+   * once.
+   */
   readonly open: readonly RecipientOutcome[];
 }
 
-/** A kept session may have been ended by the other side; each try after the first needs such a one before it. */
+/**
+ * The other side may have ended a kept session. Each try after the first requires that the previous one failed this
+ * way.
+ */
 const TRIES_MAX = 3;
-/** RFC 5321 §3.8: the server ends the session, and says so to whatever comes next. */
+/** RFC 5321 §3.8: the server ends the session, and says so in reply to the next command. */
 const SERVICE_CLOSING = 421;
 
 const TOO_LATE = noReply('the deadline passed before a session was asked for');
 const ALL_STALE = noReply('the server ended its sessions without an answer');
 
-/** Gives the session back, fit for the next transaction, or ends it. */
+/** Returns the session, ready for the next transaction, or ends it. */
 const giveBack = ({ session, release }: PooledSession, { end }: Transmission): void => {
   if (end.kind === 'accepted') {
     release(true);
@@ -81,7 +88,10 @@ const giveBack = ({ session, release }: PooledSession, { end }: Transmission): v
   }
 };
 
-/** Died before it was asked for the message, as kept sessions do: nothing was sent, so another may be tried. */
+/**
+ * The session died before the server asked for the message, as kept sessions do. Nothing was sent, so another one may
+ * be tried.
+ */
 const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }: ReadyMail): boolean => {
   if (!reused || !deadline.mayFinish()) return false;
   if (end.kind === 'refused') return end.stage === 'mail' && end.reply.code === SERVICE_CLOSING;
@@ -106,13 +116,16 @@ const transmit = async (pooled: PooledSession, { mail, messageFor, deadline }: R
   return transmission;
 };
 
-/** A refusal before the message was begun that may be none elsewhere: not what is about the content or the recipient. */
+/**
+ * A rejection before the message that another server may not repeat. Excludes rejections of the content or the
+ * recipient.
+ */
 const isAboutServer = ({ stage, reply }: Extract<End, { kind: 'refused' }>): boolean => {
   if (stage === 'session') return true;
   return stage === 'mail' ? refusalOutcome('mail', reply) === 'deferred' : reply.code === SERVICE_CLOSING;
 };
 
-/** Whether another server may take the message for an address at once: this one was not given it. */
+/** True if another server may be tried for an address at once, because this one did not receive the message. */
 const isOpen = (address: string, { rejected, earlier, end: last }: Transmission): boolean => {
   const rejection = rejected.get(address);
   if (rejection !== undefined) return rejection.code === SERVICE_CLOSING;
@@ -136,7 +149,7 @@ const verdictOn = (
   };
 };
 
-/** @returns null: nothing was sent, since the session was stale or lacks what it offered. */
+/** @returns null if nothing was sent, because the session was stale or lacks an offered extension. */
 const sendOn = async (pooled: PooledSession, ready: ReadyMail): Promise<ServerVerdict | null> => {
   const { mail } = ready;
   const { peer } = pooled.session;
@@ -154,7 +167,7 @@ const sendOn = async (pooled: PooledSession, ready: ReadyMail): Promise<ServerVe
 };
 
 /**
- * Sends over a kept session with one server, or over a new one where those kept had died of old age.
+ * Sends over a kept session with one server, or over a new one if the kept sessions had died of old age.
  * @param acquire may throw `SmtpConnectFailed`, which is passed on.
  */
 export const sendOnSession = async (
@@ -163,7 +176,7 @@ export const sendOnSession = async (
   ready: ReadyMail,
 ): Promise<ServerVerdict> => {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    // A session in good order is not for mail that must not be finished.
+    // A working session must not be used up for mail that must not be finished.
     if (!ready.deadline.mayFinish()) return { settled: deferredAll(ready.mail, mx, TOO_LATE), open: [] };
     const verdict = await sendOn(await acquire(ready.deadline.signal), ready);
     if (verdict !== null) return verdict;

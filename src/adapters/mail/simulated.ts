@@ -41,11 +41,12 @@ const simulate = (recipientId: string, address: string, attempt: number): Recipi
 };
 
 /**
- * The transport of test keys: nothing leaves, ordinary recipients are delivered, sandbox addresses choose their fate.
- * @param capture takes what is delivered, so that it can be looked at.
+ * The transport of test keys. Nothing is sent: ordinary recipients are delivered, and sandbox addresses select their
+ * outcome.
+ * @param capture receives delivered mail, so that it can be inspected.
  */
 export const createSimulatedTransport = (capture?: MailTransport): MailTransport => {
-  /** As it was simulated, unless it could not be captured: then that is what came of it, and it is tried again. */
+  /** Returns the simulated outcomes. If capturing fails, its outcome replaces them, and the message is retried. */
   const captured = async (
     capturing: MailTransport,
     mail: OutgoingMail,

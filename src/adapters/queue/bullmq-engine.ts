@@ -7,34 +7,40 @@ export interface BullmqOptions {
   readonly logger: Logger;
   /** How long `close` waits for running jobs. */
   readonly closeLimitMs?: number;
-  /** A job whose worker has not been heard of for this long goes to another. */
+  /** A job goes to another worker if its own has been silent for this long. */
   readonly lockMs?: number;
 }
 
 export type BullmqSettings = Required<BullmqOptions>;
 
-/** What differs between PostgreSQL and Redis. */
+/** Operations that differ between PostgreSQL and Redis. */
 export interface BullmqEngine {
-  /** Resolves when the engine has answered; a producer that never got ready is not used again. */
+  /** Resolves when the engine has answered. A producer that never became ready is not used again. */
   openProducer(name: QueueName, onFault: (fault: unknown) => void): Promise<Producer>;
-  /** `gone` aborts when nothing is left to be said to the engine: from then on nobody waits for one that is away. */
+  /**
+   * `gone` aborts when nothing more needs to be sent to the engine. From then on, nothing waits for an engine that is
+   * down.
+   */
   openWorker(
     name: QueueName,
     process: (job: BullJob, token?: string) => Promise<void>,
     options: WorkerOptions,
     gone: AbortSignal,
   ): BullWorker;
-  /** Puts right what can be put right (a schema that was dropped); whether it did. */
+  /** Repairs a fault if possible (a schema that was dropped). @returns true if it was repaired. */
   mend(fault: unknown): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** SIGTERM leaves 10 s in all. Shorter cuts deliveries off and sends them again later; longer leaves nothing for the rest. */
+/**
+ * SIGTERM leaves 10 s in all. Shorter cuts off deliveries and sends them again later; longer leaves no time for the
+ * rest.
+ */
 const CLOSE_LIMIT_MS = 8_000;
 
 /**
- * Shorter: a worker that freezes for a moment (collection, a busy machine) has its jobs run twice. Longer: the jobs of
- * a worker that died wait longer; they come back within about twice this time.
+ * Shorter: a worker that freezes for a moment (garbage collection, a busy machine) has its jobs run twice. Longer: the
+ * jobs of a dead worker wait longer; they come back within about twice this time.
  */
 const LOCK_MS = 10_000;
 
@@ -50,7 +56,7 @@ export interface BulkJob {
   readonly opts: JobsOptions;
 }
 
-/** As much of BullMQ's `Queue` as is used. */
+/** The used part of BullMQ's `Queue`. */
 export interface Producer {
   add(name: string, data: unknown, options: JobsOptions): Promise<unknown>;
   addBulk(jobs: BulkJob[]): Promise<unknown>;
@@ -68,7 +74,7 @@ export interface WorkerOptions {
   readonly runRetryDelay: number;
 }
 
-/** As much of BullMQ's `Worker` as is used. */
+/** The used part of BullMQ's `Worker`. */
 export interface BullWorker {
   on(event: 'error', listener: (fault: Error) => void): unknown;
   on(event: 'stalled', listener: (jobId: string) => void): unknown;

@@ -4,30 +4,30 @@ import type { QueueName, Queues } from '../../domain/ports/queue.ts';
 import { createBullmqQueues } from './bullmq.ts';
 import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
 
-/** The schema is the queue's own: dropping it loses jobs, nothing else, and it is made again. */
+/** The schema belongs to the queue. Dropping it only loses jobs, and it is created again. */
 const SCHEMA = 'queue';
 
-/** Connections of one worker, beside the one that listens. Fewer queue up behind one another, more crowd the server. */
+/** Connections of one worker, plus the one that listens. With fewer, statements queue up; more crowd the server. */
 const WORKER_CONNECTIONS = 3;
 const PRODUCER_CONNECTIONS = 2;
 
-/** A server that takes longer is taken for gone. Shorter fails while it only restarts or is loaded. */
+/** A server that takes longer is considered down. Shorter fails while it only restarts or is busy. */
 const CONNECT_MS = 4_000;
 const QUERY_MS = 10_000;
 
 /**
- * BullMQ writes every step of every job down for watchers that we do not have, and forgets beyond this number. 0 would
- * mean never.
+ * BullMQ records every step of every job for watchers that we do not have, and deletes events beyond this number. 0
+ * would mean never.
  */
 const EVENTS_KEPT = 100;
 
-/** PostgreSQL's codes for a table, schema, function or type that is not there. */
+/** PostgreSQL's codes for a missing table, schema, function or type. */
 const MISSING = new Set(['42P01', '3F000', '42883', '42704']);
 
 const { Queue, Worker } = withBackend(createPostgresBackend);
 
 /**
- * Commits do not wait for the disk: a crash of the server then loses the last jobs, which the sweeper brings back, and
+ * Commits do not wait for the disk. A crash of the server then loses the last jobs, which the sweeper brings back, and
  * the queue does twice the work. BullMQ adds the search path to the same options, so they must not be in the URL.
  */
 const connectionOf = (url: string, max: number) => {
@@ -41,16 +41,17 @@ const connectionOf = (url: string, max: number) => {
     application_name: 'outbox-queue',
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
-    // BullMQ checks clients out without a listener: one that breaks meanwhile would end the process. Its query tells.
+    // BullMQ checks clients out without an error listener, so a broken one would end the process. Its query reports the
+    // error.
     onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
     options: `${given} -c synchronous_commit=off -c default_transaction_isolation=read\\ committed`.trim(),
   };
 };
 
-/** Makes the schema, under BullMQ's advisory lock: any number of processes may do so at once. */
+/** Creates the schema under BullMQ's advisory lock, so that any number of processes may do so at once. */
 const migrate = async (url: string): Promise<void> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
-  client.on('error', () => undefined); // it is told by the query that fails
+  client.on('error', () => undefined); // reported by the query that fails
   await client.connect();
   try {
     await runMigrations(client, SCHEMA);
@@ -64,7 +65,7 @@ const isMissing = (fault: unknown): boolean =>
   (fault.name === 'SchemaMigrationRequiredError' || MISSING.has((fault as Error & { code?: string }).code ?? ''));
 
 /**
- * Queues on PostgreSQL, in a schema of their own, made here if it is missing.
+ * Queues on PostgreSQL, in a schema of their own, which is created if it is missing.
  * @param url a session of its own: `LISTEN` does not work through a pooler in transaction mode.
  */
 export const createPostgresQueues = async (url: string, options: BullmqOptions): Promise<Queues> => {

@@ -5,21 +5,21 @@ import { createBullmqQueues } from './bullmq.ts';
 import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
 import { answerWithin } from './bullmq-worker.ts';
 
-/** Keys are `outbox:<queue>:…`: the server may serve others too. */
+/** Keys are `outbox:<queue>:…`, since the server may be shared. */
 const PREFIX = 'outbox';
 
-/** See `bullmq-postgres.ts`: nobody reads these. */
+/** See `bullmq-postgres.ts`: these have no readers. */
 const EVENTS_KEPT = 100;
 
-/** A command that takes longer has failed. Shorter refuses jobs while Redis forks to save. */
+/** A command that takes longer has failed. Shorter rejects jobs while Redis forks to save. */
 const COMMAND_MS = 4_000;
 
-/** At the start Redis must be there: a wrong address should be said, not waited for. */
+/** Redis must be available at the start: a wrong address should be reported, not waited for. */
 const FIRST_ANSWER_MS = 5_000;
 
 /**
  * Queues on Redis (at least 6.2, `maxmemory-policy noeviction`, append-only file).
- * @throws {QueueUnavailable} no answer from that address.
+ * @throws {QueueUnavailable} if that address does not answer.
  */
 export const createRedisQueues = async (url: string, options: BullmqOptions): Promise<Queues> => {
   const settings = settingsOf(options);
@@ -39,7 +39,7 @@ export const createRedisQueues = async (url: string, options: BullmqOptions): Pr
         prefix: PREFIX,
         streams: { events: { maxLen: EVENTS_KEPT } },
       });
-      queue.on('error', () => undefined); // said by `logOutages`, and to whoever adds
+      queue.on('error', () => undefined); // reported by `logOutages`, and to the caller of `add`
       await queue.waitUntilReady();
       return queue;
     },
@@ -47,7 +47,7 @@ export const createRedisQueues = async (url: string, options: BullmqOptions): Pr
       new Worker(name, process, {
         ...workerOptions,
         prefix: PREFIX,
-        // A worker has nobody waiting for it: its commands outlive any outage.
+        // No request waits for a worker, so its commands may outlive any outage.
         connection: {
           ...redisOptions,
           url,

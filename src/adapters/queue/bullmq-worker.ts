@@ -9,18 +9,21 @@ interface Work<Job> {
   readonly concurrency: number;
 }
 
-/** Pause after a fault before asking for work again. Shorter is a busy loop on a broken engine, longer a late start. */
+/**
+ * Pause after a fault before requesting work again. Shorter is a busy loop on a broken engine, longer delays the
+ * restart.
+ */
 const FAULT_PAUSE_MS = 1_000;
 
-/** A job that takes its process down is dropped after so many times; the sweeper brings it again, later. */
+/** A job that crashes its process is dropped after this many times. The sweeper adds it again later. */
 const STALLED_MAX = 3;
 
-/** What writing down the last endings may take once no job is running; then connections are cut. */
+/** Time to record the last results once no job is running. After that, connections are cut. */
 const CLOSING_MS = 1_500;
 
 /**
- * For a worker whose `close` hangs, as BullMQ's does where it was reconnecting. Its lock renewal (a protected field)
- * would go on for ever and keep the process alive.
+ * For a worker whose `close` hangs, as BullMQ's does while reconnecting. Its lock renewal (a protected field) would
+ * continue forever and keep the process alive.
  */
 const cutOff = (worker: BullWorker): void => {
   const { lockManager } = worker as unknown as { readonly lockManager?: { close(): Promise<void> } };
@@ -28,7 +31,7 @@ const cutOff = (worker: BullWorker): void => {
   void worker.disconnect().catch(() => undefined);
 };
 
-/** The working half of a queue; goes on whatever happens to the engine, until it is closed. */
+/** The working half of a queue. It keeps running whatever happens to the engine, until it is closed. */
 export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, settings: BullmqSettings) => {
   const { system, logger, closeLimitMs, lockMs } = settings;
   const logFault = createFaultLog(system, logger, work.name);
@@ -36,10 +39,13 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   const closing = new AbortController();
   const gone = new AbortController();
   let worker: BullWorker | undefined;
-  /** While it connects. Closed meanwhile, BullMQ on PostgreSQL opens one more connection afterwards, and never ends it. */
+  /**
+   * Set while connecting. If closed during that time, BullMQ on PostgreSQL opens one more connection afterwards, and
+   * never ends it.
+   */
   let connecting: Promise<void> | undefined;
 
-  /** While it closes, connections that end are no fault. */
+  /** Connections that end during closing are not faults. */
   const sayFault = (fault: unknown): void => {
     if (!closing.signal.aborted) logFault(fault);
   };
@@ -57,8 +63,8 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   };
 
   /**
-   * BullMQ asks again at once after most errors, thousands of times a second, and never repairs its schema: every
-   * question for work goes through here.
+   * BullMQ asks again at once after most errors, thousands of times a second, and never repairs its schema. Every
+   * request for work goes through here.
    */
   const slowDownOnFault = (backend: ReturnType<BullWorker['getBackend']>): void => {
     const moveToActive = backend.moveToActive.bind(backend);
@@ -89,7 +95,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
     return opened;
   };
 
-  /** BullMQ remembers a first connection that failed for ever: such a worker is thrown away. */
+  /** BullMQ remembers a failed first connection forever, so such a worker is discarded. */
   const start = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       worker = open();
@@ -123,14 +129,14 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   };
 };
 
-/** How one run of a job ended; a job `given-back` goes to other workers, any other is removed. */
+/** How one run of a job ended. A job `given-back` goes to other workers, any other is removed. */
 export type Ending = { readonly kind: 'done' | 'given-back' } | { readonly kind: 'failed'; readonly error: unknown };
 
-/** The jobs a worker is busy with. */
+/** The jobs that a worker is running. */
 export interface RunningJobs {
   run<Job>(handler: JobHandler<Job>, data: Job): Promise<Ending>;
   count(): number;
-  /** Tells every handler to end, waits for them up to `limitMs`, then gives back what is left. */
+  /** Tells every handler to end, waits for them up to `limitMs`, then gives back the remaining jobs. */
   windDown(limitMs: number): Promise<void>;
 }
 
@@ -155,7 +161,8 @@ export const createRunningJobs = (system: System): RunningJobs => {
 
   const run = async <Job>(handler: JobHandler<Job>, data: Job): Promise<Ending> => {
     if (closing) return { kind: 'given-back' };
-    // One promise and one controller a job: listeners on shared ones would pile up for as long as the worker lives.
+    // Each job has its own promise and controller: listeners on shared ones would accumulate for as long as the worker
+    // lives.
     const given = Promise.withResolvers<Ending>();
     const job: RunningJob = { abort: new AbortController(), giveBack: given.resolve };
     jobs.add(job);
@@ -181,7 +188,7 @@ export const createRunningJobs = (system: System): RunningJobs => {
 };
 
 /**
- * Waits for an answer for `ms`; what the call does later is ignored.
+ * Waits up to `ms` for an answer. The later result of the call is ignored.
  * @throws {QueueUnavailable} with the cause, whatever went wrong.
  */
 export const answerWithin = async <T>(system: System, ms: number, what: string, work: () => Promise<T>): Promise<T> => {
@@ -192,10 +199,13 @@ export const answerWithin = async <T>(system: System, ms: number, what: string, 
   }
 };
 
-/** An engine that is away fails many times a second; the log needs to hear of it now and then. Longer hides a change of cause. */
+/**
+ * An unavailable engine fails many times a second, but the log needs only an occasional report. Longer hides a change
+ * of cause.
+ */
 const QUIET_MS = 10_000;
 
-/** Logs an engine's faults: the first at once, then at most one per `QUIET_MS` with the number of those in between. */
+/** Logs an engine's faults: the first at once, then at most one per `QUIET_MS`, with the number of those in between. */
 export const createFaultLog = (system: System, logger: Logger, queue: string): ((fault: unknown) => void) => {
   let quietUntil = 0;
   let unlogged = 0;

@@ -2,24 +2,24 @@ import type { RateLimiter, RateLimitResult } from '../../domain/rate-limits.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /**
- * Buckets remembered, of 0.1 to 4 kB each. Fewer let someone who can invent buckets (addresses) push others out, which
- * then start afresh; more is memory that a flood can fill.
+ * Cached buckets, 0.1 to 4 kB each. With fewer, a client that can invent buckets (addresses) evicts others, which then
+ * start over; more is memory that a flood can fill.
  */
 const BUCKETS_MAX = 20_000;
 
 export interface BucketsOptions<Bucket> {
   readonly bucketsMax?: number | undefined;
-  /** Whether nothing is lost with it. */
+  /** True if dropping the bucket loses nothing. */
   readonly isIdle: (bucket: Bucket, nowMs: number) => boolean;
 }
 
 export interface Buckets<Bucket> {
   get(name: string): Bucket | undefined;
-  /** Makes it the last used, and forgets those that are idle or too many. */
+  /** Makes it the most recently used, and evicts idle and excess buckets. */
   use(name: string, bucket: Bucket, nowMs: number): void;
 }
 
-/** What is known by bucket, bounded: those that have been idle longest go first. */
+/** A bounded map of buckets. Those that have been idle longest are evicted first. */
 export const createBuckets = <Bucket>({
   bucketsMax = BUCKETS_MAX,
   isIdle,
@@ -39,14 +39,13 @@ export const createBuckets = <Bucket>({
 };
 
 /**
- * A sliding window: whatever the moment, the takes of the last minute never cost more than the limit, and after an
- * idle minute the whole limit may be taken at once. A token bucket (or GCRA) would let nearly twice the limit through
- * in the minute that begins with a full bucket, and its 101st request of a hundred a minute is refused or not
- * depending on how long the first hundred took; here it is always refused, and `remaining` only falls until a minute
- * has passed.
+ * A sliding window. At any moment, the takes of the last minute never cost more than the limit, and after an idle
+ * minute the whole limit may be taken at once. A token bucket (or GCRA) would allow nearly twice the limit in the
+ * minute that begins with a full bucket, and would reject the 101st request of a hundred a minute or not depending on
+ * how long the first hundred took. Here it is always rejected, and `remaining` only falls until a minute has passed.
  *
- * Takes close together are remembered as one run that lasts until its last take has left the window: a bucket then
- * needs at most 61 runs instead of one entry per take, and gives back up to one sixtieth of the window late, never early.
+ * Takes close together are stored as one run that lasts until its last take has left the window. A bucket then needs at
+ * most 61 runs instead of one entry per take, and frees capacity up to one sixtieth of the window late, never early.
  */
 export interface Run {
   readonly firstMs: number;
@@ -56,10 +55,10 @@ export interface Run {
 
 export const WINDOW_MS = 60_000;
 
-/** Runs are a sixtieth of the window long: more would be exacter and cost memory, fewer give back late. */
+/** Runs are a sixtieth of the window long. More would be more exact but cost memory, fewer free capacity later. */
 export const RUNS_PER_WINDOW = 60;
 
-/** What is asked of a bucket, and when. */
+/** A request to a bucket. */
 export interface Take {
   readonly cost: number;
   readonly limit: number;
@@ -68,7 +67,7 @@ export interface Take {
   readonly windowMs: number;
 }
 
-/** What came of it, in units that both adapters share; Redis answers these four from its script. */
+/** Result of a take, in units that both adapters share. The Redis script returns these four values. */
 export interface Taken {
   readonly allowed: boolean;
   /** Cost in the window, this take included. */
@@ -87,7 +86,7 @@ const remember = (runs: Run[], { cost, nowMs, windowMs }: Take): void => {
   }
 };
 
-/** When enough runs have left the window; the end of the last one where that would not be enough either. */
+/** Time until enough runs have left the window, or until the last one leaves if even that is not enough. */
 const retryAfterMs = (runs: readonly Run[], used: number, { cost, limit, nowMs, windowMs }: Take): number => {
   let free = limit - used;
   let endMs = nowMs;
@@ -110,8 +109,8 @@ const costOf = (runs: readonly Run[]): number => {
 const byTime = (one: Run, other: Run): number => one.lastMs - other.lastMs;
 
 /**
- * Takes from a bucket, all or nothing. `runs` is what was taken here, oldest first, and is changed.
- * @param elsewhere what counts as well, in any order.
+ * Takes from a bucket, all or nothing. `runs` has the local takes, oldest first, and is changed.
+ * @param elsewhere runs of other processes that also count, in any order.
  */
 export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []): Taken => {
   const { cost, limit, nowMs, windowMs } = take;
@@ -137,7 +136,7 @@ export const resultOf = ({ allowed, used, resetMs, retryAfterMs }: Taken, limit:
   retryAfterSeconds: Math.ceil(retryAfterMs / 1_000),
 });
 
-/** Counts within this process; nothing survives it. */
+/** Counts within this process. The counts do not survive a restart. */
 export const createInMemoryRateLimiter = (options: {
   readonly system: System;
   readonly windowMs?: number;

@@ -4,29 +4,29 @@ import type { Logger, System } from '../../lib/async/async.ts';
 import { createBuckets, type Run, resultOf, takeFrom, WINDOW_MS } from './in-memory.ts';
 
 /**
- * Rate limits of several processes without Redis. Each counts what it lets through, in memory, and tells PostgreSQL a few
- * times a second; the answer says what the others let through. No request waits for that. A limit may therefore be
- * exceeded by what arrives between two syncs of the processes concerned, and by no more.
+ * Rate limits of several processes without Redis. Each process counts its allowed requests in memory, and reports them
+ * to PostgreSQL a few times a second; the response has the counts of the others. No request waits for that. A limit may
+ * therefore be exceeded by the requests that arrive between two syncs of the processes concerned, but by no more.
  *
- * What is told is the whole count of a bucket, not a difference: a sync that is lost or repeated changes nothing. Only
- * lengths of time are told, never times of day: clocks of processes may differ. While PostgreSQL does not answer, each
- * process counts by itself and goes on with what it last heard of the others, until that has left the window.
+ * A report has the whole count of a bucket, not a difference, so a lost or repeated sync changes nothing. Reports
+ * contain only durations, never times of day, since clocks of processes may differ. While PostgreSQL does not answer,
+ * each process counts on its own and keeps using the last counts of the others, until those have left the window.
  */
 
-/** From the end of one sync to the next. Shorter costs PostgreSQL more, longer lets more through at several processes. */
+/** Pause between two syncs. Shorter costs PostgreSQL more, longer allows more at several processes. */
 const SYNC_MS = 200;
-/** After a sync that failed. */
+/** Pause after a failed sync. */
 const RETRY_MS = 1_000;
 /**
- * What was told so long before the last sync is read again: a statement that was under way at that time was not seen yet.
- * Longer than a statement may take (`start-api.ts`).
+ * Reports from this long before the last sync are read again, since a statement still running at that time was not
+ * visible yet. Longer than a statement may take (`start-api.ts`).
  */
 const OVERLAP_MS = 2_000;
-/** Buckets of one statement, each of up to 0.7 kB. What is left goes with the next, at once. */
+/** Buckets of one statement, each of up to 0.7 kB. The rest goes with the next one, at once. */
 const TOLD_MAX = 1_000;
-/** Rows of processes that ended, or of buckets that nobody uses any more. */
+/** Interval for deleting rows of ended processes and unused buckets. */
 const CLEAN_UP_MS = 60_000;
-/** A start waits so long for what the others have counted. */
+/** How long a start waits for the counts of the others. */
 const FIRST_SYNC_MS = 1_000;
 
 const SYNC = `
@@ -45,7 +45,7 @@ const SYNC = `
 
 const CLEAN_UP = `delete from limits.counters where told_at < clock_timestamp() - $1 * interval '1 millisecond'`;
 
-/** Of one other process, of one bucket. */
+/** Count of one bucket by another process. */
 interface Heard {
   readonly bucket: string;
   readonly process: string;
@@ -55,14 +55,14 @@ interface Heard {
 }
 
 interface Counter {
-  /** What this process let through, oldest first. */
+  /** Takes allowed by this process, oldest first. */
   readonly runs: Run[];
-  /** What each other process did. */
+  /** Takes allowed by each other process. */
   readonly others: Map<string, readonly Run[]>;
 }
 
 export interface PostgresRateLimiterOptions {
-  /** Of its own: a sync must not wait for other work. */
+  /** A pool of its own: a sync must not wait for other work. */
   readonly pool: Pool;
   readonly system: System;
   readonly logger: Logger;
@@ -82,7 +82,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
   const isIdle = ({ runs, others }: Counter, nowMs: number): boolean =>
     hasEnded(runs, nowMs) && (others.size === 0 || [...others.values()].every((each) => hasEnded(each, nowMs)));
   const buckets = createBuckets<Counter>({ bucketsMax, isIdle });
-  /** What was let through since the last sync; told even if the bound has pushed the bucket out meanwhile. */
+  /** Buckets changed since the last sync. They are reported even if they have been evicted since. */
   const changed = new Map<string, Counter>();
 
   const counterOf = (bucket: string): Counter =>
@@ -94,7 +94,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
     ages_ms: runs.map(({ lastMs }) => nowMs - lastMs),
   });
 
-  /** Counts it from now on: what the answer took on its way lets it go late, never early. */
+  /** Counts it from now on: the delay of the response makes it expire late, never early. */
   const hear = ({ bucket, process, costs, agesMs, sinceMs }: Heard, nowMs: number): void => {
     const runs = costs.map((cost, index): Run => {
       const endedMs = nowMs - Math.floor(sinceMs) - (agesMs[index] ?? 0);
@@ -134,14 +134,14 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
     isLost = false;
   };
 
-  /** What is to be told with the next sync. */
+  /** Removes and returns the buckets for the next sync. */
   const takeChanged = (): readonly (readonly [string, Counter])[] => {
     const told = [...changed].slice(0, TOLD_MAX);
     for (const [bucket] of told) changed.delete(bucket);
     return told;
   };
 
-  /** @returns how long to wait for the next. Never fails. */
+  /** @returns the wait before the next sync. Never fails. */
   const sync = async (): Promise<number> => {
     const told = takeChanged();
     try {
@@ -178,7 +178,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
       }
       return resultOf(taken, limit);
     },
-    // What was let through last is told too: another process may take over the clients.
+    // The last counts are reported too, since another process may take over the clients.
     close: async () => {
       closing.abort();
       await running;

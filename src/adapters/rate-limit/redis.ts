@@ -4,13 +4,13 @@ import type { Logger, System } from '../../lib/async/async.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type Taken, WINDOW_MS } from './in-memory.ts';
 
-/** A request waits this long at most for its count. Shorter falls back for a hiccup, longer is felt by everybody. */
+/** Maximum wait of a request for its count. Shorter falls back on every hiccup, longer is noticed by all clients. */
 const ANSWER_MS = 50;
 
-/** A command that nobody waits for any more is given up after this: only then is the connection's silence an error. */
+/** Time-out of a command that its caller no longer waits for. Only then is the connection's silence an error. */
 const COMMAND_MS = 1_000;
 
-/** How often Redis is asked whether it answers again: also how long the local count goes on after that. */
+/** Interval of probes whether Redis answers again. Also how long the local count continues after that. */
 const PROBE_MS = 1_000;
 
 /** At the start, how long to wait for a first connection before counting locally. */
@@ -36,20 +36,20 @@ const defineTake = (redis: Redis): TakeCommand => {
 };
 
 /**
- * Counts in Redis, for all processes together. While Redis does not answer within 50 ms each process counts by itself,
- * from nothing: a key then has its limit once per process, never no limit, and no request waits.
+ * Counts in Redis, for all processes together. While Redis does not answer within 50 ms, each process counts on its
+ * own, from zero: a key then has its limit once per process, never no limit, and no request waits.
  */
 export const createRedisRateLimiter = async (options: Options): Promise<RateLimiter> => {
   const { url, system, logger, windowMs = WINDOW_MS } = options;
   const redis = connectRedis(url, COMMAND_MS);
-  redis.on('error', () => undefined); // told by the command that fails
+  redis.on('error', () => undefined); // reported by the command that fails
   const takeFromBucket = defineTake(redis);
   const local = createInMemoryRateLimiter({ system, windowMs });
   const closing = new AbortController();
   let isTrusted = false;
   let recovering: Promise<void> | undefined;
 
-  /** An answer that has come is seen before the clock is, even where this process was busy meanwhile. */
+  /** Checks for an answer before the clock, so that one that arrived while this process was busy is used. */
   const inTime = async <T>(answer: Promise<T>): Promise<T> => {
     const answered = new AbortController();
     const late = async (): Promise<never> => {
@@ -70,7 +70,7 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
     return { allowed: allowed === 1, used, resetMs, retryAfterMs };
   };
 
-  /** Takes for real: a Redis that answers but cannot write (full, a replica) is of no use. */
+  /** Takes for real: a Redis that answers but cannot write (full, a replica) is useless. */
   const probe = (): Promise<unknown> =>
     takeShared(PROBE_BUCKET, 1, PROBE_LIMIT).then(
       () => undefined,
@@ -87,7 +87,7 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
     }
   };
 
-  /** One late answer is no outage: Redis is asked again at once, and only then is anything said. */
+  /** One late answer is not an outage. Redis is asked again at once, and only a second failure is logged. */
   const recover = async (): Promise<void> => {
     const fault = await probe();
     if (fault !== undefined && !closing.signal.aborted) {
@@ -130,9 +130,9 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
 };
 
 /**
- * `takeFrom` of `sliding-window.ts` in Lua, given `now` in milliseconds; a test holds the two against one another.
+ * `takeFrom` of `in-memory.ts` in Lua, with `now` in milliseconds. A test compares the two.
  * KEYS: the bucket, a flat list first, last, cost, first, last, cost, … in MessagePack. ARGV: cost, limit, window.
- * Answers allowed, used, resetMs, retryAfterMs.
+ * Returns allowed, used, resetMs, retryAfterMs.
  */
 export const TAKE_AT_NOW = `
 local cost, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -175,7 +175,7 @@ if n > 0 then reset = runs[n - 1] + window - now end
 return {0, used, reset, math.max(retry, 1)}
 `;
 
-/** One round trip, atomic, by the server's clock: processes whose clocks differ count alike. */
+/** One round trip, atomic, by the server's clock, so that processes with different clocks count alike. */
 export const TAKE_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,21 +1,21 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../../lib/async/async.ts';
 
-/** Longest pause between two tries to connect: also the longest that a recovered Redis goes unnoticed. */
+/** Longest pause between two attempts to connect, and the longest delay in noticing a recovered Redis. */
 const RETRY_MS_MAX = 1_000;
 const RETRY_STEP_MS = 50;
 
-/** A server that takes longer to accept is taken for gone. */
+/** A server that takes longer to accept is considered down. */
 const CONNECT_MS = 4_000;
 
 /**
- * A connection on which an answer is due and nothing comes for so long is given up: a firewall may have forgotten it, and
- * the system would wait for a quarter of an hour. Longer than a worker's wait for its next job, which BullMQ ends after
- * 10 s at most; longer still leaves the queue standing.
+ * A connection on which a due answer does not arrive for this long is closed: a firewall may have dropped it, and the
+ * operating system would wait for a quarter of an hour. Longer than a worker's wait for its next job, which BullMQ ends
+ * after 10 s at most. Any longer stalls the queue.
  */
 const SILENCE_MS = 15_000;
 
-/** Connects again for ever, soon. */
+/** Reconnects forever, with short pauses. */
 export const redisOptions = {
   connectTimeout: CONNECT_MS,
   keepAlive: 10_000,
@@ -24,8 +24,8 @@ export const redisOptions = {
 } satisfies RedisOptions;
 
 /**
- * A connection for callers who would rather be refused than wait: a command fails at once while Redis is away, and
- * after `commandMs` when it does not answer.
+ * A connection for callers that prefer an error to waiting: a command fails at once while Redis is down, and after
+ * `commandMs` if it does not answer.
  */
 export const connectRedis = (url: string, commandMs: number): Redis =>
   new Redis(url, {
@@ -36,7 +36,7 @@ export const connectRedis = (url: string, commandMs: number): Redis =>
     commandTimeout: commandMs,
   });
 
-/** Says once when the connection is lost, and once when it is back. */
+/** Logs once when the connection is lost, and once when it is back. */
 export const logOutages = (redis: Redis, logger: Logger, use: string): void => {
   let away = false;
   let reason: string | undefined;

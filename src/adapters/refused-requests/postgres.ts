@@ -32,7 +32,7 @@ const COLUMNS = [
 ] as const;
 const NAMES = COLUMNS.map(([name]) => name).join();
 
-/** Of one that is stored, only the count grows. In order, so that two processes cannot deadlock. */
+/** For a stored request, only the count grows. Rows are ordered, so that two processes cannot deadlock. */
 const RECORD = {
   name: 'refused-requests-record',
   text: `
@@ -71,7 +71,7 @@ const SHOWN = `
 
 type Conditions = readonly (readonly [condition: string, value: unknown])[];
 
-/** `?` is the value. Those that are asked for alone, so that the plan is made for them. */
+/** `?` is the value. Contains only the requested conditions, so that the plan fits them. */
 const conditionsOf = (filter: RefusedRequestFilter): Conditions =>
   (
     [
@@ -114,7 +114,7 @@ const countsOf = (rows: readonly CountRow[]): RefusedRequestCounts => ({
   ),
 });
 
-/** Principals are as many as keys have been made. */
+/** Bounds the groups, since there are as many principals as keys ever made. */
 const GROUPS_MAX = 200;
 
 /** Refused requests in the vault. */

@@ -14,8 +14,9 @@ import { partHash, type SaltedPart } from '../../lib/transparency/transparency.t
 import type { ContentsCodec } from '../contents/contents-codec.ts';
 
 /**
- * What takes the place of contents that are removed. Of a message whose event is bound to its parts, the hashes of these
- * stay, and the parts of recipients that an erasure is not about. So a message is read and hashed once more before it goes.
+ * Records that replace removed contents. If a message's event is bound to its parts, the record keeps the hashes of
+ * these, and the parts of recipients that an erasure does not concern. So a message is read and hashed once more before
+ * it is removed.
  */
 
 /** A row that may be removed. */
@@ -23,7 +24,7 @@ export interface Removable {
   readonly id: string;
   readonly kind: string;
   readonly organizationId: string;
-  /** It changes with the row. */
+  /** Changes with the row. */
   readonly version: string;
 }
 
@@ -36,13 +37,13 @@ export type Reason = Pick<ExpiredContent, 'kind' | 'at'> | Pick<ErasedContent, '
 
 export interface RemovedContents {
   /**
-   * One for each row of which something goes.
-   * @param recipientIds whom an erasure is about; absent: all parts go.
+   * One for each row that loses a part.
+   * @param recipientIds recipients that an erasure concerns; absent: all parts are removed.
    */
   removals(rows: readonly Removable[], reason: Reason, recipientIds?: readonly string[]): Promise<readonly Removal[]>;
 }
 
-/** Read at once: each may have 40 MB. */
+/** Rows read at once. Each may have 40 MB. */
 const ROWS_AT_ONCE = 4;
 
 const hashed = (part: SaltedPart): RemovedPart => ({ name: part.name, hash: partHash(part).toString('base64') });
@@ -55,7 +56,7 @@ const goesWith = (recipientIds: readonly string[] | undefined): Goes => {
   return ({ name }) => own.has(name) || !isRecipientPart(name);
 };
 
-/** @returns null: it stays as it is. */
+/** @returns null if the row stays unchanged. */
 const recordOf = async (body: StoredBody | undefined, reason: Reason, goes: Goes): Promise<StoredBody | null> => {
   if (body !== undefined && isPartlyErased(body)) {
     const { parts = [] } = body;
@@ -75,7 +76,7 @@ export const createRemovedContents = (
   contents: Pick<Contents, 'get'>,
   codec: Pick<ContentsCodec, 'encode'>,
 ): RemovedContents => {
-  /** What no key opens goes as well: it says nothing any more. */
+  /** Contents that no key opens are removed too: they cannot be read any more. */
   const bodyOf = async (id: string): Promise<StoredBody | undefined> => {
     try {
       return (await contents.get([id])).get(id);
@@ -105,8 +106,8 @@ export const createRemovedContents = (
 };
 
 /**
- * How contents are removed: the records `$4` of kinds `$3` take the place of those with the ids `$1`, unless these are not
- * of the versions `$2` any more. The table `removed` has the kind that each was of.
+ * Removes contents: the records `$4` of kinds `$3` replace those with the ids `$1`, unless these no longer have the
+ * versions `$2`. The table `removed` has the previous kind of each.
  */
 export const removal = (lock = ''): string => `
   removing as (
@@ -123,7 +124,7 @@ export const removal = (lock = ''): string => `
     returning removing.kind
   )`;
 
-/** The four parameters of it. */
+/** Its four parameters. */
 export const columnsOf = (removals: readonly Removal[]): readonly string[][] => [
   removals.map(({ id }) => id),
   removals.map(({ version }) => version),

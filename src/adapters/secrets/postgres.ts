@@ -11,8 +11,8 @@ export interface PostgresSecretsOptions {
 }
 
 /**
- * Secrets never change, so they are kept once read: an organization's is needed for every send, an endpoint's for every
- * post. At most 2 kB each; with fewer, every use of the others is a query.
+ * Secrets never change, so they are cached once read: an organization's is needed for every send, an endpoint's for
+ * every post. At most 2 kB each. With fewer, every use of the others is a query.
  */
 const KEPT_MAX = 10_000;
 
@@ -23,26 +23,26 @@ const PUT = {
 
 const GET = { name: 'secrets-get', text: 'select id, ciphertext from vault.secrets where id = any($1)' };
 
-/** Of one query: each is 2 kB at most. */
+/** Ids in one query. Each secret has at most 2 kB. */
 const IDS_PER_QUERY = 256;
 /**
- * Queries at the same time, of a pool that requests and deliveries share: hundreds of endpoints whose secrets are read
- * for the first time must not take all of its connections.
+ * Concurrent queries, in a pool shared by requests and deliveries: first reads of the secrets of hundreds of endpoints
+ * must not take all of its connections.
  */
 const QUERIES_MAX = 2;
-/** Refused callers get 503, or try again. */
+/** Rejected callers get 503, or retry. */
 const WAITING_CALLERS_MAX = 10_000;
 
 const DESTROY = { name: 'secrets-destroy', text: 'delete from vault.secrets where id = any($1)' };
 
 /**
- * Secrets in PostgreSQL, encrypted: the database without `SECRET_KEY` gives none of them away. While queries run, the next
- * gathers all reads that come in the meantime.
+ * Secrets in PostgreSQL, encrypted: the database without `SECRET_KEY` reveals none of them. While queries run, reads
+ * that arrive in the meantime are collected for the next one.
  */
 export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecretsOptions): Secrets => {
   const box = createSecretBox(secretKeys, 'vault.secrets', system);
   const kept = new Map<string, string>();
-  /** Reads under way, by id: whoever asks for the same meanwhile shares the answer, and a connection. */
+  /** Reads in progress, by id. Concurrent reads of the same secret share the answer, and a connection. */
   const reading = new Map<string, Promise<string | undefined>>();
 
   const reads = createBatcher<string, Buffer | undefined>({
@@ -77,7 +77,7 @@ export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecr
     reading.set(id, begun);
     try {
       const plaintext = await begun;
-      // One that was destroyed meanwhile is no longer under way, and is not kept.
+      // A secret that was destroyed during the read is no longer in progress, and is not cached.
       if (plaintext !== undefined && reading.get(id) === begun) keep(id, plaintext);
       return plaintext;
     } finally {

@@ -8,38 +8,40 @@ export interface ReencryptOptions {
   readonly pool: Pool;
   readonly system: Pick<System, 'randomBytes' | 'monotonicMs' | 'sleep'>;
   readonly secretKeys: SecretKeys;
-  /** Whether contents that are in clear are encrypted too. */
+  /** True if unencrypted contents must be encrypted too. */
   readonly encryptsContents: boolean;
   onProgress?(progress: Progress): void;
 }
 
 export interface Progress {
   readonly table: 'contents' | 'secrets';
-  /** Rows looked at by this run. */
+  /** Rows processed by this run. */
   readonly rows: number;
-  /** Of the whole table, estimated. */
+  /** Estimated rows of the whole table. */
   readonly ofAbout: number;
 }
 
 export interface Reencrypted {
   /** Rows encrypted under the current key by this run. */
   readonly reencrypted: number;
-  /** Ids of rows that no key at hand opens; the first ten. */
+  /** Ids of rows that no available key opens. At most ten. */
   readonly unreadable: readonly string[];
 }
 
-/** Rows looked at together. Smaller is more round trips, larger holds more rows locked for a moment. */
+/** Rows processed together. Smaller is more round trips, larger holds more rows locked for a moment. */
 const ROWS_PER_STEP = 200;
-/** Of contents read together; a row that is larger comes alone. */
+/** Contents read together, in bytes. A larger row is read alone. */
 const BYTES_PER_STEP = 8_000_000;
-/** Of a row that is older than sizes. */
+/** Assumed size of a row that was written before sizes were stored. */
 const BYTES_UNKNOWN = 1_000_000;
-/** Of each step's time: the database serves mail meanwhile. */
+/** Pause in proportion to each step's time, since the database serves mail at the same time. */
 const REST_SHARE = 0.5;
 const UNREADABLE_NAMED_MAX = 10;
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Where an interrupted run goes on. It belongs to this command alone, and ends with it. */
+/**
+ * Position at which an interrupted run continues. It belongs to this command only, and is removed when it completes.
+ */
 const CURSOR_TABLE = `
   create table if not exists vault.reencryption (
     purpose text primary key,
@@ -55,7 +57,7 @@ const CONTENTS_STEP = `
   where place = 1 or bytes <= ${BYTES_PER_STEP}
   order by id`;
 
-/** Erased or expired meanwhile: it stays so. */
+/** Contents that were erased or expired during the run stay so. */
 const CONTENTS_UPDATE = `
   update vault.contents c set head = nullif(n.head, '')::json, body = n.body::json, size_bytes = octet_length(n.body)
   from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, head, body)
@@ -79,9 +81,10 @@ interface ContentsRow {
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Encrypts the vault under the current key, step by step beside a running service: what opens with either key is sealed
- * anew, contents in clear too where they are to be encrypted. It may be ended at any time and goes on where it stopped.
- * The row that lets a process start is the last, so that the previous key is asked for until all others are done.
+ * Encrypts the vault under the current key, step by step alongside a running service. Everything that opens with either
+ * key is sealed again, and unencrypted contents too if requested. It may be interrupted at any time and continues where
+ * it stopped. The row that lets a process start is the last, so that the previous key is required until all others are
+ * done.
  */
 export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted> => {
   const { pool, system, secretKeys, encryptsContents, onProgress = () => undefined } = options;
@@ -97,7 +100,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
     return rows[0]?.rows ?? 0;
   };
 
-  /** Runs steps until one finds nothing. A step answers how many rows it looked at. */
+  /** Runs steps until one finds no rows. A step returns the number of rows it processed. */
   const run = async (table: Progress['table'], step: () => Promise<number>): Promise<void> => {
     const about = await estimate(table);
     let rows = 0;
@@ -132,7 +135,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
     return changed;
   };
 
-  /** The column as it is to be; null: it stays. */
+  /** New value, or null to leave the column unchanged. */
   const resealedPart = async (box: SecretBox, id: string, part: Part, stored: string): Promise<string | null> => {
     if (!stored.startsWith('"')) return encryptsContents ? sealContents(box, id, part, stored) : null;
     const sealed = stored.slice(1, -1);
@@ -142,7 +145,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
 
   const resealedContents = ({ id, head, body }: ContentsRow) =>
     orUnreadable(id, async () => {
-      // Both were written together: the body's state is the head's.
+      // Both were written together, so the body's state applies to the head.
       const newBody = await resealedPart(contentsBox, id, 'body', body);
       if (newBody === null) return null;
       return {
@@ -154,7 +157,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
 
   const cursorOf = async (purpose: string): Promise<string> => {
     await pool.query(CURSOR_TABLE);
-    // A run to another key has sealed rows behind the place where a run to this one stopped.
+    // A run to another key has sealed rows before the position at which a run to this one stopped.
     await pool.query('delete from vault.reencryption where purpose <> $1', [purpose]);
     const { rows } = await pool.query<{ id: string }>(
       'select after_id as id from vault.reencryption where purpose = $1',
@@ -174,7 +177,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
         reencrypted += (await pool.query(CONTENTS_UPDATE, values)).rowCount ?? 0;
       }
       after = rows.at(-1)?.id ?? after;
-      // What did not open is looked at again by the next run, which may have its key.
+      // Rows that did not open are tried again by the next run, which may have their key.
       if (unreadable.length > 0) return rows.length;
       await pool.query(
         `insert into vault.reencryption (purpose, after_id) values ($1, $2)
@@ -222,7 +225,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
     );
     await resealSecrets(canary.rows);
   }
-  // Another run begins anew: what did not open may do so then, under another PREVIOUS_SECRET_KEY.
+  // The next run starts over: rows that did not open may then do so, under another PREVIOUS_SECRET_KEY.
   await pool.query('drop table if exists vault.reencryption');
   return { reencrypted, unreadable };
 };

@@ -11,26 +11,26 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
-/** Of plaintext between two pauses: a millisecond. Less costs turns, more holds up the event loop. */
+/** Plaintext processed between two pauses: a millisecond. Less costs turns, more delays the event loop. */
 const SLICE_CHARACTERS = 500_000;
 
-/** `SECRET_KEY`, which seals, and another that opens too while the key is rotated. */
+/** `SECRET_KEY`, which seals, and another one that also opens while the key is rotated. */
 export interface SecretKeys {
   readonly current: string;
   readonly previous?: string | undefined;
 }
 
 export interface SecretBox {
-  /** @param id of the row, authenticated: what is sealed for one row does not open for another. */
+  /** @param id of the row, authenticated: a value sealed for one row does not open for another. */
   seal(id: string, plaintext: string): Buffer;
-  /** @throws {WrongSecretKey} sealed under a key that is not at hand, under another id, or changed since. */
+  /** @throws {WrongSecretKey} if it was sealed under an unavailable key or another id, or has changed since. */
   open(id: string, sealed: Buffer): string;
   /** The same for megabytes, with pauses. */
   sealing(id: string, plaintext: string): Pausing<Buffer>;
   opening(id: string, sealed: Buffer): Pausing<string>;
-  /** Whether it is sealed under `current`. */
+  /** True if it is sealed under `current`. */
   isCurrent(sealed: Buffer): boolean;
-  /** Names `current`; tells nothing of it. */
+  /** Identifies `current` without revealing anything about it. */
   readonly keyId: string;
 }
 
@@ -41,7 +41,7 @@ interface Key {
 
 const HIGH_SURROGATE = /[\ud800-\udbff]$/;
 
-/** In slices none of which ends within a character. */
+/** Splits text into slices without cutting a character. */
 const slicesOf = function* (text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + SLICE_CHARACTERS;
@@ -51,14 +51,14 @@ const slicesOf = function* (text: string): Generator<string> {
   }
 };
 
-/** HKDF-SHA256 (RFC 5869). @param info what the bytes are for. */
+/** HKDF-SHA256 (RFC 5869). @param info purpose of the bytes. */
 export const derived = (secretKey: string, info: string, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', info, length));
 
 /**
  * AES-256-GCM under keys derived from `SECRET_KEY`, one for each row, so that random nonces never repeat however many
- * rows there are. What is sealed names the key by an id, so that a key can be rotated while rows of both are read.
- * @param purpose keys of one purpose do not open what is sealed for another.
+ * rows there are. A sealed value has the id of its key, so that a key can be rotated while rows of both are read.
+ * @param purpose keys of one purpose do not open values sealed for another.
  */
 export const createSecretBox = (
   secretKeys: SecretKeys,

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { type Secrets, WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { StartRefused, type System } from '../../lib/async/async.ts';
 
-/** A row that nobody needs, stored at the very first start: whether it opens tells whether the key is the same. */
+/** An otherwise unused row, stored at the very first start. It opens only if the key is still the same. */
 export const CANARY = 'secret-key-check';
 
 /**
- * Makes sure at the start, not at the first delivery, that this process can open what is stored.
- * @throws {StartRefused} `SECRET_KEY` is not the one that the secrets were stored under.
+ * Checks at the start, not at the first delivery, that this process can open stored secrets.
+ * @throws {StartRefused} if `SECRET_KEY` is not the one that the secrets were stored under.
  */
 export const checkSecretKey = async (secrets: Secrets): Promise<void> => {
   try {
@@ -35,7 +35,7 @@ const read = async (path: string): Promise<string | undefined> => {
   }
 };
 
-/** Whole on the disk before it has its name; of two starts that race, one key gets it. */
+/** Written to disk completely before it gets its name. Of two racing starts, one key wins. */
 const make = async (path: string, system: System): Promise<void> => {
   const partial = `${path}.${system.uuid()}`;
   try {
@@ -52,9 +52,9 @@ const make = async (path: string, system: System): Promise<void> => {
 };
 
 /**
- * `SECRET_KEY` of a service that was given none: made once in `DATA_DIR`, which must exist, and read from there ever
- * after.
- * @throws {StartRefused} it can be neither read nor written.
+ * `SECRET_KEY` of a service that has none configured. It is made once in `DATA_DIR`, which must exist, and read from
+ * there ever after.
+ * @throws {StartRefused} if it can be neither read nor written.
  */
 export const loadOrMakeSecretKey = async (dataDir: string, system: System): Promise<string> => {
   const path = join(dataDir, FILE);

@@ -10,8 +10,8 @@ export const CHECKPOINT: Statement = {
 };
 
 /**
- * One statement is one transaction: the rows are only there if the checkpoint was where the recorder thought. A zombie
- * waits for the row's lock, sees the new position and moves nothing.
+ * One statement is one transaction: the rows are stored only if the checkpoint was where the recorder expected it. A
+ * stale process waits for the row's lock, sees the new position and changes nothing.
  */
 export const RECORD: Statement = {
   name: 'record_webhook_deliveries',
@@ -42,7 +42,7 @@ export const RECORD: Statement = {
     select exists (select from moved) as moved`,
 };
 
-/** The next organization by one probe of the index, and from the first again after the last. */
+/** Finds the next organization with one probe of the index, and starts over after the last. */
 export const OWED_EVENTS: Statement = {
   name: 'webhook_owed_events',
   text: `
@@ -54,7 +54,7 @@ export const OWED_EVENTS: Statement = {
     limit 1`,
 };
 
-/** If two processes distribute the same events, the second finds the deliveries made, and stores nothing. */
+/** If two processes distribute the same events, the second finds the deliveries already made, and stores nothing. */
 export const DISTRIBUTE: Statement = {
   name: 'distribute_webhook_events',
   text: `
@@ -97,7 +97,7 @@ export const RELEASE: Statement = {
   text: `update vault.webhook_deliveries set due_at = $2 where id = any($1::text[]) and state = 'pending'`,
 };
 
-/** Whoever lost its lease in the middle may report after another; a delivery that has ended stays ended. */
+/** A process that lost its lease midway may report after another one. A delivery that has ended stays ended. */
 export const FINISH: Statement = {
   name: 'finish_webhook_tries',
   text: `
@@ -137,7 +137,7 @@ export const FAILING_SINCE: Statement = {
 
 const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at, replay_id';
 
-/** Of deliveries, which are in the query's `delivery`: every try of each. */
+/** Adds every try of each delivery in the query's `delivery`. */
 const WITH_TRIES = `
     cross join lateral (
       select json_agg(json_build_object('at', at, 'status', status, 'duration_ms', duration_ms, 'answer', answer,
@@ -148,8 +148,8 @@ const WITH_TRIES = `
     order by delivery.number desc`;
 
 /**
- * The filters apply to rows that the index has found: neither is worth an index that every delivery pays for. The type is
- * looked for in the text, as JSON that holds an escaped NUL cannot be taken apart.
+ * The filters apply to rows that the index has found: neither is worth an index that every delivery pays for. The type
+ * is searched in the text, since JSON with an escaped NUL cannot be parsed.
  */
 export const LIST: Statement = {
   name: 'list_webhook_deliveries',
@@ -169,7 +169,7 @@ export const LIST: Statement = {
     ${WITH_TRIES}`,
 };
 
-/** Where a page ends that looked through as many as it may. */
+/** End of a page that has scanned as many rows as it may. */
 export const SCAN_END: Statement = {
   name: 'end_of_webhook_deliveries',
   text: `
@@ -184,7 +184,7 @@ export const RESEND: Statement = {
   text: `update vault.webhook_deliveries set state = 'pending', due_at = $2 where id = $1`,
 };
 
-/** By primary key: who knows endpoints and events knows the ids, so that no index by event has to be kept. */
+/** By primary key: callers that know the endpoints and events know the ids, so no index by event is needed. */
 export const FIND: Statement = {
   name: 'find_webhook_deliveries',
   text: `
@@ -208,7 +208,7 @@ export const START_REPLAY: Statement = {
     returning id`,
 };
 
-/** Of replays, which are in the query's `replay`: their deliveries in each state. */
+/** Adds the number of deliveries in each state to the replays in the query's `replay`. */
 const WITH_COUNTS = `
     cross join lateral (
       select count(*) filter (where state = 'pending')::integer as pending,
@@ -239,7 +239,7 @@ export const RUNNING_REPLAYS: Statement = {
   text: `select * from vault.webhook_replays where state = 'running' and number > $2 order by number limit $1`,
 };
 
-/** As `RECORD`: the rows are only there if the place was where the replayer thought. */
+/** Like `RECORD`: the rows are stored only if the position was where the replayer expected it. */
 export const ADVANCE_REPLAY: Statement = {
   name: 'advance_webhook_replay',
   text: `
@@ -264,7 +264,7 @@ export const CANCEL_REPLAY: Statement = {
   text: `update vault.webhook_replays set state = 'cancelled', ended_at = $2 where id = $1 and state = 'running'`,
 };
 
-/** A statement of its own: it has to see what was stored just before the replay was cancelled. */
+/** A separate statement: it must see deliveries that were stored just before the replay was cancelled. */
 export const DROP_UNTRIED: Statement = {
   name: 'drop_untried_webhook_deliveries',
   text: `delete from vault.webhook_deliveries where replay_id = $1 and state = 'pending' and attempts = 0`,

@@ -4,15 +4,15 @@ import ipaddr from 'ipaddr.js';
 import type { Resolver } from '../../lib/smtp/smtp.ts';
 import { addressRange } from '../address-range.ts';
 
-/** All addresses of a host; throws where there are none. */
+/** All addresses of a host. Throws if it has none. */
 export type LookupAll = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** The name was resolved, to an address that webhooks must not reach. */
+/** The name was resolved to an address that webhooks must not reach. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
-/** This machine's own names (`localhost`, its hosts file): what leads back to it. */
+/** This machine's own names (`localhost`, its hosts file), if they lead back to it. */
 const ownAddresses = async (host: string): Promise<readonly LookupAddress[]> => {
   const found = await dns.lookup(host, { all: true }).catch(() => []);
   return found.every(({ address }) => mayReach(address, { allowLoopback: true })) ? found : [];
@@ -22,9 +22,10 @@ const isOwn = (found: readonly LookupAddress[]): boolean =>
   found.length > 0 && found.every(({ address }) => !mayReach(address, { allowLoopback: false }));
 
 /**
- * By the service's resolver, whose servers its operator names, and without the thread pool: with `dns.lookup` four dead
- * names would stop hashing and signing for everybody. Where the machine itself may be reached, its own names count.
- * @param resolver absent: this machine's own names are all there are.
+ * Uses the service's resolver, whose servers its operator configures, and not the thread pool: with `dns.lookup`, four
+ * dead names would block hashing and signing for everyone. If the machine itself may be reached, its own names are
+ * included.
+ * @param resolver absent: only this machine's own names are known.
  */
 export const createLookupAll =
   ({ allowLoopback }: Reach, resolver?: Pick<Resolver, 'addresses'>): LookupAll =>
@@ -36,7 +37,7 @@ export const createLookupAll =
     return records;
   };
 
-/** @throws {AddressRefused} when any address is one that must not be reached. */
+/** @throws {AddressRefused} if any address must not be reached. */
 export const resolveGuarded = async (
   lookupAll: LookupAll,
   host: string,
@@ -50,8 +51,8 @@ export const resolveGuarded = async (
 };
 
 /**
- * For the socket itself: the address that was checked is the one connected to, whatever DNS says later. undici asks for
- * all addresses, Node for one.
+ * For the socket itself: it connects to the address that was checked, whatever DNS says later. undici requests all
+ * addresses, Node requests one.
  */
 export const createGuardedLookup =
   (lookupAll: LookupAll, reach: Reach): LookupFunction =>
@@ -66,21 +67,27 @@ export const createGuardedLookup =
     );
   };
 
-/** What an endpoint may be; capturing, the machine itself is one too, so that webhooks can be tried. */
+/**
+ * Addresses that an endpoint may have. While mail is captured these include the machine itself, so that webhooks can be
+ * tried.
+ */
 export interface Reach {
   readonly allowLoopback: boolean;
 }
 
-/** Ports of the web; others belong to services that were never meant to get a POST from outside. */
+/** Ports of the web. Others belong to services that were never meant to receive a POST from outside. */
 const PORTS_ALLOWED = ['', '443', '8443'];
 
-/** Globally routable unicast only: private, link-local, translated (NAT64, 6to4, Teredo) and reserved ones are not. */
+/**
+ * Only globally routable unicast addresses. Private, link-local, translated (NAT64, 6to4, Teredo) and reserved ones are
+ * excluded.
+ */
 export const mayReach = (address: string, { allowLoopback }: Reach): boolean => {
   const range = addressRange(address);
   return range === 'unicast' || (allowLoopback && range === 'loopback');
 };
 
-/** The host of a URL when it is an IP address, without the brackets of IPv6. */
+/** The host of a URL if it is an IP address, without the brackets of IPv6. */
 export const literalOf = ({ hostname }: URL): string | null => {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(bare) ? bare : null;
@@ -92,11 +99,11 @@ const schemeProblem = ({ protocol, port }: URL, { allowLoopback }: Reach): strin
   return PORTS_ALLOWED.includes(port) ? null : 'must use port 443 or 8443';
 };
 
-/** What an address that may not be reached is told, here and after its name was resolved. */
+/** Error for an address that must not be reached, used here and after its name was resolved. */
 export const addressProblem = ({ allowLoopback }: Reach): string =>
   `must lead to a public address, by https${allowLoopback ? '; while mail is captured, http and this machine are taken too' : ''}`;
 
-/** What is wrong with a URL before anything is resolved (one phrase), or null. */
+/** The problem with a URL before anything is resolved (one phrase), or null. */
 export const urlProblem = (text: string, reach: Reach): string | null => {
   const url = URL.parse(text);
   if (url === null) return 'is not a URL';
@@ -109,6 +116,6 @@ export const urlProblem = (text: string, reach: Reach): string | null => {
 
 const PUBLIC: Reach = { allowLoopback: false };
 
-/** For hosts that strangers name: resolved by the service's resolver, at public addresses alone. */
+/** For untrusted hosts: resolved by the service's resolver, to public addresses only. */
 export const createPublicLookup = (resolver: Pick<Resolver, 'addresses'>): LookupFunction =>
   createGuardedLookup(createLookupAll(PUBLIC, resolver), PUBLIC);

@@ -25,36 +25,44 @@ interface ClientTls {
 }
 
 export interface HttpWebhookTarget extends WebhookTarget {
-  /** Shows this certificate on new connections. Those that are open end with the post they carry. */
+  /** Presents this certificate on new connections. Open ones end with their current post. */
   useTls(tls: ClientTls): void;
 }
 
 export interface HttpWebhookTargetOptions {
   readonly system: Pick<System, 'now' | 'monotonicMs'>;
-  /** Plain http and this very machine are allowed too: only while mail is captured. */
+  /** Plain http and this machine itself are allowed too: only while mail is captured. */
   readonly allowLoopback: boolean;
-  /** Resolves names. Absent: no names but those of this machine. */
+  /** Resolves names. Absent: only the names of this machine. */
   readonly resolver?: Pick<Resolver, 'addresses'>;
-  /** IPs of this machine: posts come from one of the endpoint's kind (IPv4 or IPv6), taken in turn. None: from any. */
+  /** IPs of this machine. Posts come from one of the endpoint's family (IPv4 or IPv6), in turn. Absent: from any. */
   readonly sourceAddresses?: readonly string[] | undefined;
-  /** Shown to endpoints that ask for a client certificate (RFC 8446 §4.4.2). Absent: none is. */
+  /** Presented to endpoints that request a client certificate (RFC 8446 §4.4.2). Absent: no certificate. */
   readonly clientTls?: ClientTls | undefined;
-  /** Resolves names otherwise. */
+  /** Replaces the resolution of names. */
   readonly lookupAll?: LookupAll;
 }
 
-/** Sockets of one organization to one origin: fewer make a busy endpoint wait for round trips, more flood its operator. */
+/**
+ * Sockets of one organization to one origin. Fewer make a busy endpoint wait for round trips, more flood its operator.
+ */
 const CONNECTIONS_PER_ORIGIN = 16;
-/** TCP and TLS to a working endpoint take less; a dead one should not use up the whole post. */
+/** TCP and TLS to a working endpoint take less. A dead one should not use up the time of the whole post. */
 const CONNECT_TIMEOUT_MS = 5000;
-/** Idle sockets are kept this long: shorter reconnects between bursts, longer posts into sockets the other side closed. */
+/**
+ * How long idle sockets are kept. Shorter reconnects between bursts, longer posts into sockets that the other side
+ * closed.
+ */
 const KEEP_ALIVE_MS = 4000;
-/** Organizations with sockets of their own. Beyond these, the one that posted longest ago connects again. About 1 kB each. */
+/**
+ * Organizations with sockets of their own. Beyond these, the one that posted longest ago must reconnect. About 1 kB
+ * each.
+ */
 const ORGANIZATIONS_MAX = 1_000;
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
-/** Why there was no answer, in words that tell the customer what to look at and nothing about this network. */
+/** Why there was no answer, in words that help the customer and reveal nothing about this network. */
 const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
   if (isTimeout(error)) return `no answer within ${timeoutMs / 1000} s`;
   if (error instanceof AddressRefused) return error.message;
@@ -62,7 +70,7 @@ const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
   return typeof code === 'string' ? `no answer: ${code}` : `no answer: ${String(message)}`;
 };
 
-/** Addresses of these families only: a socket that is bound to an address connects to those of its own. */
+/** Addresses of these families only: a socket bound to an address connects only to its own family. */
 const ofFamilies =
   (families: readonly number[], lookupAll: LookupAll): LookupAll =>
   async (host) => {
@@ -148,7 +156,7 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
   const closeAgent = (agent: Agent): void => {
     agent.close().catch(() => undefined); // it was closed already: the service stops
   };
-  /** One for each organization. An agent that is dropped closes once its posts have ended. */
+  /** One agent for each organization. An evicted agent closes once its posts have ended. */
   const agents = new LRUCache<string, Agent>({ max: ORGANIZATIONS_MAX, dispose: closeAgent });
 
   const agentOf = (organizationId: string): Agent => {
@@ -176,7 +184,7 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
     });
 
   const hostProblem = async (url: URL): Promise<string | null> => {
-    if (literalOf(url) !== null) return null; // was checked as it stands
+    if (literalOf(url) !== null) return null; // was checked already
     try {
       await guarded(url.hostname);
       return null;
@@ -216,12 +224,12 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
   };
 };
 
-/** What is kept of an answer: enough for an error message, too little to be worth sending us much. */
+/** Bytes kept of a response: enough for an error message, too few to make sending us more worthwhile. */
 const ANSWER_BYTES_MAX = 1024;
 
 /**
- * The first 1 kB of an answer as text; the rest is never read. A body that breaks off or comes too slowly ends where it
- * is: the status was there before it.
+ * The first 1 kB of a response as text; the rest is never read. A body that is cut off or too slow ends where it is:
+ * the status has already arrived.
  */
 export const readBeginning = async (body: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -233,7 +241,7 @@ export const readBeginning = async (body: Readable): Promise<string> => {
       if (bytes > ANSWER_BYTES_MAX) break; // leaving the loop destroys the stream
     }
   } catch {
-    // what came is what is kept
+    // Keep the part that has arrived.
   }
   // NUL can't be stored as text in PostgreSQL.
   return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString('utf8').replaceAll('\0', '\ufffd');
@@ -242,7 +250,7 @@ export const readBeginning = async (body: Readable): Promise<string> => {
 const SECOND_MS = 1000;
 const DIGITS = /^\d{1,9}$/;
 
-/** `Retry-After` (RFC 9110 §10.2.3): seconds or a date; null where it is neither. Never negative. */
+/** `Retry-After` (RFC 9110 §10.2.3): seconds or a date; null if it is neither. Never negative. */
 export const retryAfterSeconds = (header: string | readonly string[] | undefined, now: Date): number | null => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim();
   if (text === undefined) return null;

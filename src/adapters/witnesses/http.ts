@@ -2,11 +2,11 @@ import { Agent, request } from 'undici';
 import { type WitnessAnswer, type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
 import { readAtMost } from '../../lib/async/async.ts';
 
-/** Of a whole question and its answer. Longer waits for what is gone, shorter gives up on a witness far away. */
+/** Time-out of a whole request. Longer waits for a dead witness, shorter gives up on a distant one. */
 const TIMEOUT_MS = 10_000;
-/** To one witness: it is asked about as many logs at once. */
+/** Connections to one witness, which limits how many logs it is asked about at once. */
 const CONNECTIONS = 8;
-/** An answer is a few lines, of 3.5 kB each with ML-DSA-44. */
+/** A response has a few lines, of 3.5 kB each with ML-DSA-44. */
 const ANSWER_BYTES_MAX = 16_384;
 
 const textOf = async (body: AsyncIterable<Buffer>): Promise<string> => {
@@ -21,7 +21,7 @@ const problemOf = (error: unknown): string => {
   return typeof code === 'string' ? code : String(message);
 };
 
-/** Asks witnesses over HTTP. The operator names them, so that any address may be one. */
+/** Asks witnesses over HTTP. The operator configures them, so any address is allowed. */
 export const createHttpWitnesses = (): Witnesses => {
   const agent = new Agent({ connections: CONNECTIONS });
 
@@ -46,7 +46,7 @@ export const createHttpWitnesses = (): Witnesses => {
         throw new WitnessUnreachable(problemOf(error));
       }
     },
-    // A question that is under way is not waited for.
+    // Requests in progress are not waited for.
     close: () => agent.destroy(),
   };
 };

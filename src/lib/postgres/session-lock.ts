@@ -11,7 +11,9 @@ export const ADVISORY_LOCKS = {
   ownership: 7_310_001,
   /** Held while checking whether this is the first start. */
   firstStart: 7_310_004,
-  /** Shared by every running service. Held exclusively while copying the log away from them. */
+  /**
+   * Shared by every running service. Held exclusively by commands that need every service stopped, such as a restore.
+   */
   log: 7_310_005,
 } as const;
 

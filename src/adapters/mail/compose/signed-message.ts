@@ -16,35 +16,38 @@ import { createHtmlTracker } from '../../html/tracked-links.ts';
 import { type Base64Of, buildMimeMessage, needsUtf8 } from './mime-message.ts';
 
 /**
- * A message as it is to be sent to all or some of its recipients: it shows addresses outside ASCII as they are only where
- * the envelope has such ones too.
+ * Builds a message for all or some of its recipients. Non-ASCII addresses appear unencoded only if the envelope has
+ * such addresses too.
  */
 export type MessageFor = (envelope: OutgoingMail['envelope']) => Promise<MimeMessage>;
 
 export interface OutgoingMessages {
   /**
-   * The message for all of its recipients, with its plain text, built and signed when this resolves: to be asked for
-   * before a session is, which shall not wait for a processor.
-   * @throws {Error} it cannot be built, or a key cannot be signed with.
+   * Prepares the message for all of its recipients, with its plain text. It is built and signed when this resolves.
+   * Call it before acquiring a session, which should not have to wait for a processor.
+   * @throws {Error} if it cannot be built, or a key cannot sign.
    */
   prepare(mail: OutgoingMail): Promise<MessageFor>;
   close(): Promise<void>;
 }
 
-/** Bodies of the copies of one message are the same to the byte, unless they are tracked or name their own address: they are hashed once. */
+/**
+ * The copies of one message have identical bodies, unless they are tracked or contain their own address. Such bodies
+ * are hashed once.
+ */
 const createBodyHashes = () => {
   const hashes = new WeakMap<MessageBody, { readonly messageId: string; readonly digest: Promise<string> }>();
   return ({ body, messageId, tracking, viewUrl }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
     if (tracking !== undefined || viewUrl !== undefined) return bodyHash(message.body());
     const known = hashes.get(body);
-    if (known?.messageId === messageId) return known.digest; // it is in the boundaries
+    if (known?.messageId === messageId) return known.digest; // the id is part of the boundaries
     const digest = bodyHash(message.body());
     hashes.set(body, { messageId, digest });
     return digest;
   };
 };
 
-/** Attachments of one message are looked through once, whatever copies it has. */
+/** Scans the attachments of a message once, however many copies it has. */
 const createWrittenAttachments = () => {
   const known = new WeakMap<StoredAttachment | StoredAlternative, string>();
   return async ({ body: { attachments, alternatives = [] } }: OutgoingMail): Promise<Base64Of> => {
@@ -78,7 +81,7 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
     const tracked = await tracker.htmlOf(mail);
     const html = tracked === undefined ? undefined : own(tracked);
     const sent = html === body.html || html === undefined ? mail : { ...mail, body: { ...body, html } };
-    // The text is that of the html as it was given.
+    // The plain text is derived from the original html.
     const message = buildMimeMessage(sent, own(await texts.of(body)), await writtenIn(mail));
     const { signing: keys = [] } = mail;
     if (keys.length === 0) return message.headed('');

@@ -15,7 +15,10 @@ export interface NoRoute {
   readonly text: string;
 }
 
-/** No server was asked, and none can be. @param destination what that tells something of; null: nothing. */
+/**
+ * Outcomes if no server was or can be asked. @param destination the destination that this says something about; null:
+ * none.
+ */
 export const noRouteOutcomes = (
   { envelope }: OutgoingMail,
   { outcome, enhanced, text }: NoRoute,
@@ -37,7 +40,7 @@ export const noRouteOutcomes = (
   }));
 
 /**
- * How much is known by an outcome: a server's reply or what its session lacked, a server that was tried, a host that was
+ * How informative an outcome is: a server's reply or a problem of its session, a server that was tried, a host that was
  * not, or nothing at all.
  */
 const weightOf = ({ code, enhanced, address, mx }: RecipientOutcome): number => {
@@ -46,11 +49,11 @@ const weightOf = ({ code, enhanced, address, mx }: RecipientOutcome): number => 
   return mx === null ? 0 : 1;
 };
 
-/** Of two alike, the later is nearer to what comes next. */
+/** On a tie the later outcome wins, since it is closer to the current state. */
 const isBetter = (one: RecipientOutcome, before: RecipientOutcome | undefined): boolean =>
   before === undefined || weightOf(one) >= weightOf(before);
 
-/** What the servers of a domain said to one message, one after the other. */
+/** Collects the replies of a domain's servers to one message. */
 export const createTally = (mail: OutgoingMail) => {
   const settled = new Map<string, RecipientOutcome>();
   const open = new Map<string, RecipientOutcome>();
@@ -62,12 +65,12 @@ export const createTally = (mail: OutgoingMail) => {
         if (isBetter(outcome, open.get(outcome.recipientId))) open.set(outcome.recipientId, outcome);
       }
     },
-    /** The mail for the recipients without an outcome; null: there are none. */
+    /** The mail for the recipients without an outcome; null: every recipient has one. */
     rest: (): OutgoingMail | null => {
       const to = mail.envelope.to.filter(({ recipientId }) => !settled.has(recipientId));
       return to.length === 0 ? null : { ...mail, envelope: { ...mail.envelope, to } };
     },
-    /** Of those about whom anything was said. */
+    /** Outcomes of the recipients that have one. */
     outcomes: (): readonly RecipientOutcome[] =>
       mail.envelope.to.flatMap(({ recipientId }) => settled.get(recipientId) ?? open.get(recipientId) ?? []),
   };
@@ -79,7 +82,7 @@ export interface DeliverToDomainOptions {
   readonly pools: SessionPools;
 }
 
-/** In one attempt. Each may take until its time-out, and all together have the attempt's time. */
+/** Addresses tried in one attempt. Each may take until its time-out, and all share the attempt's time. */
 const ADDRESSES_MAX = 6;
 
 const TOO_LATE: NoRoute = {
@@ -97,7 +100,7 @@ async function* firstTries(steps: AsyncGenerator<Step>): AsyncGenerator<Step> {
   }
 }
 
-/** RFC 7435: mail in clear is better than none, unless TLS is required. */
+/** RFC 7435: mail in clear is better than no mail, unless TLS is required. */
 const inClear = ({ key, target }: DeliveryTarget): DeliveryTarget => ({
   key: `${key} in clear`,
   target: { ...target, tls: { ...target.tls, avoided: true } },
@@ -114,7 +117,7 @@ const failedDestination = (
 ): string | null => {
   const isOurs = error.peer === null || (error.reply.code === 0 && deadline.signal.aborted);
   if (isOurs) return null;
-  const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
+  const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // by the domain, whatever its provider presents
   return isHeldTo && error.isAboutTls ? ownDestination(domain) : registeredName(deliveryTarget.target.host);
 };
 
@@ -126,13 +129,13 @@ const withDestination = (
   return { settled: settled.map(told), open: open.map(told) };
 };
 
-/** That no answer came before our time was over tells nothing of a server. */
+/** If our time ran out before an answer, that says nothing about the server. */
 const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
   const provider = registeredName(host);
   return withDestination(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
 };
 
-/** Carries a message to the servers of one domain, the best first, until one has said what counts. */
+/** Delivers a message to the servers of one domain, the best first, until one gives a conclusive answer. */
 export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: DeliverToDomainOptions) => {
   const fail = (
     domain: string,
@@ -165,7 +168,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     }
   };
 
-  /** Where TLS failed a moment ago and a session in clear is kept, it would fail again. */
+  /** Uses a kept session in clear if TLS has just failed with this target, since it would fail again. */
   const asKept = (deliveryTarget: DeliveryTarget): DeliveryTarget =>
     mayGoInClear(deliveryTarget) && pools.hasIdle(inClear(deliveryTarget)) ? inClear(deliveryTarget) : deliveryTarget;
 
@@ -176,7 +179,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     return withDestination({ settled: [], open }, () => destination);
   };
 
-  /** null: there is nothing left to try, or no time. */
+  /** null: no target is left, or no time. */
   const nextVerdict = async (
     domain: string,
     steps: AsyncGenerator<Step>,
@@ -196,7 +199,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     tally.take({ settled: [], open: noRouteOutcomes(ready.mail, TOO_LATE, null) });
     for (let mail = tally.rest(); mail !== null; mail = tally.rest()) {
       const verdict = await nextVerdict(domain, steps, { ...ready, mail }).catch((error: unknown) => {
-        // What a server took before is not forgotten for a fault of ours: a copy is out.
+        // After a fault of ours, earlier outcomes are kept: copies have been sent.
         if (mail?.envelope.to.length === ready.mail.envelope.to.length) throw error;
         return null;
       });
@@ -206,7 +209,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     return tally.outcomes();
   };
 
-  /** @returns an outcome for each recipient. Throws for faults of ours alone. */
+  /** @returns an outcome for each recipient. Throws only for faults of ours. */
   return async (domain: string, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
     const route = await untilAborted(ready.deadline.signal, routes.routeOf(domain));
     if (route === undefined) return noRouteOutcomes(ready.mail, TOO_LATE, null);

@@ -12,7 +12,7 @@ import {
 import type { createMxAddresses, MxRoute } from './routes.ts';
 import type { DeliveryTarget } from './session-pools.ts';
 
-/** FNV-1a: spreads names evenly, and always the same way. */
+/** FNV-1a: distributes names evenly and deterministically. */
 const hash = (text: string): number => {
   let state = 0x811c9dc5;
   for (const byte of Buffer.from(text)) state = Math.imul(state ^ byte, 0x01000193) >>> 0;
@@ -20,10 +20,10 @@ const hash = (text: string): number => {
 };
 
 /**
- * Chooses the address of ours that mail for a domain comes from: always the same, since greylisting knows a sender by
- * it, and reputation is earned by it.
+ * Chooses our source address for mail to a domain. It is always the same, because greylisting and reputation depend on
+ * it.
  * @param addresses IPs; empty: the machine chooses.
- * @returns for a domain and a family: undefined: any; null: none, since there are none of this family.
+ * @returns the address for a domain and a family. undefined: any address; null: none of this family exists.
  */
 export const createSourceAddresses = (addresses: readonly string[]) => {
   const byFamily = { 4: addresses.filter((each) => isIP(each) === 4), 6: addresses.filter((each) => isIP(each) === 6) };
@@ -37,13 +37,16 @@ export const createSourceAddresses = (addresses: readonly string[]) => {
 export type SourceAddresses = ReturnType<typeof createSourceAddresses>;
 
 /**
- * How long an address is thought dead, and tried after all others of its domain. Longer keeps mail off the better
+ * How long an address is considered dead, and tried after all others of its domain. Longer keeps mail off the better
  * server, shorter makes more of it wait for the time-out.
  */
 const AVOIDED_MS = 300_000;
-/** So long it is not even tried again: of a thousand messages for a dead server, one after the other would wait. */
+/**
+ * How long a failed address is not retried at all. Otherwise a thousand messages for a dead server would wait one after
+ * the other.
+ */
 const FAILED_MS = 5_000;
-/** Where more servers are dead than that, the one that died first is tried again. */
+/** Tracked addresses. If more are dead, the one that died first is tried again. */
 const ADDRESSES_MAX = 10_000;
 
 interface Failure {
@@ -51,9 +54,9 @@ interface Failure {
   readonly error: SmtpConnectFailed;
 }
 
-/** Remembers which addresses did not answer. */
+/** Tracks addresses that did not answer. */
 export const createUnreachableAddresses = (system: Pick<System, 'monotonicMs'>) => {
-  /** In the order of their times. */
+  /** Failures in order of time. */
   const failures = new Map<string, Failure>();
 
   const within = (address: string, ms: number): SmtpConnectFailed | null => {
@@ -74,20 +77,20 @@ export const createUnreachableAddresses = (system: Pick<System, 'monotonicMs'>) 
       failures.delete(address);
     },
     isAvoided: (address: string): boolean => within(address, AVOIDED_MS) !== null,
-    /** Why it failed a moment ago. */
+    /** The error, if the address failed very recently. */
     justFailed: (address: string): SmtpConnectFailed | null => within(address, FAILED_MS),
   };
 };
 
 export type UnreachableAddresses = ReturnType<typeof createUnreachableAddresses>;
 
-/** What comes next on the way to a domain: an address to try, or a server that cannot be. */
+/** Next step towards a domain: an address to try, or a server that cannot be tried. */
 export type Step =
   | DeliveryTarget
   | {
       readonly host: string;
       readonly problem: SmtpReply;
-      /** It is none of the domain's doing. */
+      /** True if the domain is not to blame. */
       readonly isOurs?: true;
     };
 
@@ -101,7 +104,7 @@ export interface DeliveryTargetsOptions {
 
 type Route = Extract<MxRoute, { kind: 'hosts' }>;
 
-/** More hosts than any real domain has; a longer list would only cost look-ups. */
+/** More hosts than any real domain has. A longer list would only cost look-ups. */
 const HOSTS_MAX = 10;
 /** More leave no time for the next server of a domain whose first is dead, fewer miss one that works. */
 const ADDRESSES_PER_HOST_MAX = 3;
@@ -115,7 +118,7 @@ const targetOf = (host: string, { address }: HostAddress, port: number, tls: Ses
   tls,
 });
 
-/** Finds the way to a domain, step by step: later servers are not looked up before they are needed. */
+/** Finds the targets of a domain, step by step: later servers are looked up only when they are needed. */
 export const createDeliveryTargets = ({
   addressesOf,
   security,

@@ -15,23 +15,23 @@ interface Known {
   readonly untilMs: number;
 }
 
-/** Messages for a domain come together, and each question costs 50 µs of what the resolver knows already. */
+/** Messages for a domain come in bursts, and each query costs 50 µs even if the resolver has the answer cached. */
 const REMEMBERED_MS = 1_000;
 /** About 1 MB. */
 const REMEMBERED_BYTES_MAX = 1_000_000;
 const ENTRY_BYTES = 200;
 
-/** As many as an attempt looks at (`delivery-targets.ts`). */
+/** Hosts considered, as many as in an attempt (`delivery-targets.ts`). */
 const HOSTS_MAX = 10;
 
-/** Of several that are equally preferred the first by name, so that it is the same each time. */
+/** Orders equally preferred hosts by name, so that the result is stable. */
 const inFixedOrder = (one: MailHost, other: MailHost): number =>
   one.preference - other.preference || (one.host < other.host ? -1 : 1);
 
 /**
- * Which destination the mail of a domain waits for. Anybody can name somebody else's host in their MX records: a provider is
- * its destination only if a host of that provider would really be tried first, so that a name which is not there, leads
- * into a private network or cannot be looked up keeps the domain away from the provider's queue.
+ * Chooses the destination queue for the mail of a domain. A domain can name another provider's host in its MX records.
+ * A provider is therefore its destination only if a host of that provider would actually be tried first: a host that
+ * does not exist, leads into a private network or cannot be looked up keeps the domain out of the provider's queue.
  */
 export const createMailDestinations = ({ routes, addressesOf, system }: MailDestinationsOptions) => {
   const known = new LRUCache<string, Known>({ maxSize: REMEMBERED_BYTES_MAX });
@@ -59,8 +59,8 @@ export const createMailDestinations = ({ routes, addressesOf, system }: MailDest
 
   return {
     /**
-     * The mailbox provider of the first host that mail can be sent to (`google.com`); the domain by itself (`@example.com`)
-     * if there is none. @param domain A-labels, lower case. Never throws for what the DNS says or fails to say.
+     * The mailbox provider of the first host that mail can be sent to (`google.com`). Without such a host, the domain
+     * itself (`@example.com`). @param domain A-labels, lower case. Never throws because of missing or bad DNS answers.
      */
     providerOf: (domain: string): Promise<string> => {
       const nowMs = system.monotonicMs();

@@ -36,14 +36,14 @@ export interface OpenSessionOptions {
   readonly tls?: ConnectionOptions;
 }
 
-/** It took no connection, or said nothing on it; what fails after TLS is about who it is. */
+/** True if the server accepted no connection, or said nothing on it. Failures after TLS are about its identity. */
 const isDead = ({ peer, reply, isAboutTls }: SmtpConnectFailed): boolean =>
   peer !== null && reply.code === 0 && !isAboutTls;
 
-/** Opens sessions, and remembers who did not answer. */
+/** Opens sessions, and tracks addresses that did not answer. */
 export const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenSessionOptions) => {
   const greetingTimeouts = createGreetingTimeouts(greeting);
-  /** Sessions by address: a server that has some takes no more of them, and is not dead. */
+  /** Sessions by address. If a server with open sessions accepts no more, it is not dead. */
   const alive = new Map<string, number>();
 
   const count = (address: string, change: 1 | -1): void => {
@@ -82,7 +82,7 @@ export const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, 
     return session;
   };
 
-  /** @throws {SmtpConnectFailed} at once, where it has failed a moment ago. */
+  /** @throws {SmtpConnectFailed} at once, if the address failed very recently. */
   return async (deliveryTarget: DeliveryTarget, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
     const { address = deliveryTarget.target.host } = deliveryTarget.target;
     const failed = unreachable.justFailed(address);
@@ -92,7 +92,7 @@ export const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, 
       unreachable.answers(address);
       return session;
     } catch (error) {
-      if (!signal.aborted) note(address, error); // else there was no time to answer
+      if (!signal.aborted) note(address, error); // otherwise it had no time to answer
       throw error;
     }
   };
@@ -105,17 +105,17 @@ export interface DirectTransportOptions {
   readonly system: System;
   readonly logger: Pick<Logger, 'error'>;
   readonly ehloName: string;
-  /** IPs of ours to send from, by the recipient's domain; empty: the machine chooses. */
+  /** IPs to send from, chosen by the recipient's domain. Empty: the machine chooses. */
   readonly sourceAddresses: readonly string[];
-  /** Servers on this machine and in private networks are taken too. */
+  /** Servers on this machine and in private networks are allowed too. */
   readonly allowPrivate: boolean;
-  /** Of all mail servers. */
+  /** Port of all mail servers. */
   readonly port: number;
-  /** With all servers together. */
+  /** Sessions with all servers together. */
   readonly sessionsMax?: number;
   readonly sessionsPerServerMax?: number;
   readonly sessionsPerAddressMax?: number;
-  /** For the connection. */
+  /** Time-out for the connection. */
   readonly connectMs?: number;
   /** Default: `connectMs`, or else `GREETING_TIMEOUTS`. */
   readonly greeting?: GreetingTimeouts;
@@ -124,15 +124,18 @@ export interface DirectTransportOptions {
 }
 
 /**
- * Each is a socket and some 50 kB while it is in use. Fewer than there are destinations at a time and each message makes a
- * session of its own, having ended the one that the next would have used; slow ones keep theirs for long.
+ * Sessions, each a socket and some 50 kB while in use. With fewer than the destinations active at a time, each message
+ * opens a session after ending the one that the next would have used; slow ones keep theirs for long.
  */
 const SESSIONS_MAX = 2000;
-/** No server wants more from one address; the delivery queue learns the limit of each destination. */
+/** No server wants more from one address. The delivery queue learns the limit of each destination. */
 const SESSIONS_PER_SERVER_MAX = 20;
-/** Anybody can have names that lead to somebody else's server, which counts all of its sessions with us. Fewer make those of one name wait for others'. */
+/**
+ * Any domain can have names that lead to another provider's server, which counts all of its sessions with us. Fewer
+ * make mail for one name wait for that of others.
+ */
 const SESSIONS_PER_ADDRESS_MAX = 40;
-/** A dead server must leave time for the next of its domain. */
+/** A dead server must leave time for the next one of its domain. */
 const CONNECT_MS = 30_000;
 
 const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTimeouts => {
@@ -140,7 +143,7 @@ const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTi
   return connectMs === undefined ? GREETING_TIMEOUTS : { firstMs: connectMs, againMs: connectMs };
 };
 
-/** The same mail, once for each domain of its recipients. */
+/** Splits the mail by the domains of its recipients. */
 const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail: OutgoingMail])[] => {
   const groups = Map.groupBy(mail.envelope.to, ({ address }) => domainOf(address));
   return [...groups].map(([domain, recipients]) => [
@@ -151,7 +154,7 @@ const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail:
 
 const OUR_FAULT: NoRoute = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };
 
-/** Sends mail to the recipients' own servers, over sessions that are kept. */
+/** Sends mail to the recipients' own servers, over sessions that are kept open. */
 export const createDirectTransport = (options: DirectTransportOptions): PooledTransport => {
   const { system, ehloName, port, connectMs = CONNECT_MS, tls } = options;
   const messages = createOutgoingMessages(system);
@@ -180,7 +183,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     const results = await Promise.allSettled(parts.map(([domain, mail]) => deliver(domain, { ...ready, mail })));
     const fault = results.find((result) => result.status === 'rejected');
     if (results.every((result) => result.status === 'rejected')) throw fault?.reason;
-    // What the servers of one domain said is not lost for a fault with another: copies are out.
+    // A fault with one domain must not lose the outcomes of another: copies have been sent.
     const told = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
     return inOrder(ready.mail, [...noRouteOutcomes(ready.mail, OUR_FAULT, null), ...told.map(keepUnlessFinal)]);
   };

@@ -2,15 +2,15 @@ import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 
 /**
- * Refusals for good that are about this machine: its address, its reverse name, the name it says in EHLO. They say nothing
- * about a recipient or a message, so they end neither: mail waits while the operator mends the cause. A refusal that does
- * not clearly say so stays a bounce: a false alarm keeps hopeless mail for days.
+ * Permanent rejections about this machine: its address, its reverse name, its EHLO name. They are about neither a
+ * recipient nor a message, so mail waits while the operator fixes the cause. A rejection that does not clearly say so
+ * stays a bounce: a false alarm would retry hopeless mail for days.
  */
 
-/** What mail servers hold against this machine. */
+/** Problems that mail servers report about this machine. */
 export type OwnHostProblem = 'listed' | 'reverse_name' | 'ehlo_name' | 'blocked';
 
-/** What to do about it, for the operator. */
+/** Remedies for the operator. */
 export const OWN_HOST_REMEDIES: Readonly<Record<OwnHostProblem, string>> = {
   listed: 'a block list has the address of this machine: have it taken off the list, or set SOURCE_ADDRESSES to others',
   reverse_name:
@@ -22,11 +22,13 @@ export const OWN_HOST_REMEDIES: Readonly<Record<OwnHostProblem, string>> = {
 interface OwnHostWords {
   readonly problem: OwnHostProblem;
   readonly words: RegExp;
-  /** What is said of the message's content can read the same (a link in it is listed): only before it was given. */
+  /**
+   * The same words may describe the message's content (a listed link), so they count only before the content is sent.
+   */
   readonly early?: true;
 }
 
-/** The first that holds. Postfix refuses at RCPT what it has against the client or its EHLO (`smtpd_delay_reject`). */
+/** The first match counts. Postfix rejects problems of the client or its EHLO at RCPT (`smtpd_delay_reject`). */
 const WORDS: readonly OwnHostWords[] = [
   // Postfix: 554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org. Exchange Online too.
   { problem: 'listed', words: /client host \S{1,300} (?:is )?blocked (?:using|by|with)\b/i },
@@ -56,7 +58,7 @@ const WORDS: readonly OwnHostWords[] = [
   { problem: 'blocked', words: /the ip you['’]re using to send mail is not authorized/i },
 ];
 
-/** RFC 7372 §3: reverse DNS of the client. Not X.7.26: what SPF, DKIM and DMARC say is about the sending domain. */
+/** RFC 7372 §3: reverse DNS of the client. Not X.7.26, since SPF, DKIM and DMARC are about the sending domain. */
 const NO_REVERSE_NAME = /^5\.7\.25$/;
 /** Exchange Online's lists of addresses (learn.microsoft.com, Email non-delivery reports). */
 const BANNED_ADDRESS = /^5\.7\.(?:60[6-9]|6[1-4]\d)$/;
@@ -66,14 +68,14 @@ const byCode = (enhanced: string): OwnHostProblem | null => {
   return BANNED_ADDRESS.test(enhanced) ? 'blocked' : null;
 };
 
-/** What a refusal for good holds against this machine; null: nothing, as far as is clear. */
+/** The problem with this machine that caused a permanent rejection; null if there is no clear one. */
 export const ownHostProblem = ({ code, enhanced, text, stage }: RecipientOutcome): OwnHostProblem | null => {
   if (code < 500) return null;
   const said = WORDS.find(({ words, early }) => words.test(text) && (early !== true || stage !== 'content'));
   return said?.problem ?? byCode(enhanced ?? '');
 };
 
-/** Shorter fills the log with what is known, longer lets it be overlooked. */
+/** Shorter repeats known problems in the log, longer lets them be overlooked. */
 const AGAIN_MS = 600_000;
 
 export interface OwnHostWatchOptions {
@@ -81,7 +83,7 @@ export interface OwnHostWatchOptions {
   readonly logger: Pick<Logger, 'error'>;
 }
 
-/** Keeps mail that is refused for what this machine is, and says so in the log. */
+/** Defers mail that is rejected because of this machine, and reports the problem in the log. */
 export const createOwnHostWatch = ({ system, logger }: OwnHostWatchOptions) => {
   const toldMs = new Map<OwnHostProblem, number>();
 

@@ -13,7 +13,7 @@ import { addressRange } from '../../address-range.ts';
 
 const BYTES = 4;
 
-/** A copy in random order (RFC 5321 §5.1 wants it of servers of equal preference, to share the load among them). */
+/** A copy in random order. RFC 5321 §5.1 requires it for servers of equal preference, to share the load among them. */
 export const inRandomOrder = <Item>({ randomBytes }: Pick<System, 'randomBytes'>, items: readonly Item[]): Item[] => {
   if (items.length < 2) return [...items];
   const chances = Buffer.from(randomBytes(items.length * BYTES));
@@ -30,13 +30,13 @@ export interface MailHost {
   readonly preference: number;
 }
 
-/** Where mail for a domain goes, or why nowhere. */
+/** Hosts for a domain's mail, or the reason for having none. */
 export type MxRoute =
   | {
       readonly kind: 'hosts';
-      /** In the order in which to try them. */
+      /** Hosts in the order in which to try them. */
       readonly hosts: readonly MailHost[];
-      /** By DNSSEC, so that what the DNS says of these hosts may be relied on (RFC 7672 §2.2). */
+      /** By DNSSEC, so that DNS answers about these hosts can be trusted (RFC 7672 §2.2). */
       readonly authenticated: boolean;
     }
   | {
@@ -50,7 +50,7 @@ export type MxRoute =
 export interface MxRoutesOptions {
   readonly resolver: Pick<Resolver, 'mx' | 'addresses'>;
   readonly system: Pick<System, 'randomBytes'>;
-  /** What this service calls itself: a route that leads to it is a loop. */
+  /** This service's own name. A route that leads to it is a loop. */
   readonly ehloName: string;
 }
 
@@ -65,23 +65,23 @@ const nowhere = (outcome: 'bounced' | 'deferred', enhanced: string, text: string
 const NULL_MX = nowhere('bounced', '5.1.10', 'the domain accepts no mail (null MX)');
 const NO_SUCH_DOMAIN = nowhere('bounced', '5.1.2', 'the domain does not exist');
 const NO_SERVER = nowhere('bounced', '5.1.2', 'the domain has neither a mail server nor an address');
-/** RFC 3463 §3.5 X.4.6: ours or theirs to mend, and nothing that the recipient can be blamed for. */
+/** RFC 3463 §3.5 X.4.6: an error of the domain or of our setup, not of the recipient. */
 const LOOP = nowhere('deferred', '4.4.6', 'the domain names this service as its own mail server');
 
 const NO_HOSTS = nowhere('deferred', '4.4.4', 'what the domain names as its mail servers are no host names');
 
-/** Names may be any bytes in the DNS; these are told to people, stored and written to the certificate check. */
+/** DNS names may contain any bytes. These are shown to people, stored and used in the certificate check. */
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 const isHosted = ({ exchange }: MxRecord): boolean => HOST_NAME.test(exchange);
 
-/** RFC 5321 §5.1: a host that is itself in the list delivers only to hosts before it, or mail would loop. */
+/** RFC 5321 §5.1: a host that is itself in the list delivers only to more preferred hosts, or mail would loop. */
 const beforeUs = (records: readonly MxRecord[], ehloName: string): readonly MxRecord[] => {
   const ours = records.filter(({ exchange }) => exchange === ehloName);
   if (ours.length === 0) return records;
   return records.filter(({ preference }) => ours.every((own) => preference < own.preference));
 };
 
-/** Finds the mail servers of domains (RFC 5321 §5.1). Answers are kept for as long as the resolver keeps them. */
+/** Finds the mail servers of domains (RFC 5321 §5.1). Answers are cached by the resolver. */
 export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) => {
   const ownName = ehloName.toLowerCase();
 
@@ -92,7 +92,7 @@ export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) 
     if (hosted.length === 0) return NO_HOSTS;
     const usable = beforeUs(hosted, ownName);
     if (usable.length === 0) return LOOP;
-    // The sort is stable: those of equal preference stay in random order.
+    // The sort is stable: hosts of equal preference stay in random order.
     const ordered = inRandomOrder(system, usable).sort((one, other) => one.preference - other.preference);
     const hosts = ordered.map(({ exchange, preference }) => ({ host: exchange, preference }));
     return { kind: 'hosts', hosts, authenticated };
@@ -111,7 +111,7 @@ export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) 
     return answer.exists ? implicit(domain, answer.authenticated) : NO_SUCH_DOMAIN;
   };
 
-  /** @param domain A-labels, lower case. Never throws for what the DNS says or fails to say. */
+  /** @param domain A-labels, lower case. Never throws because of missing or bad DNS answers. */
   const routeOf = async (domain: string): Promise<MxRoute> => {
     try {
       return await lookUp(domain);
@@ -129,22 +129,22 @@ export type MxRoutes = ReturnType<typeof createMxRoutes>;
 export interface MxAddressesOptions {
   readonly resolver: Pick<Resolver, 'addresses'>;
   readonly system: Pick<System, 'randomBytes' | 'monotonicMs'>;
-  /** Servers on this machine and in private networks are taken too. */
+  /** Servers on this machine and in private networks are allowed too. */
   readonly allowPrivate: boolean;
 }
 
-/** Of one host: where it can be reached, in the order in which to try; or why nowhere. */
+/** Addresses of a host, in the order in which to try them, or the reason for having none. */
 type MxAddresses = { readonly addresses: readonly HostAddress[] } | { readonly problem: SmtpReply };
 
-/** What a network of one's own may have; the rest (multicast, reserved, unspecified) is no place for a server. */
+/** Ranges that a private network may use. A server cannot be in the others (multicast, reserved, unspecified). */
 const PRIVATE = new Set(['private', 'uniqueLocal', 'loopback', 'linkLocal', 'carrierGradeNat']);
 
 const GLOBAL_RANGES = new Set(['unicast', 'uniqueLocal']);
 
-/** Asking the system costs 200 us; what has changed is noticed so late. */
+/** Asking the system costs 200 us. Changes are noticed this late. */
 const REMEMBERED_MS = 30_000;
 
-/** An address that other networks could answer to: without one, trying IPv6 only costs time. */
+/** An address that other networks can reply to. Without one, trying IPv6 only costs time. */
 const findIpv6 = (): boolean =>
   Object.values(networkInterfaces())
     .flatMap((found) => found ?? [])
@@ -161,17 +161,17 @@ const createHasIpv6 = ({ monotonicMs }: Pick<System, 'monotonicMs'>): (() => boo
   };
 };
 
-/** One of each in turn: a family that does not work costs one try. */
+/** Alternates between both lists, so that a family that does not work costs one try. */
 const inTurn = <Item>(first: readonly Item[], second: readonly Item[]): Item[] =>
   Array.from({ length: Math.max(first.length, second.length) }, (_, index) => [
     ...first.slice(index, index + 1),
     ...second.slice(index, index + 1),
   ]).flat();
 
-/** Finds the addresses of mail servers that mail may be sent to. */
+/** Finds addresses of mail servers that mail may be sent to. */
 export const createMxAddresses = ({ resolver, system, allowPrivate }: MxAddressesOptions) => {
   const hasIpv6 = createHasIpv6(system);
-  /** Reading an address costs 5 us; the resolver gives the same objects until it asks again. */
+  /** Parsing an address costs 5 us. The resolver returns the same objects until it asks again. */
   const judged = new WeakMap<HostAddress, boolean>();
   const judge = ({ address }: HostAddress): boolean => {
     const range = addressRange(address);
@@ -199,7 +199,7 @@ export const createMxAddresses = ({ resolver, system, allowPrivate }: MxAddresse
     return { problem: noReply(`${host} has no public address, and mail is sent to no other`) };
   };
 
-  /** Never throws for what the DNS says or fails to say. */
+  /** Never throws because of missing or bad DNS answers. */
   return async (host: string): Promise<MxAddresses> => {
     try {
       return await lookUp(host);

@@ -8,28 +8,28 @@ import {
   type SmtpSession,
 } from '../../../lib/smtp/smtp.ts';
 
-/** Ends one idle session. @returns false: there was none. */
+/** Ends one idle session. @returns false if none was idle. */
 export type EndIdle = () => boolean;
 
 type Waiter = (hasRoom: boolean) => void;
 
 /**
- * Room for so many sessions in all, with any server. If there is none left, an idle session ends to make room; if
+ * Bounds the number of sessions with all servers together. If no room is left, an idle session ends to make room; if
  * none is idle, the request waits.
  */
 export const createSessionRoom = (sessionsMax: number) => {
-  /** Those who were idle first come first. */
+  /** Ordered by how long they have been idle, the longest first. */
   const idlers = new Set<EndIdle>();
   const waiting: Waiter[] = [];
   let taken = 0;
-  /** Told to end for somebody who waits; QUIT takes a moment. */
+  /** Sessions being ended for a waiting request. QUIT takes a moment. */
   let ending = 0;
 
   const endOne = (): void => {
     for (const endIdle of idlers) {
       idlers.delete(endIdle);
       if (!endIdle()) continue;
-      idlers.add(endIdle); // it may have more, and is the last to be asked for them
+      idlers.add(endIdle); // it may have more, and is asked last for them
       ending += 1;
       return;
     }
@@ -49,7 +49,7 @@ export const createSessionRoom = (sessionsMax: number) => {
   };
 
   return {
-    /** @returns false: there was no room before `signal` aborted. */
+    /** @returns false if there was no room before `signal` aborted. */
     take: (signal: AbortSignal): Promise<boolean> => {
       if (taken === sessionsMax) return new Promise((resolve) => wait(signal, resolve));
       taken += 1;
@@ -63,21 +63,21 @@ export const createSessionRoom = (sessionsMax: number) => {
       else waiter(true);
     },
 
-    /** A session of these idles from now on. */
+    /** One of its sessions has become idle. */
     idles: (endIdle: EndIdle): void => {
       idlers.delete(endIdle);
       idlers.add(endIdle);
       if (waiting.length > ending) endOne();
     },
 
-    /** There is nothing more to end. */
+    /** It has no more idle sessions to end. */
     forget: (endIdle: EndIdle): void => {
       idlers.delete(endIdle);
     },
   };
 };
 
-/** Where to connect, and what sessions are shared by: those of one key are as good as each other. */
+/** Target of a connection. Sessions with the same key are interchangeable. */
 export interface DeliveryTarget {
   readonly key: string;
   readonly target: SessionTarget;
@@ -85,14 +85,14 @@ export interface DeliveryTarget {
 
 export interface SessionPoolsOptions {
   readonly open: (deliveryTarget: DeliveryTarget, signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
-  /** With all servers together. */
+  /** Sessions with all servers together. */
   readonly sessionsMax: number;
   readonly sessionsPerServerMax: number;
-  /** With one address, whatever names lead to it. */
+  /** Sessions with one address, whatever names lead to it. */
   readonly sessionsPerAddressMax: number;
 }
 
-/** What there is at one address. */
+/** State of one address. */
 interface Place {
   readonly room: ReturnType<typeof createSessionRoom>;
   pools: number;
@@ -100,7 +100,7 @@ interface Place {
 
 const NO_ROOM = noReply('no session was free before the deadline');
 
-/** Keeps sessions with any number of servers, each for as long as it is of use. */
+/** Keeps sessions with any number of servers, each for as long as it is useful. */
 export const createSessionPools = (options: SessionPoolsOptions) => {
   const { open, sessionsMax, sessionsPerServerMax, sessionsPerAddressMax } = options;
   const pools = new Map<string, SessionPool>();
@@ -108,7 +108,7 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
   const room = createSessionRoom(sessionsMax);
   let closed = false;
 
-  /** Of its address first: who waits for that keeps no other server's mail waiting. */
+  /** Takes room at the address first, so that waiting for it delays no other server's mail. */
   const takeRoom = async ({ room: own }: Place, signal: AbortSignal): Promise<void> => {
     if (!(await own.take(signal))) throw new SmtpConnectFailed(NO_ROOM);
     if (await room.take(signal)) return;
@@ -178,16 +178,16 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
   };
 
   return {
-    /** @throws {SmtpConnectFailed} no session could be had before `signal` aborted. */
+    /** @throws {SmtpConnectFailed} if no session was available before `signal` aborted. */
     acquire: async (deliveryTarget: DeliveryTarget, signal: AbortSignal): Promise<PooledSession> => {
       if (closed) throw new SmtpConnectFailed(noReply('the service is stopping'));
       return (pools.get(deliveryTarget.key) ?? createPool(deliveryTarget)).acquire(signal);
     },
-    /** One that would be taken at once. */
+    /** True if an idle session could be used at once. */
     hasIdle: ({ key }: DeliveryTarget): boolean => pools.get(key)?.hasIdle() ?? false,
-    /** Servers that there are sessions with, or that are being connected to. */
+    /** Servers with sessions that are open or being opened. */
     size: (): number => pools.size,
-    /** Open or being opened, with all of them. */
+    /** Sessions with all servers, open or being opened. */
     sessions: (): number => pools.values().reduce((sum, pool) => sum + pool.size(), 0),
     /** Resolves when every session handed out has come back and ended. */
     close: async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 
-/** Why no session with the smarthost came about, or nothing could be sent over it. */
+/** Why no session with the smarthost could be opened, or nothing could be sent over it. */
 export type SmarthostProblem =
   | 'unknown_name'
   | 'unreachable'
@@ -23,7 +23,7 @@ export type SmarthostProblem =
   | 'blocked'
   | 'refused';
 
-/** What is wrong and what to do about it, for the operator. Contains no secret and nothing that the server said. */
+/** Problem and remedy, for the operator. Contains no secret and no text of the server. */
 export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
   unknown_name: 'its name is not known: correct the host in MAIL_URL, or the resolver of this machine',
   unreachable: 'nothing answers there: correct host and port in MAIL_URL, or open the way to it',
@@ -50,7 +50,7 @@ export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
   refused: 'it refuses the session: ask its operator whether it takes mail from this machine',
 };
 
-/** What nodemailer says of an error beside its sentence, and OpenSSL (`reason`). */
+/** Properties of nodemailer's errors besides the message, and OpenSSL's `reason`. */
 interface SetupError {
   readonly code?: string;
   readonly command?: string;
@@ -60,12 +60,12 @@ interface SetupError {
 }
 
 const CERTIFICATE = /certificate|self.signed/i;
-/** Node's words for a certificate that is for other names; `reason` then is no OpenSSL's. */
+/** Node's message for a certificate with other names. `reason` is then not OpenSSL's. */
 const CERTIFICATE_NAME = /altnames|does not match certificate/i;
 
 type Sign = (error: SetupError, failed: SmtpConnectFailed) => boolean;
 
-/** The first that holds. */
+/** The first match counts. */
 const SIGNS: readonly (readonly [SmarthostProblem, Sign])[] = [
   ['unknown_name', ({ syscall }) => syscall === 'getaddrinfo'],
   ['unreachable', ({ syscall }) => syscall === 'connect'],
@@ -84,29 +84,29 @@ export const smarthostProblem = (failed: SmtpConnectFailed): SmarthostProblem =>
   return SIGNS.find(([, holds]) => holds(error, failed))?.[0] ?? 'silent';
 };
 
-/** RFC 4954 §6: credentials are wanted, too weak, wrong, or wanted over TLS. */
+/** RFC 4954 §6: credentials are required, too weak, wrong, or require TLS. */
 const AUTHENTICATION_CODES = new Set([530, 534, 535, 538]);
 
 interface RefusalWords {
   readonly problem: SmarthostProblem;
   readonly words: RegExp;
-  /** Only before the message: after it a server may speak of what is in it. */
+  /** Only before the message: afterwards, the server's words may be about its content. */
   readonly early?: true;
 }
 
-/** The first that holds; what they say beside is the classifier's. */
+/** The first match counts. Other words are left to the classifier. */
 const REFUSAL_WORDS: readonly RefusalWords[] = [
   {
     problem: 'relay_denied',
     words: /\brelay(?:ing)?\b.{0,300}(?:denied|not (?:permitted|allowed)|prohibited)|unable to relay|for relay\b/i,
   },
-  // Postfix, Exchange Online, Amazon SES, SendGrid, Mailgun: of a sender that this login may not use.
+  // Postfix, Exchange Online, Amazon SES, SendGrid, Mailgun: a sender that this login may not use.
   {
     problem: 'sender_not_allowed',
     words:
       /not owned by|send as this sender|\bsendas|not (?:a )?verified|verified sender|not allowed to send|not authori[sz]ed to (?:send|perform)/i,
   },
-  // Not what is said of SPF, DKIM and DMARC.
+  // Must not match replies about SPF, DKIM and DMARC.
   {
     problem: 'login_wanted',
     words: /authentication (?:is )?required|not authenticated|not logged in|smtp auth|must authenticate/i,
@@ -120,7 +120,7 @@ const REFUSAL_WORDS: readonly RefusalWords[] = [
   },
 ];
 
-/** Exchange: this one takes mail from its own organization alone. */
+/** Exchange: this recipient accepts mail only from its own organization. */
 const OF_ONE_RECIPIENT = /resolver\.rst/i;
 
 const byCategory = (category: BounceCategory, isEarly: boolean): SmarthostProblem | null => {
@@ -129,9 +129,9 @@ const byCategory = (category: BounceCategory, isEarly: boolean): SmarthostProble
 };
 
 /**
- * What in a smarthost's refusal is about this service and not about the message or its recipient: its login, its right to
- * relay, its address. Every other message would be refused as well, and none of them has to end by it.
- * @returns null: nothing.
+ * Finds a problem in a smarthost's rejection that is about this service and not about the message or its recipient: its
+ * login, its right to relay, its address. Every other message would be rejected too, and none of them should bounce.
+ * @returns null if there is no such problem.
  */
 export const problemOfRefusal = (outcome: RecipientOutcome): SmarthostProblem | null => {
   const { code, text, stage } = outcome;
@@ -144,11 +144,11 @@ export const problemOfRefusal = (outcome: RecipientOutcome): SmarthostProblem | 
   return said?.problem ?? byCategory(category, isEarly);
 };
 
-/** Says in the log when no mail leaves by the smarthost, what to do about it, and when mail leaves again. */
+/** Logs when the smarthost accepts no mail, what to do about it, and when mail is sent again. */
 export interface SmarthostWatch {
-  /** No session came about. */
+  /** No session could be opened. */
   failed(error: SmtpConnectFailed): void;
-  /** What the smarthost answered to a message. */
+  /** Outcomes of a message at the smarthost. */
   answered(outcomes: readonly RecipientOutcome[]): void;
 }
 
@@ -159,11 +159,11 @@ export interface SmarthostWatchOptions {
   readonly logger: Logger;
 }
 
-/** Shorter fills the log with what is known, longer lets it be overlooked. */
+/** Shorter repeats known problems in the log, longer lets them be overlooked. */
 const AGAIN_MS = 600_000;
 /**
- * Since a message was taken: some sessions are refused by servers that take mail over others, which is no fault. Longer
- * is silent for as long about a password that was changed.
+ * Time since the last accepted message in which failures are not reported. Some servers reject individual sessions
+ * while they accept mail over others, which is not a fault. Longer delays the report about a changed password.
  */
 const WORKING_MS = 30_000;
 interface Said {
@@ -171,13 +171,13 @@ interface Said {
   readonly enhanced: string | null;
 }
 
-/** Of a session that works: it was told of a recipient or a message. */
+/** True if the session works: the server replied to a recipient or a message. */
 const isAnswer = ({ stage, code }: RecipientOutcome): boolean =>
   code > 0 && (stage === 'recipient' || stage === 'content');
 
 export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWatchOptions): SmarthostWatch => {
   let workedMs = Number.NEGATIVE_INFINITY;
-  /** Null: all is well. */
+  /** Time of the last report; null: no problem. */
   let toldMs: number | null = null;
   let refusedMs = Number.NEGATIVE_INFINITY;
 
@@ -190,7 +190,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
     logger.error({ host, port, code, enhanced }, `no mail leaves by the smarthost: ${SMARTHOST_REMEDIES[problem]}`);
   };
 
-  /** It takes other mail, but this is about us too. */
+  /** Other mail is accepted, but this rejection is about us too. */
   const tellOfSome = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
     const nowMs = system.monotonicMs();
     if (nowMs - refusedMs < AGAIN_MS) return;

@@ -22,23 +22,25 @@ export interface PooledTransport extends MailTransport {
   sessions(): number;
 }
 
-/** Where and how to submit mail, from `smtp://user:pass@host:port` or `smtps://…`. */
+/** Server for mail submission, from `smtp://user:pass@host:port` or `smtps://…`. */
 export interface Smarthost {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is offered. */
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS if it is offered. */
   readonly secure: boolean;
   /** Null: no AUTH. */
   readonly credentials: { readonly user: string; readonly pass: string } | null;
 }
 
-/** RFC 6409 §3.1 and RFC 8314 §3.3 with credentials; a relay on the own network listens where servers do. */
+/**
+ * RFC 6409 §3.1 and RFC 8314 §3.3 with credentials. A relay on the local network listens on the port of mail servers.
+ */
 const defaultPort = (secure: boolean, hasCredentials: boolean): number => {
   if (secure) return 465;
   return hasCredentials ? 587 : 25;
 };
 
-/** @throws {Error} naming what is wrong, without the password. */
+/** @throws {Error} with the problem, without the password. */
 export const parseSmarthost = (url: string): Smarthost => {
   const parsed = URL.parse(url);
   if (parsed === null || !/^smtps?:$/.test(parsed.protocol)) throw new Error('a mail URL is smtp://… or smtps://…');
@@ -55,10 +57,13 @@ export const parseSmarthost = (url: string): Smarthost => {
   };
 };
 
-/** Credentials go over the wire in clear to this machine alone. */
+/** Credentials are sent in clear only to this machine. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
 
-/** Opportunistic TLS (RFC 7435), but a server that is given credentials or was asked for as `smtps:` proves who it is. */
+/**
+ * Opportunistic TLS (RFC 7435). A server must prove its identity if it receives credentials or was configured as
+ * `smtps:`.
+ */
 export const targetOf = ({ host, port, secure, credentials }: Smarthost): SessionTarget => {
   const required = secure || (credentials !== null && !isLoopback(host));
   return { host, port, implicitTls: secure, credentials, tls: { required, check: required ? 'ca' : 'none' } };
@@ -69,23 +74,28 @@ export interface SmtpTransportOptions {
   readonly url: string;
   readonly ehloName: string;
   readonly system: System;
-  /** Kept at the same time: too many are refused by the server, too few wait for its answers. Default 20. */
+  /**
+   * Concurrent sessions. With too many, the server rejects some; with too few, sends wait for its replies. Default 20.
+   */
   readonly sessionsMax?: number;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
   /** Default: `GREETING_TIMEOUTS`. */
   readonly greeting?: GreetingTimeouts;
-  /** Gets every outcome and failure of the server. */
+  /** Receives every outcome and failure of the server. */
   readonly watch?: SmarthostWatch;
 }
 
 const SESSIONS_MAX = 20;
 
-/** A refusal that is about this service ends no message: somebody will correct the login, or allow us to relay. */
+/**
+ * A rejection about this service does not bounce a message: the operator can correct the login, or get relaying
+ * allowed.
+ */
 const notForGood = (said: RecipientOutcome): RecipientOutcome =>
   said.outcome === 'bounced' && problemOfRefusal(said) !== null ? { ...said, outcome: 'deferred' } : said;
 
-/** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
+/** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and sent here). */
 export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransport => {
   const target = targetOf(parseSmarthost(options.url));
   const { ehloName, system, tls, watch } = options;
