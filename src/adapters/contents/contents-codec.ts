@@ -49,9 +49,9 @@ export interface ContentsCodecOptions {
 }
 
 /**
- * Length in JSON from which a body gets a separate head. Making a cipher is the larger part of encrypting so little (16
- * of 25 µs), and every send would do it twice. Higher: a page of a list decrypts and parses more. Lower: more messages
- * are encrypted twice, and need half a kilobyte more.
+ * Length of a body's JSON above which it gets a separate head. Making a cipher is the larger part of encrypting so
+ * little (16 of 25 µs), and every send would do it twice. Higher: a page of a list decrypts and parses more. Lower:
+ * more messages are encrypted twice, and need half a kilobyte more.
  */
 export const OWN_HEAD_CHARACTERS_MAX = 4_000;
 

@@ -1,5 +1,5 @@
 import { MaxAppendSizeExceededError, WrongExpectedVersionError } from '@eventstore/db-client';
-// The client's own reading of a refusal.
+// The client's own parser for a rejected append.
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { EventCodec } from '../../domain/codec.ts';
@@ -19,20 +19,17 @@ import type { Connection } from './eventstoredb-client.ts';
 import { CallEnded, isNotWritten, isTransient, NotSent, sentenceOf } from './eventstoredb-faults.ts';
 import type { EncodedEvent, ExpectedRevision } from './eventstoredb-protocol-append.ts';
 
-/**
- * Appends to EventStoreDB: what the port calls an append is encoded, sent on one of two lanes, and its refusal translated.
- */
+/** Appends to EventStoreDB: encodes an append of the port, sends it on one of two lanes, and translates a rejection. */
 
 /**
- * Ordinary appends unanswered at once. More wait in the server, and urgent ones behind them where it takes all of a
- * connection one by one; fewer make smaller groups of everything: 64 cost a process short of processor time 40 % of what
- * it delivers.
+ * Ordinary appends in flight. More queue in the server, and delay urgent ones if it processes a connection one by one;
+ * fewer make smaller groups of everything: 64 cost a process short of processor time 40 % of its deliveries.
  */
 const ORDINARY_MAX = 256;
-/** Urgent ones are few: outcomes that are not on record yet are bounded where they come from. */
+/** Urgent appends in flight. They are few: outcomes that are not recorded yet are bounded at their source. */
 const URGENT_MAX = 256;
 
-/** Revision of the server's answer as ours. */
+/** Converts a revision in the server's answer. */
 const revisionOf = (version: unknown): ExpectedRevision =>
   typeof version === 'bigint' ? Number(version) : 'no-stream';
 
@@ -64,7 +61,7 @@ export type AppendEvents = (
   isUrgent?: boolean,
 ) => Promise<Appended>;
 
-/** Ordinary appends in the order in which it is called, and urgent ones in theirs. */
+/** Keeps the call order of ordinary appends, and separately that of urgent ones. */
 export const createAppendEvents = (connection: Connection): AppendEvents => {
   const ordinary: AppendLane = createAppendLane(connection, ORDINARY_MAX);
   const urgent: AppendLane = createAppendLane(connection, URGENT_MAX);
@@ -85,7 +82,7 @@ const sized = (events: readonly StoredEvent[]): readonly EncodedEvent[] =>
 export interface Appending {
   append(append: Append): Promise<Appended>;
   appendStored(append: StoredAppend): Promise<Appended>;
-  /** Resolves once nothing is being appended. */
+  /** Resolves once no append is in flight. */
   settled(): Promise<void>;
 }
 

@@ -58,7 +58,9 @@ export const readOnlyText = (reader: Reader, textIn: number): string => {
 
 const ZERO = '0'.repeat(16);
 
-/** `AllStreamPosition` and `Checkpoint`: commit and prepare position at fixed width, so that positions compare as text. */
+/**
+ * `AllStreamPosition` and `Checkpoint`: commit and prepare position at fixed width, so that positions compare as text.
+ */
 export const readPosition = (reader: Reader): Position => {
   let [commit, prepare] = [ZERO, ZERO];
   readMessage(reader, (inner, field) => {

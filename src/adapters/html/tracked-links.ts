@@ -40,7 +40,7 @@ const placeIn = (html: string, tag: StartTag): LinkPlace | null => {
 
 const BODY_END = /<\/body[\t\n\f\r />]/gi;
 
-/** Before the last end tag of the body. If there is no such tag outside a comment, at the end of the html. */
+/** Before the last end tag of the body, or at the end of the html without such a tag outside a comment. */
 const pixelPlace = (html: string): number => {
   const at = [...html.matchAll(BODY_END)].at(-1)?.index ?? -1;
   const isInComment = html.lastIndexOf('<!--', at) > html.lastIndexOf('-->', at);

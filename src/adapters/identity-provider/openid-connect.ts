@@ -22,7 +22,7 @@ import type { Logger, System } from '../../lib/async/async.ts';
 
 /**
  * An OpenID provider through `openid-client`. The provider's metadata is read on sign-in rather than at the start, so a
- * provider that is down does not prevent the start. ID tokens are checked by their signature, too.
+ * provider that is down does not prevent the start. Signatures of ID tokens are verified too.
  */
 export interface OpenIdConnectOptions {
   readonly issuer: string;

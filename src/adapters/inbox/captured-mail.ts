@@ -4,19 +4,19 @@ import { type ParsedMail, type ParsedPart, parseMail, readHeaders } from '../../
 
 /** Reads captured messages. One that cannot be parsed still has its headers and its source. */
 
-/** Facts that lists show. */
+/** Facts shown in lists. */
 export interface MailOutline {
   readonly subject: string | null;
   readonly attachments: readonly { filename: string | null; contentType: string; sizeBytes: number }[];
   readonly isConfidential: boolean;
 }
 
-/** A subject may have 998 characters. More makes lists large, less cuts subjects that the API accepts. */
+/** A subject may have 998 characters. More makes lists large, less truncates subjects that the API accepts. */
 const SUBJECT_CHARACTERS_MAX = 1_000;
-/** Names of files are rarely longer in file systems. More makes lists large, less hides how a name ends. */
+/** File systems rarely allow longer names. More makes lists large, less hides the end of a name. */
 const NAME_CHARACTERS_MAX = 255;
 
-/** PostgreSQL stores neither NUL nor half a character. */
+/** Removes what PostgreSQL cannot store: NUL and half characters. */
 const storable = (text: string, charactersMax: number): string =>
   text.replaceAll('\0', '\ufffd').slice(0, charactersMax).toWellFormed();
 

@@ -3,18 +3,21 @@ import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/a
 import { MailParserUnavailable } from '../../lib/mime/mime.ts';
 import { type MailOutline, type Reading, type ReadResult, readMail } from './captured-mail.ts';
 
-/** Read at once up to here, which takes 1 ms; larger messages go to a thread, so that the event loop never waits. */
+/**
+ * Maximum size for inline reading, which takes 1 ms. Larger messages go to a thread, so that the event loop never
+ * waits.
+ */
 const INLINE_BYTES_MAX = 10_000;
-/** 25 MB take 0.4 s. Shorter refuses good mail, longer keeps the thread from other organizations. */
+/** 25 MB take 0.4 s. Shorter rejects good mail, longer blocks the thread for other organizations. */
 const RUN_MS_MAX = 5_000;
 /** Shorter fails while large mail is captured, longer outlives the time limit of requests. */
 const WAIT_MS_MAX = 10_000;
-/** Each holds its message in memory. Fewer refuse readers, more use memory without being faster. */
+/** Queued messages, each in memory. Fewer reject readers, more use memory without being faster. */
 const WAITING_MAX = 50;
 const THREADS = 1;
 
 export interface MailReader {
-  /** @param owner callers with work waiting take turns. @throws {MailParserUnavailable} */
+  /** @param owner owners with waiting work take turns. @throws {MailParserUnavailable} */
   outline(raw: Uint8Array, owner: string): Promise<MailOutline>;
   content(raw: Uint8Array, owner: string): Promise<CapturedContent>;
   attachment(raw: Uint8Array, place: number, owner: string): Promise<Uint8Array | null>;

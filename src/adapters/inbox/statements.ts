@@ -2,7 +2,7 @@ import { INBOX_MAILS_MAX } from '../../domain/ports/inbox.ts';
 
 /** Statements of the inbox. */
 
-/** The messages travel as one parameter in binary; as an array they would be turned into hexadecimal text. */
+/** The messages are one binary parameter. As an array they would be converted to hexadecimal text. */
 export const INSERT = {
   name: 'inbox-insert',
   text: `
@@ -29,7 +29,7 @@ export const TRIM = {
         where place > $1 or bytes > $2)`,
 };
 
-/** Gives back trimmed space at once: under load the server's own vacuum comes too late for a table that small. */
+/** Frees trimmed space at once: under load the server's own vacuum comes too late for such a small table. */
 export const VACUUM = 'vacuum (skip_locked) inbox.captured_mail';
 
 /** `$1` an id, `$2` a recipient, `$3` the senders' domains, `$4` an environment; null: any. */
@@ -40,7 +40,7 @@ const MATCHES = `
   and ($3::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($3))
   and ($4::text is null or environment = $4)`;
 
-/** `$5`: of these alone; null: of all. */
+/** `$5`: only these ids; null: all. */
 const AMONG = '($5::bigint[] is null or id = any ($5))';
 
 export const SUBJECTS = {
@@ -64,10 +64,10 @@ export const LIST = {
      order by id desc limit $7 + 1`,
 };
 
-/** Raw bytes read at a time. More holds the event loop (2 ms so), less asks the database more often. */
+/** Raw bytes read at a time. More blocks the event loop (2 ms at this size), less queries the database more often. */
 export const SLICE_BYTES = 512_000;
 
-/** Large values are stored uncompressed, so that PostgreSQL reads no more of one than is asked for. */
+/** Large values are stored uncompressed, so that PostgreSQL reads only the requested part. */
 export const SLICE = {
   name: 'inbox-slice',
   text: `select substring(raw from $2 for ${SLICE_BYTES}) as slice from inbox.captured_mail where id = $1`,

@@ -27,8 +27,9 @@ const MISSING = new Set(['42P01', '3F000', '42883', '42704']);
 const { Queue, Worker } = withBackend(createPostgresBackend);
 
 /**
- * Commits do not wait for the disk. A crash of the server then loses the last jobs, which the sweeper brings back, and
- * the queue does twice the work. BullMQ adds the search path to the same options, so they must not be in the URL.
+ * Commits do not wait for the disk. A crash of the server then loses the last jobs, which the sweeper brings back; in
+ * return, the queue's throughput doubles. BullMQ adds the search path to the same options, so they must not be in the
+ * URL.
  */
 const connectionOf = (url: string, max: number) => {
   const target = new URL(url);

@@ -50,16 +50,16 @@ export const createBullmqQueues = (engine: BullmqEngine, settings: BullmqSetting
   };
 };
 
-/** A caller may wait this long for an engine that does not answer; shorter refuses while PostgreSQL is only busy. */
+/** Maximum wait of a caller for an engine that does not answer. Shorter fails while PostgreSQL is only busy. */
 const ANSWER_MS = 5_000;
 
-/** Jobs in one statement or script. More hold the engine longer for everybody else; fewer cost round trips. */
+/** Jobs in one statement or script. More block the engine longer for all other calls; fewer cost round trips. */
 const BULK_JOBS = 500;
 
-/** On PostgreSQL a bulk insert makes two temporary tables and costs as much as this many single ones. */
+/** On PostgreSQL a bulk insert creates two temporary tables and costs as much as this many single ones. */
 const SINGLE_JOBS_MAX = 4;
 
-/** The adding half of a queue. Opened when first used, and again after an opening that failed. */
+/** The adding half of a queue. It is opened on first use, and again after a failed attempt. */
 export const createBullmqProducer = <Job>(
   engine: BullmqEngine,
   name: QueueName,
@@ -70,7 +70,7 @@ export const createBullmqProducer = <Job>(
   let closed = false;
   const underWay = new Set<Promise<unknown>>();
 
-  /** While it closes, connections that end are no fault. */
+  /** Connections that end during closing are not faults. */
   const sayFault = (fault: unknown): void => {
     if (!closed) logFault(fault);
   };
@@ -108,7 +108,7 @@ export const createBullmqProducer = <Job>(
   const bulkJob = ({ data, delayMs = 0 }: NewJob<Job>): BulkJob => ({
     name,
     data,
-    // BullMQ ignores a job whose id is still known: an id of its own each time, or a re-creation could be lost.
+    // BullMQ ignores a job whose id is still known. Each job gets a fresh id, or adding it again could be lost.
     opts: { jobId: system.uuid(), delay: delayMs, attempts: 1, removeOnComplete: true, removeOnFail: true },
   });
 
@@ -141,11 +141,11 @@ export const createBullmqProducer = <Job>(
       closed = true;
       const producer = await opening?.catch(() => undefined);
       const closeProducer = async (): Promise<void> => {
-        // A connection that is closed under a call leaves the call without an answer.
+        // If a connection is closed during a call, the call never gets an answer.
         await Promise.allSettled(underWay);
         await producer?.close();
       };
-      // An engine that is away must not keep the process from ending; its connections end with it.
+      // An engine that is down must not prevent the process from ending, which closes its connections.
       await answerWithin(system, ANSWER_MS, 'closing', closeProducer).catch(() => undefined);
     },
   };

@@ -33,7 +33,7 @@ const ORIGIN = {
     where organization_id = $1 and id = $2`,
 };
 
-/** A page at a time, so that no lock is held for long. */
+/** Rows deleted at a time, so that no lock is held for long. */
 const SWEPT_MAX = 10_000;
 const SWEEP = {
   name: 'request-origins-sweep',
@@ -60,7 +60,7 @@ export const readPostgresOrigins = (pool: Pool): OriginReads => ({
   },
 });
 
-/** Origins in the vault. Every process sweeps those whose time is over, at its start and four times a day. */
+/** Origins in the vault. Every process deletes expired ones at its start and four times a day. */
 export const createPostgresRequestOrigins = ({
   pool,
   system,

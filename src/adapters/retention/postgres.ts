@@ -6,9 +6,9 @@ import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.t
 import { createPostgresContents } from '../contents/postgres.ts';
 import { columnsOf, createRemovedContents, type Reason, type Removable, removal } from './removed-contents.ts';
 
-/** Removes rows of the vault and the inbox: by their age, or because a person is erased. */
+/** Removes rows of the vault and the inbox: by age, or because a person is erased. */
 
-/** The condition of the index `contents_by_age`, word by word. */
+/** The condition of the index `contents_by_age`, word for word. */
 const KINDS = `kind in ('message', 'reply', 'link', 'contact', 'partly_erased')`;
 const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression', 'contact', 'partly_erased')`;
 
@@ -23,7 +23,7 @@ const CONTENTS = {
     limit $5`,
 };
 
-/** `xmin` changes with the row: what was found is removed only as it was found. */
+/** `xmin` changes with the row, so a row is removed only if it has not changed since it was found. */
 const REMOVABLE_COLUMNS = 'id, kind, organization_id as "organizationId", xmin::text as version';
 
 const EXPIRABLE = {
@@ -38,7 +38,7 @@ const ERASABLE = {
     where id = any ($1::uuid[]) and ${KINDS_OF_PEOPLE} and organization_id = $2`,
 };
 
-/** Another process may expire the same: what it has locked is left to it. */
+/** Another process may expire the same rows. Rows that it has locked are left to it. */
 const EXPIRE = {
   name: 'retention-expire-with-words',
   text: `with ${removal('skip locked')} select count(*)::int as removed from removed`,
@@ -74,7 +74,7 @@ const DELETE_REFUSED = {
       select id from vault.refused_requests where at < $1 order by at limit $2 for update skip locked)`,
 };
 
-/** The condition of the index `refused_requests_of_address`, word by word. */
+/** The condition of the index `refused_requests_of_address`, word for word. */
 const ERASE_REFUSED = {
   name: 'erase-refused-requests',
   text: `
@@ -82,7 +82,7 @@ const ERASE_REFUSED = {
     where address_digests @> array[$2::text] and address_digests <> '{}' and organization_id = $1`,
 };
 
-/** From endpoint to endpoint by one probe of the index each, however many deliveries they have. */
+/** Goes from endpoint to endpoint with one probe of the index each, however many deliveries they have. */
 const WAITING_ENDPOINTS = {
   name: 'retention-waiting-endpoints',
   text: `
@@ -106,7 +106,7 @@ const DELETE_PENDING = {
       order by due_at limit $2 for update skip locked)`,
 };
 
-/** Ids are in the order of time, and the table is bounded. */
+/** Ids are in chronological order, and the table is bounded. */
 const DELETE_CAPTURED = {
   name: 'retention-captured-mail',
   text: `
@@ -114,7 +114,7 @@ const DELETE_CAPTURED = {
       select id from inbox.captured_mail order by id limit $2 for update skip locked)`,
 };
 
-/** Captured mail by its Message-ID, which is in the head. The table is bounded, and empty where mail leaves. */
+/** Captured mail by its Message-ID, which is in the head. The table is bounded, and empty unless mail is captured. */
 const captured = (ids: string, domains: string): string => `
   cardinality(${ids}::text[]) > 0 and lower(split_part(envelope_from, '@', -1)) = any (${domains}::text[])
   and substring(encode(substring(raw from 1 for 65536), 'escape') from '(?in)^message-id:\\s*(<[^>]*>)') = any (${ids})`;
@@ -139,7 +139,7 @@ const COLUMNS = [
 ] as const;
 type CountRow = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
-/** One statement: what is removed is counted, whenever the process dies. */
+/** One statement, so that removed rows are counted even if the process dies. */
 const ERASE = {
   name: 'erase-with-words',
   text: `
@@ -210,15 +210,15 @@ interface Removed {
   readonly removed: number;
 }
 
-/** The time is not told. */
+/** A preview does not report the time. */
 const PREVIEW: Reason = { kind: 'expired', at: '' };
 
-/** An erasure begins again if another one, or a change of `SECRET_KEY`, came between. More would hide a loop. */
+/** An erasure starts over if another one, or a change of `SECRET_KEY`, happened in between. More would hide a loop. */
 const ERASE_TRIES = 5;
 
 export interface PostgresRetentionOptions {
   readonly pool: Pool;
-  /** Absent: contents are in clear. */
+  /** Absent: contents are not encrypted. */
   readonly codec?: ContentsCodec;
 }
 

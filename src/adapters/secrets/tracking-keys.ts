@@ -4,13 +4,13 @@ import { TRACKING_KEY_ID_BYTES, type TrackingKey, type TrackingKeys } from '../.
 import { derived, type SecretKeys } from './secret-box.ts';
 
 /**
- * Keys of tracked links. Each `SECRET_KEY` gives one, with an id of its own. Links live longer than a `SECRET_KEY`: beside
- * its key the vault holds those of the keys before it, so that links of mail that was sent long ago still lead where they
- * did. All are read when a process starts; redirects need no database.
+ * Keys of tracked links. Each `SECRET_KEY` yields one, with an id of its own. Links live longer than a `SECRET_KEY`, so
+ * the vault also holds the keys derived from earlier ones, and links in old mail still work. All are read when a
+ * process starts; redirects need no database.
  */
 
 const KEY_BYTES = 32;
-/** Rotations that links outlive. */
+/** Number of rotations that links survive. */
 const KEYS_MAX = 100;
 
 const ring = z.array(z.object({ id: z.string(), bytes: z.string() }));
@@ -25,7 +25,7 @@ const textOf = ({ id, bytes }: TrackingKey): z.infer<typeof ring>[number] => ({
   bytes: Buffer.from(bytes).toString('base64'),
 });
 
-/** A row of the vault: the key of one `SECRET_KEY`, and those before it. */
+/** A row of the vault: the key derived from one `SECRET_KEY`, and those before it. */
 const rowOf = ({ id }: TrackingKey): string => `tracking-keys-${Buffer.from(id).toString('hex')}`;
 
 const stored = async (secrets: Pick<Secrets, 'get'>, key: TrackingKey): Promise<readonly TrackingKey[]> => {
@@ -36,7 +36,7 @@ const stored = async (secrets: Pick<Secrets, 'get'>, key: TrackingKey): Promise<
     .map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64'), bytes: Buffer.from(bytes, 'base64') }));
 };
 
-/** Key ids are short: two keys may share one, and are both tried. */
+/** Key ids are short. Two keys may share one, and both are tried. */
 const withoutRepeats = (keys: readonly TrackingKey[]): readonly TrackingKey[] => [
   ...new Map(keys.map((key) => [Buffer.from(key.bytes).toString('base64'), key])).values(),
 ];

@@ -9,7 +9,10 @@ export interface PostgresUsageMarksOptions {
   readonly logger: Logger;
 }
 
-/** Several processes mark the same secrets: the newest mark stays. In order, so that two flushes cannot deadlock. */
+/**
+ * Several processes mark the same secrets, and the newest mark wins. Rows are ordered, so that two flushes cannot
+ * deadlock.
+ */
 const FLUSH = {
   name: 'usage-marks-flush',
   text: `
@@ -43,7 +46,7 @@ const markOf = (row: Row): UsageMark => ({
   lastAddress: row.last_address,
 });
 
-/** Marks gathered in memory and written every minute. */
+/** Marks collected in memory and written every minute. */
 export const createPostgresUsageMarks = ({ pool, system, logger }: PostgresUsageMarksOptions): UsageMarks => {
   const pending = createPendingMarks();
   const closing = new AbortController();
@@ -97,7 +100,7 @@ export const createPostgresUsageMarks = ({ pool, system, logger }: PostgresUsage
 
 export interface PendingMarks {
   note(mark: UsageMark): void;
-  /** All marks, and none are left. */
+  /** Removes and returns all marks. */
   take(): readonly UsageMark[];
   of(keyIds: readonly string[]): readonly UsageMark[];
 }
@@ -122,7 +125,7 @@ export const createPendingMarks = (): PendingMarks => {
   };
 };
 
-/** Marks that end with the process. */
+/** Marks that are lost when the process ends. */
 export const createInMemoryUsageMarks = (): UsageMarks => {
   const marks = createPendingMarks();
   return {

@@ -87,10 +87,10 @@ interface ListedRow extends ClaimedRow {
   readonly tries: readonly ListedTry[];
 }
 
-/** Numbers of rows are 64 bits; anything else was never given as a cursor. */
+/** Row numbers have 64 bits. Anything else was never a cursor. */
 const CURSOR = /^\d{1,18}$/;
 
-/** No name of a header and no id holds a comma. */
+/** No header name and no id contains a comma. */
 const SEPARATOR = ',';
 const namesIn = (text: string): readonly string[] => (text === '' ? [] : text.split(SEPARATOR));
 
@@ -141,14 +141,14 @@ const deliveryOf = (row: ListedRow): WebhookDelivery => ({
   })),
 });
 
-/** Webhook deliveries in the vault's database. The pool stays its owner's. */
+/** Webhook deliveries in the vault's database. The pool still belongs to the caller. */
 export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool }): WebhookDeliveries => {
   const query = <Row extends QueryResultRow>(
     statement: Statement,
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> => orUnavailable(pool.query<Row>({ ...statement, values: [...values] }));
 
-  /** null: all there are were looked through. */
+  /** null: all rows were scanned. */
   const scanEnd = async (webhookId: string, after: string | null): Promise<string | null> => {
     const { rows } = await query<{ number: string }>(SCAN_END, [webhookId, after, SCANNED_MAX - 1]);
     return rows[0]?.number ?? null;

@@ -12,14 +12,15 @@ const mayBeInterim = (status: string): boolean => INTERIM.startsWith(status) || 
 
 /**
  * Turns each `100 Continue` before a response into `102 Processing`, which undici ignores; it treats a 100 as a fault.
- * The bytes may come in any pieces. A piece of a body that begins like a status line is changed too: only its text.
+ * The bytes may arrive in any pieces. A piece of a body that begins like a status line is changed too, but only in its
+ * text.
  */
 const createRewriter = () => {
   let status = '';
   let isInHeaders = false;
   let isLineEmpty = false;
 
-  /** @returns false: the final response has begun. */
+  /** @returns false once the final response has begun. */
   const readStatus = (chunk: Buffer, at: number): boolean => {
     status += chunk.toString('latin1', at, at + 1);
     if (!mayBeInterim(status)) return false;
@@ -48,7 +49,7 @@ const createRewriter = () => {
   };
 };
 
-/** Lets a server say `100 Continue` to a request that did not ask for it, as a client must (RFC 9110 §15.2.1). */
+/** Allows a server to send `100 Continue` unrequested, as a client must (RFC 9110 §15.2.1). */
 export const toleratingContinue =
   (connect: Connect): Connect =>
   (options, callback) =>

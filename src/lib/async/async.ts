@@ -1,17 +1,17 @@
 /**
- * Waiting, taking turns and giving up. Every other library and the whole product wait through this door.
+ * Waiting, taking turns and giving up. Every other library and the whole product use this module to wait.
  *
- * - One call: `withTimeout` gives up after a while, `retry*` repeats with waits that double, `pause` sleeps until aborted.
- * - Many calls: `mapConcurrently` runs some at a time. `createSemaphore` admits some at a time and lets owners take turns.
- *   `createKeyedQueue` also limits the rate of each key. `createFairQueue` is the order that both use.
+ * - One call: `withTimeout` gives up after a while, `retry*` repeats with doubling waits, `pause` sleeps until aborted.
+ * - Many calls: `mapConcurrently` runs some at a time. `createSemaphore` admits some at a time and lets owners take
+ *   turns. `createKeyedQueue` also limits the rate of each key. `createFairQueue` is the order that both use.
  * - Shared cost: `createBatcher` collects calls into round trips, `createCohort` lets requests run in step.
- * - Shared pools: `createShares` bounds what each owner may hold of a pool.
- * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` cut long work, `createWorkerThreads` moves it to
- *   threads.
+ * - Shared pools: `createShares` bounds how much of a pool each owner may hold.
+ * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` split long work,
+ *   `createWorkerThreads` moves it to threads.
  *
- * Time and randomness come in as a `System`, log lines go out through a `Logger`: tests pass a fake clock and run without
- * waiting. Every queue is bounded, or its caller must bound it. Callers tell three faults apart: `TimedOut` (no answer
- * yet), `StoreUnavailable` (nothing was written, later helps) and `StartRefused` (an operator has to act).
+ * Time and randomness come in as a `System`, log lines go out through a `Logger`: tests pass a fake clock and run
+ * without waiting. Every queue is bounded, or its caller must bound it. There are three kinds of fault: `TimedOut` (no
+ * answer yet), `StoreUnavailable` (nothing was written, retry later) and `StartRefused` (an operator must act).
  */
 export { atMost, type Batcher, createBatcher, fulfilled, REST_MS } from './batcher.ts';
 export { type Cohort, createCohort } from './cohort.ts';

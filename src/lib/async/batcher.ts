@@ -81,7 +81,10 @@ const inTurns = <One>(lines: readonly (readonly One[])[]): readonly One[] => {
   return ordered;
 };
 
-/** Collects items while a batch is in flight, so that callers share round trips and commits. An idle batcher sends at once. */
+/**
+ * Collects items while a batch is in flight, so that callers share round trips and commits. An idle batcher sends at
+ * once.
+ */
 export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer>): Batcher<Item, Answer> => {
   const { name, patience, restMs = 0, bytesOf = () => 0, ownerOf } = options;
   const { waitingMax = Number.POSITIVE_INFINITY, waitingBytesMax = Number.POSITIVE_INFINITY } = options;

@@ -12,7 +12,7 @@ export interface FairQueue<Item> {
   has(owner: string): boolean;
   /** All items, owner by owner. */
   items(): Iterable<Item>;
-  /** Removes an item that is no longer wanted. @returns false: it was not there. */
+  /** Removes an item that is no longer wanted. @returns false if it was not in the queue. */
   remove(owner: string, item: Item): boolean;
   readonly size: number;
 }
@@ -20,11 +20,11 @@ export interface FairQueue<Item> {
 const ANY = (_item: unknown): boolean => true;
 
 /**
- * A queue in which no owner (organization) waits for another's backlog: owners take turns, one item each. All operations
- * take constant time except `dropOfLongest`, `remove` and skipping.
+ * A queue in which no owner (organization) waits for another's backlog: owners take turns, one item each. All
+ * operations take constant time except `dropOfLongest`, `remove` and skipping.
  */
 export const createFairQueue = <Item>(): FairQueue<Item> => {
-  /** In the order of their turns: a served owner moves to the end. None is empty. */
+  /** Owners in the order of their turns; a served owner moves to the end. No list is empty. */
   const owners = new Map<string, Item[]>();
   let size = 0;
 

@@ -4,8 +4,8 @@ import type { System } from './system.ts';
 import { createTimers } from './timers.ts';
 
 /**
- * A queue per key, with a concurrency limit and a rate limit for each: a destination or endpoint that is slow or gone
- * delays its own items only. Owners (organizations) with items that may start take turns, and so do the keys of each owner;
+ * A queue per key, with a concurrency limit and a rate limit for each: a slow or dead destination or endpoint delays
+ * only its own items. Owners (organizations) with items that may start take turns, and so do the keys of each owner;
  * within and across keys the higher priority goes first. Items wait in memory only: the caller must find a refused or
  * dismissed item again.
  */

@@ -11,8 +11,9 @@ export interface Concurrency {
 }
 
 /**
- * Maps items with bounded concurrency, and yields to the event loop every `TURN_MS`, so that batches of thousands do not
- * hold up other requests, however many are mapped at the same time. Results come in the order of the items; the first failure rejects.
+ * Maps items with bounded concurrency, and yields to the event loop every `TURN_MS`, so that batches of thousands do
+ * not block other requests, however many are mapped at the same time. Results are in the order of the items; the first
+ * failure rejects.
  */
 export const mapConcurrently = async <Item, Result>(
   items: readonly Item[],

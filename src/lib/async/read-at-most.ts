@@ -1,4 +1,4 @@
-/** All bytes of a stream; null: it has more than that, and the rest is not read. */
+/** All bytes of a stream; null if it has more than `bytesMax`, in which case the rest is not read. */
 export const readAtMost = async (stream: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer | null> => {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,18 +1,18 @@
 import { StoreUnavailable } from './store-unavailable.ts';
 import type { System } from './system.ts';
 
-/** Retries with waits that double. Everything that repeats a call goes through here. */
+/** Retries with doubling waits. All retries use this module. */
 export interface RetryPolicy {
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   readonly waitMsMin: number;
   readonly waitMsMax: number;
-  /** Whether this fault is final. @param made tries so far. */
+  /** Returns true if this fault is final. @param made attempts so far. */
   isFinal(error: unknown, made: number, elapsedMs: number): boolean;
   /** Called before each wait. */
   onWait?(): void;
 }
 
-/** @throws what the last try threw. */
+/** @throws the error of the last attempt. */
 export const retryBy = async <Result>(policy: RetryPolicy, work: () => Promise<Result>): Promise<Result> => {
   const { system, waitMsMax, onWait } = policy;
   const beganMs = system.monotonicMs();
@@ -29,7 +29,7 @@ export const retryBy = async <Result>(policy: RetryPolicy, work: () => Promise<R
   }
 };
 
-/** Higher keeps the caller waiting, lower gives up on a blip. */
+/** Higher keeps the caller waiting, lower gives up on a brief fault. */
 const TRIES_MAX = 4;
 const WAIT_MS_MIN = 200;
 
@@ -42,7 +42,7 @@ export const retry = <Result>(system: RetryPolicy['system'], work: () => Promise
 
 /** How long a start waits for its engines. Longer hides a wrong address, shorter fails when both start at once. */
 export const START_PATIENCE_MS = 15_000;
-/** The first wait covers a busy moment; the last is how late a recovery is noticed. */
+/** The first wait covers a busy moment; the last one limits how late a recovery is noticed. */
 const AWAY_WAIT_MS_MIN = 100;
 const AWAY_WAIT_MS_MAX = 1_000;
 const NOTICE_EVERY_MS = 5_000;
@@ -65,8 +65,8 @@ const occasionally = ({ system, onWait }: Patience): (() => void) => {
 };
 
 /**
- * Retries while the log or the database is unavailable, for `patienceMs` at most: for idempotent work that must survive a
- * busy moment, such as a start.
+ * Retries while the log or the database is unavailable, for `patienceMs` at most. For idempotent work that must survive
+ * a busy moment, such as a start.
  */
 export const retryWhileAway = <Result>(patience: Patience, work: () => Promise<Result>): Promise<Result> => {
   const { system, patienceMs = START_PATIENCE_MS } = patience;

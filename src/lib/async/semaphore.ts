@@ -4,10 +4,10 @@ import { type Timeout, withTimeout } from './with-timeout.ts';
 /** Runs work up to a total weight; the rest waits. Owners take turns, each in its order of arrival. */
 export interface Semaphore {
   /**
-   * Runs `work` once there is room for it; work heavier than the capacity runs alone.
+   * Runs `work` once there is room for it. Work heavier than the capacity runs alone.
    * @param weight default: 1.
-   * @param owner who waits for no backlog but its own: an organization. Default: all work has one owner.
-   * @throws `busy` when too many wait, `timeout` when its turn does not come: `work` was not started.
+   * @param owner waits only for its own backlog: an organization. Default: all work has one owner.
+   * @throws `busy` when too many wait, `timeout` when its turn does not come. In both cases `work` was not started.
    */
   run<Result>(work: () => Promise<Result>, weight?: number, owner?: string): Promise<Result>;
 }
@@ -16,13 +16,16 @@ export interface SemaphoreOptions {
   /** Total weight of running work. */
   readonly capacity: number;
   /**
-   * Weight of running work of one owner, and never more than what is free beside it: an owner with nothing running does not
+   * Weight of running work of one owner, and never more than the free capacity: an owner with nothing running does not
    * wait for one that has much. Default: any weight.
    */
   readonly share?: number;
-  /** Callers that may wait. One more costs the last one of the owner that has most waiting. Default: any number. */
+  /**
+   * Callers that may wait. Beyond that, the last one of the owner with the most waiting is rejected. Default: any
+   * number.
+   */
   readonly waitingMax?: number;
-  /** Thrown when more would wait. */
+  /** Error thrown when no more may wait. */
   readonly busy?: () => Error;
   /** How long a caller waits for its turn. Default: as long as it takes. */
   readonly timeout?: Timeout;
@@ -33,7 +36,7 @@ interface Waiting {
   readonly owner: string;
   readonly admit: () => void;
   readonly refuse: (error: Error) => void;
-  /** Maybe at the moment at which its time is over. */
+  /** May become true at the very moment of its time-out. */
   isAdmitted: boolean;
 }
 
@@ -43,7 +46,7 @@ export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
   const { capacity, share, timeout, waitingMax = Number.POSITIVE_INFINITY } = options;
   const busy = options.busy ?? (() => new Error('too many callers wait'));
   const waiting = createFairQueue<Waiting>();
-  /** Weight by owner; none is 0. */
+  /** Weight by owner, without zeros. */
   const weightOf = new Map<string, number>();
   let running = 0;
   let weightRunning = 0;
@@ -63,7 +66,7 @@ export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
     else weightOf.set(owner, own);
   };
 
-  /** The next in line is never overtaken: there would never be room for heavy work otherwise. */
+  /** The next in line is never overtaken: otherwise there would never be room for heavy work. */
   const admitWhatFits = (): void => {
     for (let next = waiting.peek(isWithinShare); next !== undefined && fits(next); next = waiting.peek(isWithinShare)) {
       waiting.shift(isWithinShare);

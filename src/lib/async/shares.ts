@@ -2,8 +2,8 @@
  * Places in a pool that many owners use: each owner has a share. A place belongs to several owners at once, such as an
  * organization and one of its keys.
  *
- * Beside its fixed share, an owner holds at most as many places as are free. One owner alone gets half of the pool, two get
- * a third each: no number of greedy owners fills the pool for one that has nothing yet.
+ * Besides its fixed share, an owner may hold at most as many places as are free. One owner alone gets half of the pool,
+ * two get a third each: no number of greedy owners can fill the pool and lock out a new one.
  */
 export interface Shares<Owner extends string> {
   take(owners: Readonly<Record<Owner, string>>): Place | Full<Owner>;
@@ -16,7 +16,7 @@ export interface Place {
   readonly release: () => void;
 }
 
-/** No place: whose share is used up, or `all` of the pool. */
+/** No place is free: the owner whose share is used up, or `all` of the pool. */
 export interface Full<Owner extends string> {
   readonly full: Owner | 'all';
 }
@@ -29,7 +29,7 @@ export interface ShareBounds<Owner extends string> {
 
 export const createShares = <Owner extends string>({ max, shares }: ShareBounds<Owner>): Shares<Owner> => {
   const kinds = Object.keys(shares) as Owner[];
-  /** Places by owner; none is 0. */
+  /** Places by owner, without zeros. */
   const held = new Map<string, number>();
   let size = 0;
 

@@ -2,15 +2,15 @@ import { nextTick } from 'node:process';
 import { createFairQueue } from './fair-queue.ts';
 
 /**
- * Runs many short pieces of work, in each turn of the event loop as many as fit into a slice of it. Owners (organizations)
+ * Runs many short pieces of work, as many per turn of the event loop as fit into a time slice. Owners (organizations)
  * take turns.
  */
 export interface Slices {
-  /** @param work must not throw; what it sets going in the same turn counts towards the slice. */
+  /** @param work must not throw. Work that it starts in the same turn counts towards the slice. */
   run(owner: string, work: () => void): void;
 }
 
-/** Longer: everybody else waits for each slice. Shorter: more turns until the last piece of work has run. */
+/** Longer: all other work waits for each slice. Shorter: more turns until the last piece of work has run. */
 const SLICE_MS = 5;
 
 /** Lets promises and ticks of the work so far run, without another turn. */

@@ -19,7 +19,9 @@ export interface WorkerThreadsOptions {
   readonly tasksMax: number;
 }
 
-/** The task was not done: too many are waiting, its turn did not come in time, its thread died, or the pool is closed. */
+/**
+ * The task was not done: too many are waiting, its turn did not come in time, its thread died, or the pool is closed.
+ */
 export class ThreadUnavailable extends Error {
   override readonly name = 'ThreadUnavailable';
 }

@@ -1,8 +1,8 @@
 import type { StartTag } from './tokens.ts';
 
 /**
- * Elements that the style sheets of a mail hide by a class or an id: previews, most often. Only rules that hold everywhere
- * count, not those of `@media`. Time is linear in the size.
+ * Elements that the style sheets of a mail hide by a class or an id, mostly previews. Only unconditional rules count,
+ * not those of `@media`. Time is linear in the size.
  */
 
 const SIMPLE = /^[a-z0-9]*([.#][\w-]+)$/i;
@@ -43,7 +43,7 @@ const step = (at: Place, piece: string): Place => {
     : { ...at, before: piece };
 };
 
-/** The rules that are in no other rule. */
+/** Top-level rules. */
 const rulesIn = (css: string): readonly Rule[] => {
   const rules: Rule[] = [];
   let at: Place = { depth: 0, selectors: '', before: '' };

@@ -29,7 +29,7 @@ const createTimeBudget = (amountPerTurn: number) => {
     setImmediate(startTurn);
   };
 
-  /** Runs waiting work in the microtasks right after it, before anything else in the turn. */
+  /** Waiting work runs in the microtasks right after this, before anything else in the turn. */
   const startTurn = (): void => {
     isScheduled = false;
     left = amountPerTurn;
@@ -67,7 +67,9 @@ const INLINE_CHARACTERS_MAX = 20_000;
  * Lower: a batch takes more turns. Higher: every other request waits for the batch.
  */
 const TURN_CHARACTERS_MAX = 100_000;
-/** A megabyte takes 50 ms, the worst 300. Lower: good mail is refused. Higher: other organizations wait for the thread. */
+/**
+ * A megabyte takes 50 ms, the worst 300. Lower: good mail is rejected. Higher: other organizations wait for the thread.
+ */
 const RUN_MS_MAX = 500;
 /** Clients get a 503 after 15 s. Higher: work whose client has given up. */
 const WAIT_MS_MAX = 12_000;

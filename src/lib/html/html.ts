@@ -1,13 +1,12 @@
 /**
- * HTML of mail: is it valid, what is in it, what does it say as plain text.
+ * HTML of mail: whether it is valid, its contents, and its plain text.
  *
  * One tokenizer and one pass serve every question. `readHtml` follows start tags, end tags and text as their author
- * meant them: end tags may be left out where the HTML Standard allows it, and every repair that its parser would make is
+ * meant them: end tags may be omitted where the HTML Standard allows it, and every repair that its parser would make is
  * a problem with line and column instead.
  *
- * - `createHtmlChecker` tells what is not valid. Small bodies are read inline within a budget per turn of the event
- *   loop, large ones in a thread; owners take turns. Valid html is remembered by digest, and by its shape where a
- *   template made it.
+ * - `createHtmlChecker` reports problems. Small bodies are read inline within a budget per turn of the event loop,
+ *   large ones in a thread; owners take turns. Valid html is cached by digest, and by its shape if a template made it.
  * - `htmlFacts` lists links, images, hidden text, active content and spans of text, for the rules of an analysis.
  * - `createTextAlternatives` derives the plain text of a message once for all its copies.
  * - `hosts.ts` and `text.ts` read what text says: hosts, look-alikes, URLs, places by line and column.

@@ -1,33 +1,33 @@
-/** Deeper levels get no prefix of their own: it would take the room of the words, and cost every line. */
+/** Deeper levels get no prefix of their own: it would leave no room for words, and cost every line. */
 const PREFIX_CHARACTERS_MAX = 24;
 
 interface Level {
-  /** Before the first line of the level, after the prefix of the level around it. */
+  /** Prefix of the first line of the level, after that of the level around it. */
   readonly mark: string;
-  /** Before each further line, with those of all levels around it. */
+  /** Prefix of each further line, after those of all levels around it. */
   readonly rest: string;
   readonly outer: Level | undefined;
   readonly depth: number;
-  /** No line of it has begun. */
+  /** No line of this level has begun. */
   isFresh: boolean;
 }
 
 export interface LinePrefixes {
-  /** From now on lines begin with this: the first with `mark`, the others with `rest`. */
+  /** Adds a level. Its first line begins with `mark`, the others with `rest`. */
   enter(mark: string, rest: string): void;
   leave(): void;
-  /** The prefix of the line that begins now. It uses up list marks. */
+  /** The prefix of the line that begins now. List marks are used only once. */
   first(): string;
-  /** The prefix of the lines that continue it. */
+  /** The prefix of its continuation lines. */
   rest(): string;
-  /** The prefix of an empty line before the one that begins now: what it shares with the line above. */
+  /** The prefix of an empty line before the one that begins now: the part it shares with the line above. */
   blank(): string;
 }
 
 /** The prefixes of lines in nested quotes and lists: `> `, `* `, `1. `. Each operation is O(1) on average. */
 export const createLinePrefixes = (): LinePrefixes => {
   let top: Level = { mark: '', rest: '', outer: undefined, depth: 0, isFresh: false };
-  /** The outermost level that was the innermost one at some time since the last line began. */
+  /** The outermost level that has been the innermost one since the last line began. */
   let outermost = top;
 
   const enter = (mark: string, rest: string): void => {

@@ -13,25 +13,25 @@ import { type Report, shownName } from './problems.ts';
 import type { StartTag } from './tokens.ts';
 import { HTML_DEPTH_MAX } from './validity.ts';
 
-/** Follows the elements; what it makes of one is passed on to the elements inside it. */
+/** Follows the elements. The data it returns for an element is passed on to the elements inside. */
 export interface ElementVisitor<Data> {
-  /** Outside of all elements. */
+  /** Data outside all elements. */
   readonly root: Data;
   /**
-   * A start tag, after the elements that it ends have ended.
-   * @param outer of the element around it.
+   * A start tag, called after the elements that it ends have ended.
+   * @param outer data of the element around it.
    * @param isOpened false: it is void or closed itself, and no end follows.
    */
   start(tag: StartTag, outer: Data, isOpened: boolean): Data;
   /** An element ends, by its end tag or otherwise. */
   end(data: Data, outer: Data): void;
-  /** An end tag that ends nothing. */
+  /** An end tag without an open element. */
   strayEnd(name: string, outer: Data): void;
 }
 
 /**
- * Follows start and end tags as an author means them: like the standard's parser where it lets end tags be left out,
- * but without its repairs, which are reported. A repair is reported once, not again for every tag that it upsets.
+ * Follows start and end tags the way an author means them: like the standard's parser where end tags may be omitted,
+ * but without its repairs, which are reported. A repair is reported once, not again for every tag that it affects.
  * Offsets are those of the tags' `<`.
  */
 export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data>) => {
@@ -39,9 +39,9 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
   let isTooDeep = false;
   const started = new Set<string>();
   const ended = new Set<string>();
-  /** By name: end tags that will come for elements which a reported tag ended. */
+  /** End tags, by name, still expected for elements that a reported tag ended. */
   const forgivenEnds = new Map<string, number>();
-  /** By name: elements whose end tag was reported where it could not end them. */
+  /** Elements, by name, whose end tag was reported because it could not end them there. */
   const excusedElements = new Map<string, number>();
 
   const add = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -60,7 +60,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     return element;
   };
 
-  /** Ends the innermost element. Undefined: it was one of that name, or there was none. */
+  /** Ends the innermost element. Undefined: it has that name, or no element is open. */
   const popBefore = (name: string): OpenElement<Data> | undefined => {
     const element = pop();
     return element?.name === name ? undefined : element;
@@ -85,7 +85,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     started.add(name);
   };
 
-  /** An element that should not be around it is reported and stays: its end tag may still come. */
+  /** Reports an element that must not contain this one, but keeps it open: its end tag may still come. */
   const requireFit = (kind: ElementKind, offset: number): void => {
     const conflict = conflictOf(open, kind);
     if (conflict === undefined) return;
@@ -111,7 +111,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     const data = visitor.start(tag, open.top().data, isOpened);
     if (!isOpened) return;
     open.push(kind, offset, isSelfClosing, data);
-    // Reported once: it is true of everything deeper.
+    // Reported once, since it applies to everything deeper.
     if (open.top().depth === HTML_DEPTH_MAX + 1 && !isTooDeep) {
       isTooDeep = true;
       report(offset, `elements are nested more than ${HTML_DEPTH_MAX} deep`);
@@ -154,7 +154,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     endStray(name);
   };
 
-  /** The parser ignores it: what is outside of a cell is not ended from inside. Answers whether it is so. */
+  /** Inside a cell, the parser ignores an end tag for an element outside it. @returns true in that case. */
   const isBlockedByCell = (element: OpenElement<Data>, offset: number): boolean => {
     const { name, depth } = element;
     if (TABLE_PARTS.has(name) || depth >= open.top().cellDepth) return false;
@@ -174,13 +174,13 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     pop();
   };
 
-  /** Its start tag may have been left out, but not after another was written. */
+  /** The start tag of `head` may be omitted, but not after another was written. */
   const endHead = (offset: number): void => {
     if (open.innermost('head') !== undefined) closeDownTo('head', offset);
     else if (started.has('head') || started.has('body')) reportStray('head', offset);
   };
 
-  /** The start tags of these three may be left out, so the first end tag always has something to end. */
+  /** The start tags of these three elements may be omitted, so the first end tag always has something to end. */
   const endOnce = (name: string, offset: number): void => {
     if (ended.has(name) && open.innermost(name) === undefined) reportStray(name, offset);
     else if (name === 'head') endHead(offset);
@@ -188,7 +188,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
     ended.add(name);
   };
 
-  /** The parser ignores these, or makes an empty paragraph or line break of them. */
+  /** The parser ignores these, or turns them into an empty paragraph or line break. */
   const isAcceptedStray = (name: string): boolean =>
     VOID_ELEMENTS.has(name) || (name === 'p' && open.inScope('p') === undefined);
 
@@ -211,7 +211,7 @@ export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data
       else if (name === open.top().name) pop();
       else endOther(name, offset);
     },
-    /** Text that swallowed the rest of the input swallowed the end tags of what is around it, too. */
+    /** Text that swallowed the rest of the input also swallowed the end tags of the elements around it. */
     endOfInput: (_offset: number, isInText: boolean): void => {
       if (isInText) reportUnclosed(open.top());
       else closeAllDownTo('');

@@ -3,24 +3,24 @@ import { GAP, type Gap } from './text-lines.ts';
 /** How an element is shown in plain text. */
 export interface TextElement {
   readonly name: string;
-  /** Before and after it. */
+  /** Gap before and after it. */
   readonly gap: Gap;
   readonly isBlock: boolean;
   readonly isVoid: boolean;
-  /** Nothing in it is for readers. */
+  /** Its content is not for readers. */
   readonly isSkipped: boolean;
   readonly isList: boolean;
-  /** Its white space stays. */
+  /** Its white space is preserved. */
   readonly isPreformatted: boolean;
   /** Its lines begin with a mark or are indented. */
   readonly isIndented: boolean;
   readonly isRow: boolean;
   readonly isCell: boolean;
-  /** Links end with it. */
+  /** Links end at its boundary. */
   readonly isScope: boolean;
 }
 
-/** Unknown elements are part of their line. */
+/** Unknown elements are inline. */
 const INLINE: TextElement = {
   name: '',
   gap: GAP.none,

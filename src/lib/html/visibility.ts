@@ -82,7 +82,7 @@ export interface Visibility {
   /** Hides text without a colour of its own. */
   readonly matching: Hider | null;
   readonly colour: string | null;
-  /** Null if there is none, or if it is an image. */
+  /** Null: no background colour, or an image. */
   readonly background: string | null;
 }
 

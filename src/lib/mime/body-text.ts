@@ -58,7 +58,7 @@ interface Framed {
   readonly after: string;
 }
 
-/** Offset of the last `</body>`, or the length of the text if there is none. */
+/** Offset of the last `</body>`, or the length of the text without one. */
 const bodyEnd = (html: string): number => {
   for (let at = html.lastIndexOf('</'); at >= 0; at = at === 0 ? -1 : html.lastIndexOf('</', at - 1)) {
     if (/^<\/body$/i.test(html.slice(at, at + '</body'.length))) return at;

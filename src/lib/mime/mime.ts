@@ -2,16 +2,16 @@
  * Internet messages: addresses, header fields, bodies and their parts, written and read.
  *
  * Writing (strict, RFC 5322, 2045 to 2047, 2231, 6532): `addressHeader`, `textHeader` and `givenHeader` fold and encode
- * header fields; `textPart`, `attachmentPart` and `multipart` build parts in the smallest transfer encoding that is safe.
+ * header fields; `textPart`, `attachmentPart` and `multipart` build parts in the smallest safe transfer encoding.
  * Caller-supplied values cannot add a header or end a part.
  *
- * Reading (lenient, as mail programs are): `createMailParser` reads raw messages in a thread, `parseMail` reads one in
- * this thread, `readHeaders` reads the head alone. Depth, parts, headers and time are bounded; a message beyond the
- * bounds is refused with a phrase that says why.
+ * Reading (lenient, like mail programs): `createMailParser` reads raw messages in a thread, `parseMail` reads one in
+ * this thread, `readHeaders` reads only the head. Depth, parts, headers and time are bounded; a message beyond the
+ * bounds is rejected with a phrase that says why.
  *
  * Addresses: `parseMailbox` parses `a@b` or `Name <a@b>` and returns the mailbox, or the reason why the text is
- * invalid.
- * `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form on the wire.
+ * invalid. `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form
+ * on the wire.
  */
 export type { MimeMessage, UnsignedMessage } from './built-message.ts';
 export { asciiDomain, canonicalAddress, domainOf, mailboxText, parseMailbox, writtenAddress } from './email-address.ts';

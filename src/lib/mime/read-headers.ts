@@ -4,16 +4,18 @@ import { CR, LF, Unreadable } from './content-field.ts';
 
 export interface HeaderField {
   readonly name: string;
-  /** Unfolded; HTAB, which is white space like any other (RFC 5322 §2.2.2), is a space. */
+  /** Unfolded. HTAB, which is white space like any other (RFC 5322 §2.2.2), becomes a space. */
   readonly value: string;
 }
 
-/** Limit for all parts together. A hundred recipients and their thread fit many times; each header costs time in proportion. */
+/**
+ * Limit for all parts together, far above a hundred recipients and their thread. Each header costs time in proportion.
+ */
 export const HEADERS_BYTES_MAX = 256_000;
-/** Limit for one part. Later steps handle each field; a header of a hundred is a long one. */
+/** Limit for one part. Later steps handle each field. Real headers rarely have more than a hundred. */
 const FIELDS_MAX = 2_000;
 
-/** The first empty line (RFC 5322 §2.1) and the start of the body; without that line, everything is header. */
+/** The first empty line (RFC 5322 §2.1) and the start of the body. Without such a line, everything is header. */
 export const headEnd = (bytes: Buffer): readonly [end: number, body: number] => {
   for (let start = 0; start < bytes.length; ) {
     const lineFeed = bytes.indexOf(LF, start);
@@ -25,7 +27,7 @@ export const headEnd = (bytes: Buffer): readonly [end: number, body: number] => 
   return [bytes.length, bytes.length];
 };
 
-/** A field whose line has no colon has all of it as its name, and no value. */
+/** A line without a colon becomes a field with that name and no value. */
 const fieldOf = (text: string): HeaderField => {
   const colon = text.indexOf(':');
   if (colon < 0) return { name: text.trim(), value: '' };
@@ -49,7 +51,7 @@ export const fieldsOf = (head: Buffer): readonly HeaderField[] => {
   return lines.map((folded) => fieldOf(folded.join('')));
 };
 
-/** The first header fields of a message, also of one that `readMimeTree` refuses. */
+/** The header fields of a message, even of one that `readMimeTree` rejects. */
 export const readHeaders = (raw: Buffer): readonly HeaderField[] => {
   const [end] = headEnd(raw);
   const lines = raw.subarray(0, Math.min(end, HEADERS_BYTES_MAX)).toString('utf8').split('\n', FIELDS_MAX);

@@ -2,8 +2,8 @@ import { parseMailbox } from './email-address.ts';
 import type { Mailbox } from './mailbox.ts';
 
 /**
- * Headers with a grammar of their own (RFC 5322 §3.6, RFC 2369, RFC 2919, RFC 8098): an encoded word may stand for a phrase
- * in them, never for an address, an id or a link.
+ * Headers with a grammar of their own (RFC 5322 §3.6, RFC 2369, RFC 2919, RFC 8098). An encoded word may replace a
+ * phrase in them, but never an address, an id or a link.
  */
 
 const ADDRESSES =
@@ -11,13 +11,13 @@ const ADDRESSES =
 const LINKS = /^list-(?:help|subscribe|unsubscribe|owner|post|archive)$/i;
 const IDS = /^(?:list-id|references|in-reply-to|resent-message-id)$/i;
 
-/** True for a header that holds addresses. */
+/** True for a header of addresses. */
 export const holdsAddresses = (name: string): boolean => ADDRESSES.test(name);
 
-/** True for a header that holds ids or links in angle brackets. */
+/** True for a header of ids or links in angle brackets. */
 export const holdsBrackets = (name: string): boolean => LINKS.test(name) || IDS.test(name);
 
-/** A quoted string, a path in brackets, a comma, or anything else; each may be cut off. */
+/** A quoted string, a path in brackets, a comma, or anything else. Each may be cut off. */
 const LEXEMES = /"(?:[^"\\]|\\.?)*"?|<[^<>]*>?|,|[^",<>]+|>/gsu;
 
 const listed = (value: string): readonly string[] => {
@@ -29,7 +29,9 @@ const listed = (value: string): readonly string[] => {
   return items.map((item) => item.trim()).filter((item) => item !== '');
 };
 
-/** The mailboxes of a header; null: it holds something else. A name with commas is one where it is the only mailbox. */
+/**
+ * The mailboxes of a header; null if it has other content. A name with commas counts as one if it is the only mailbox.
+ */
 export const mailboxesIn = (value: string): readonly Mailbox[] | null => {
   const read = listed(value).map(parseMailbox);
   const mailboxes = read.filter((one) => typeof one !== 'string');
@@ -46,7 +48,7 @@ export interface BracketPart {
 
 const BRACKETED = /^<[!-;=?-~]+>$/;
 
-/** A link outside ASCII means the same percent-encoded (RFC 3987 §3.1). An id does not. */
+/** A non-ASCII link keeps its meaning when percent-encoded (RFC 3987 §3.1). An id does not. */
 const bracketed = (name: string, text: string): BracketPart | null => {
   const written = LINKS.test(name)
     ? text.replace(/[^\0-\x7f]+/gu, (part) => encodeURIComponent(part.toWellFormed()))
@@ -66,7 +68,7 @@ const between = (text: string): readonly BracketPart[] =>
       return { kind: 'phrase', text: /^"([^"\\]*)"$/.exec(part)?.[1] ?? part };
     });
 
-/** The parts of such a header in their order; null: it does not have that form. */
+/** The parts of such a header in order; null if it does not have that form. */
 export const bracketPartsIn = (name: string, value: string): readonly BracketPart[] | null => {
   const pieces = value.match(/<[^<>]*>|[^<>]+|[<>]/gu) ?? [];
   if (!pieces.some((piece) => piece.length > 1 && piece.startsWith('<'))) return null;

@@ -96,7 +96,7 @@ const createWriter = (bytes: number) => {
   };
 };
 
-/** Text with CRLF line ends as quoted-printable UTF-8. Spaces at the end of a line are escaped, every other control too. */
+/** Text with CRLF line ends as quoted-printable UTF-8. Spaces at line ends are escaped, and every other control too. */
 export const quotedPrintable = (text: string): string => {
   const bytes = Buffer.from(text);
   const writer = createWriter(bytes.length);

@@ -6,7 +6,7 @@ export interface OwnershipOptions {
   readonly url: string;
   readonly system: System;
   readonly logger: Logger;
-  /** Another service took the data while the database was away: this one must stop. */
+  /** Another service took the data while the database was down: this one must stop. */
   readonly onLost: (reason: StartRefused) => void;
 }
 
@@ -14,13 +14,13 @@ export interface Ownership {
   release(): Promise<void>;
 }
 
-/** A killed service's lock goes when the server notices its closed connection: longer delays every refusal. */
+/** A killed service's lock is released when the server notices its closed connection. Longer delays every rejection. */
 const PATIENCE_MS = 2_000;
 const RETRY_MS = 100;
-/** Between attempts to take the lock again after the database went away. */
+/** Pause between attempts to take the lock again after the database was down. */
 const RECONNECT_MS = 500;
 
-/** A server that is frozen takes connections and says nothing. */
+/** A frozen server accepts connections but never answers. */
 const TIMEOUT_MS = 5_000;
 
 const NAME = 'outbox owner';
@@ -68,7 +68,7 @@ const lockOrRefuse = async (client: Client, system: System): Promise<void> => {
   }
 };
 
-/** A server that was slow may not have noticed yet that this process gave an earlier connection up: it has the lock. */
+/** A slow server may not have noticed that this process abandoned an earlier connection, which still holds the lock. */
 const endEarlierConnections = async (client: Client, name: string): Promise<void> => {
   await client.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
@@ -89,13 +89,13 @@ const take = async (url: string, system: System, name: string): Promise<Client> 
 };
 
 /**
- * Makes this process the one service on the database until it releases it or dies. The lock goes with the connection,
- * so after the database was away it is taken again.
- * @throws {StartRefused} another service has it.
+ * Makes this process the only service on the database until it releases it or dies. The lock ends with the connection,
+ * so it is taken again after the database was down.
+ * @throws {StartRefused} if another service has it.
  */
 export const claimOwnership = async ({ url, system, logger, onLost }: OwnershipOptions): Promise<Ownership> => {
   const released = new AbortController();
-  // Two containers may have processes of one number.
+  // Processes in two containers may have the same pid.
   const name = `${NAME} ${process.pid} ${Buffer.from(system.randomBytes(4)).toString('hex')}`;
   let client = await take(url, system, name);
 
@@ -129,7 +129,7 @@ export const claimOwnership = async ({ url, system, logger, onLost }: OwnershipO
   };
 };
 
-/** Whether no service owns the database just now. The answer is a moment's. */
+/** True if no service owns the database right now. This may change at any time. */
 export const isUnowned = async (url: string): Promise<boolean> => {
   const client = await connect(url, NAME);
   try {

@@ -1,6 +1,9 @@
 const DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 
-/** False for a day that is on no calendar: `Date` reads 2026-02-29 as 1 March. A text that begins with no day is true. */
+/**
+ * False for a day that does not exist: `Date` reads 2026-02-29 as 1 March. A text that does not begin with a day is
+ * true.
+ */
 export const isOnCalendar = (text: string): boolean => {
   const [day, year, month, ofMonth] = DAY.exec(text) ?? [];
   if (day === undefined) return true;

@@ -7,15 +7,15 @@ import type { CompiledHtml } from './template-compiler.ts';
 import type { TemplateProblem } from './template-renderer.ts';
 
 /**
- * MJML by the official compiler. It forgives more than a template may lose: an element it does not know and text between
- * components disappear, and a missing end tag moves what follows. These are refused first, with line and column. What it
- * writes wrongly is written right before it reads it, or afterwards: quotation marks in attributes, comments in a
- * carousel, and html beside `mj-html-attributes`, which it reads as XML.
+ * MJML by the official compiler. It tolerates more than a template may lose: unknown elements and text between
+ * components disappear, and a missing end tag moves the content after it. These are rejected first, with line and
+ * column. Known output errors are corrected before or after compiling: quotation marks in attributes, comments in a
+ * carousel, and html next to `mj-html-attributes`, which the compiler reads as XML.
  */
 
 const SINGLE_QUOTED = /"[^"]*"|'([^']*)'/g;
 
-/** The compiler puts values between double quotes as they are, and looks for end tags in lower case. */
+/** The compiler writes values unescaped between double quotes, and looks for end tags in lower case. */
 const withPlainTags = (text: string, markup: readonly Markup[]): string =>
   rewriteMarkup(text, markup, (tag, each) =>
     isMjml(each)
@@ -30,11 +30,11 @@ const withPlainTags = (text: string, markup: readonly Markup[]): string =>
 const WITHOUT_COMMENTS = /<mj-(carousel|html-attributes)\b[\s\S]*?<\/mj-\1/g;
 const COMMENT = /<!--[\s\S]*?-->/g;
 
-/** The compiler takes comments for components, which may not be everywhere. Keeps the length. */
+/** The compiler treats comments as components, which are not allowed everywhere. Keeps the length. */
 const withFewerComments = (text: string): string =>
   text.replaceAll(WITHOUT_COMMENTS, (block) => block.replaceAll(COMMENT, (comment) => comment.replaceAll(/\S/g, ' ')));
 
-/** For a parser of XML, which leaves `<br>` open, and `<li>` before another one. */
+/** Closes elements for an XML parser, which would leave `<br>` open, and `<li>` before another one. */
 const withClosedElements = (text: string): string => {
   const ended = withImpliedEndTags(text, markupIn(text), isMjml);
   return rewriteMarkup(ended, markupIn(ended), (tag, { kind }) =>
@@ -42,7 +42,7 @@ const withClosedElements = (text: string): string => {
   );
 };
 
-/** A writer of XML makes `<div/>` of an empty element, which browsers leave open. */
+/** An XML writer turns an empty element into `<div/>`, which browsers leave open. */
 const withEndTags = (html: string): string =>
   rewriteMarkup(html, markupIn(html), (tag, { kind, name }) =>
     kind === 'void' && !isVoid(name) && !tag.startsWith(`<${name}:`) ? `${tag.slice(0, -2)}></${name}>` : tag,
@@ -51,7 +51,7 @@ const withEndTags = (html: string): string =>
 const HAS_HTML_ATTRIBUTES = /<mj-html-attributes\b/;
 
 const OPTIONS = {
-  // MJML loads fonts from Google by their names: that tells a third party who reads.
+  // MJML loads fonts from Google by name, which would tell a third party who reads the mail.
   fonts: {},
   ignoreIncludes: true,
   keepComments: true,
@@ -80,12 +80,12 @@ const problemOfError = (source: string, text: string, { line, tagName, message }
   return problemAt(source, offset, sentence);
 };
 
-/** The errors of a strict validation; null: it failed for another reason. */
+/** The errors of a strict validation; null if it failed for another reason. */
 const errorsOf = (error: unknown): readonly MjmlError[] | null =>
   error instanceof Error && 'errors' in error ? (error.errors as readonly MjmlError[]) : null;
 
 interface Compiled {
-  /** null: it failed. */
+  /** null: compiling failed. */
   readonly html: string | null;
   readonly errors: readonly MjmlError[];
   readonly reason: string;
@@ -100,7 +100,7 @@ const attempt = (compile: () => { readonly html: string }): Compiled => {
   }
 };
 
-/** Attributes that MJML does not know, and values of another type, are accepted, as mail clients ignore them. */
+/** Attributes that MJML does not know, and values of another type, are accepted, because mail clients ignore them. */
 const compileText = async (text: string): Promise<Compiled> => {
   const { default: compile } = await import('mjml');
   const strict = attempt(() => compile(text, { ...OPTIONS, validationLevel: 'strict' }));
@@ -110,7 +110,7 @@ const compileText = async (text: string): Promise<Compiled> => {
 
 const PLAIN_VALUE = 'MJML calculates with this value: write it here, without Liquid';
 
-/** A width that is Liquid has no number to calculate with. */
+/** A width written in Liquid has no number to calculate with. */
 const calculationProblem = (
   source: string,
   { firstIn }: WithPlaceholders,

@@ -4,14 +4,14 @@ import { inlineCss } from './inline-css.ts';
 import { checkLiquid } from './liquid.ts';
 import type { CompiledHtml, CompileTask, TemplateSource } from './template-compiler.ts';
 
-/** Entry of the thread that checks and compiles templates. The libraries are loaded when a template needs them. */
+/** Entry of the thread that checks and compiles templates. Libraries are loaded when a template needs them. */
 
 const compile = async ({ html, format, inlineCss: css }: TemplateSource): Promise<CompiledHtml> => {
   const made = format === 'mjml' ? await compileMjml(html) : { html };
   return 'problem' in made || css === null ? made : inlineCss(made.html, css, html);
 };
 
-/** A library of WebAssembly that ran out of its memory or stack cannot be used again: its thread ends. */
+/** A WebAssembly library that ran out of memory or stack cannot be used again, so its thread ends. */
 const answer = async (task: CompileTask): Promise<void> => {
   try {
     const result = task.job === 'check' ? checkLiquid(task.source) : await compile(task);

@@ -9,12 +9,12 @@ import type { TemplateCheck, TemplateProblem } from './template-renderer.ts';
 
 /** Adapter of the port `TemplateCompiler`: one thread, started by the first template that needs it. */
 
-/** A large newsletter of MJML takes 100 ms. More lets one organization keep the others waiting. */
+/** A large MJML newsletter takes 100 ms. More lets one organization block the others. */
 const RUN_MS_MAX = 1_000;
 const WAIT_MS_MAX = 10_000;
 const WAITING_MAX = 64;
 
-/** A fault of the source alone. */
+/** Passes on faults of the source only. */
 const problemOf = (error: unknown): { readonly problem: TemplateProblem } => {
   if (error instanceof TaskTooLong) return { problem: { line: 1, column: 1, sentence: error.message } };
   if (error instanceof ThreadUnavailable) throw new TemplateCompilerUnavailable(error.message, { cause: error });

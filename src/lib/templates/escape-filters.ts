@@ -11,22 +11,22 @@ import {
 } from 'liquidjs';
 
 /**
- * Filters that escape, in html whose outputs are escaped anyway: a value is escaped once, wherever it was asked for. A value
- * that `escape` returns is two texts. Other filters and `raw` see the escaped one, as everywhere in Liquid. When it is
- * output, the other one counts, to which the same filters were applied, and it is escaped then.
+ * Escaping filters, for html whose outputs are escaped anyway: a value is escaped once, wherever that was requested.
+ * `escape` returns a value with two texts. Other filters and `raw` see the escaped one, like everywhere in Liquid. On
+ * output the other one is used, to which the same filters were applied, and it is escaped then.
  */
 
 interface EscapedText {
-  /** Escaped: what a comparison, a filter or `raw` sees. */
+  /** Escaped text: seen by comparisons, filters and `raw`. */
   readonly text: string;
-  /** The value before it was escaped; null: `text` is html, of `newline_to_br` or `capture`, and stays as it is. */
+  /** The value before it was escaped; null: `text` is html from `newline_to_br` or `capture`, and stays unchanged. */
   readonly plain: string | null;
 }
 
-/** liquidjs takes a value out of a `Drop` wherever it needs one. */
+/** liquidjs extracts a value from a `Drop` wherever it needs one. */
 const escapedTexts = new WeakMap<object, EscapedText>();
 
-/** liquidjs knows its values by this class. */
+/** liquidjs recognizes its values by this class. */
 class EscapedDrop extends Drop {}
 
 const escapedText = (value: EscapedText): Drop => {
@@ -51,14 +51,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&#34;',
   "'": '&#39;',
 };
-/** `&` that begins a character reference stays. */
+/** Leaves an `&` that begins a character reference. */
 const UNESCAPED = /[<>"']|&(?!(?:[a-z][a-z0-9]*|#\d+|#x[0-9a-f]+);)/gi;
 
 const escapedOnce = (text: string): string => text.replaceAll(UNESCAPED, (character) => ENTITIES[character] ?? '');
 
 const LINE_BREAK = /\r?\n/g;
 
-/** Filters that make a text of a text. */
+/** Filters from text to text. */
 const TEXT_FILTERS: readonly string[] = [
   'append',
   'capitalize',
@@ -108,7 +108,7 @@ const tagOf = (liquid: Liquid, name: string): (new (...given: unknown[]) => Rend
   ) => RenderedTag;
 };
 
-/** For each `cycle` of a template, by its group and candidates, the one that comes next. */
+/** The next candidate of each `cycle` in a template, by its group and candidates. */
 const nextOf = (context: Context, cycle: string, candidates: number): number => {
   const turns = context.getRegister('cycle', {}) as Record<string, number>;
   const turn = turns[cycle] ?? 0;
@@ -117,8 +117,8 @@ const nextOf = (context: Context, cycle: string, candidates: number): number => 
 };
 
 /**
- * A `capture` holds html whose outputs are escaped: shown, it is not escaped again. `echo` and `cycle` are outputs like any
- * other; liquidjs escapes what they have already taken out of a `Drop`.
+ * A `capture` contains html whose outputs are escaped, so it is not escaped again on output. `echo` and `cycle` are
+ * ordinary outputs, but liquidjs escapes the value they have already extracted from a `Drop`.
  */
 const keepTexts = (liquid: Liquid): void => {
   function* outputOf(value: Value, context: Context): Generator<unknown, unknown, unknown> {
@@ -153,7 +153,7 @@ const keepTexts = (liquid: Liquid): void => {
   liquid.registerTag('echo', Echo as unknown as Parameters<Liquid['registerTag']>[1]);
 };
 
-/** liquidjs takes most values out of a `Drop`, but not all. */
+/** liquidjs extracts most values from a `Drop`, but not all. */
 const seeTexts = (liquid: Liquid): void => {
   for (const [name, filter] of Object.entries(liquid.filters)) {
     if (typeof filter !== 'function' || TEXT_FILTERS.includes(name)) continue;
@@ -169,7 +169,7 @@ const asText = (value: unknown): string => {
   return Array.isArray(given) ? given.map(asText).join('') : String(given);
 };
 
-/** For html. @returns how an output is escaped. */
+/** Filters for html. @returns the function that escapes an output. */
 export const addHtmlEscapeFilters = (liquid: Liquid): ((this: unknown, value: unknown) => string) => {
   const escapeHtml = handlerOf(liquid, 'escape');
   const escaping: Handler = function (value) {
@@ -201,7 +201,7 @@ export const addHtmlEscapeFilters = (liquid: Liquid): ((this: unknown, value: un
   };
 };
 
-/** For text and subjects, which show a line break as it is. */
+/** Filters for text and subjects, which show line breaks unchanged. */
 export const addTextEscapeFilters = (liquid: Liquid): void => {
   liquid.registerFilter('escape_once', (value) => escapedOnce(asText(value)));
   liquid.registerFilter('newline_to_br', (value) => value);

@@ -1,9 +1,11 @@
 import type { Liquid } from 'liquidjs';
 import { isOnCalendar } from './calendar.ts';
 
-/** Filters of our own, for what a mail shows in its reader's language. They replace those that format by `strftime`. */
+/**
+ * Our own filters, for values shown in the language of the mail's reader. They replace those that format by `strftime`.
+ */
 
-/** A formatter costs tens of microseconds to make; more locales and zones than these in one process are made anew. */
+/** Cached formatters, each of which takes tens of microseconds to make. */
 const FORMATTERS_MAX = 200;
 
 const remembered = <Formatter>(make: (key: string) => Formatter): ((key: string) => Formatter) => {
@@ -49,7 +51,7 @@ const number = (value: unknown): number => {
 };
 
 const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** A time without offset would be read in the time zone of the machine. */
+/** A time without an offset would be read in the time zone of the machine. */
 const WITHOUT_OFFSET = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
 
 const moment = (text: string): Date => {
@@ -89,7 +91,7 @@ const formatDate = (locale: string, value: unknown, styles: readonly unknown[]):
     known(() => dates([...styled, where].join('|')), `time zone '${String(where).slice(0, 50)}'`);
   const formatter = formatterIn(zone);
   const text = String(value);
-  // A day of the calendar is the same day everywhere.
+  // A calendar day is the same day everywhere.
   return (CALENDAR_DATE.test(text) ? formatterIn('UTC') : formatter).format(moment(text));
 };
 
@@ -106,9 +108,9 @@ const formatMoney = (locale: string, value: unknown, currency: unknown): string 
 };
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** In units of memory, a character: segmenting takes ten times as long as other filters. */
+/** Memory units per character: segmenting takes ten times as long as other filters. */
 const SEGMENTING_UNITS = 10;
-/** Each is a character of its own; most text is that, and needs no segmenting. */
+/** Each of these is a character of its own. Most text consists of them, and needs no segmenting. */
 const PLAIN = /^[\t\n -~]*$/;
 
 interface FilterImpl {
@@ -123,7 +125,7 @@ const segmentsOf = ({ context: { memoryLimit } }: FilterImpl, text: string): str
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 };
 
-/** The offset at which so many characters end. Reads no more of the text. */
+/** The offset after this many characters. Reads no more of the text. */
 const offsetAfter = ({ context: { memoryLimit } }: FilterImpl, text: string, count: number): number => {
   let seen = 0;
   for (const { index, segment } of graphemes.segment(text)) {
@@ -147,10 +149,13 @@ const truncateText = (filter: FilterImpl, text: string, length: number, ellipsis
   return text.slice(0, offsetAfter(filter, text, kept)) + ellipsis;
 };
 
-/** @returns undefined: the filter of liquidjs does it. */
+/** @returns undefined to use liquidjs's own filter. */
 type Cut = (filter: FilterImpl, text: string, ...more: unknown[]) => unknown;
 
-/** liquidjs cuts at UTF-16 units or code points: half an emoji, or an accent without its letter, is shown as a box. */
+/**
+ * liquidjs cuts at UTF-16 units or code points, which would show half an emoji, or an accent without its letter, as a
+ * box.
+ */
 const CUTS: Readonly<Record<string, Cut>> = {
   split: (filter, text, separator) => (separator === '' ? segmentsOf(filter, text) : undefined),
   replace: (filter, text, pattern, replacement) =>
@@ -174,7 +179,10 @@ const addCuts = (liquid: Liquid): void => {
   }
 };
 
-/** `{{ due | date: "long" }}`, `{{ at | date: "medium", "short", "Europe/Berlin" }}`, `{{ total | money: "EUR" }}`, `{{ n | number: 2 }}`. */
+/**
+ * `{{ due | date: "long" }}`, `{{ at | date: "medium", "short", "Europe/Berlin" }}`, `{{ total | money: "EUR" }}`,
+ * `{{ n | number: 2 }}`.
+ */
 export const addFilters = (liquid: Liquid): void => {
   addCuts(liquid);
   liquid.registerFilter('date', function (this: Filter, value, ...styles) {

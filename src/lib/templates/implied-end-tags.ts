@@ -1,8 +1,8 @@
 import { type Markup, rewriteMarkup } from './markup.ts';
 
 /**
- * Writes the end tags that html may leave out (HTML Standard, optional tags): a parser of XML would nest what follows. An
- * element that is open in another way stays as it is.
+ * Writes the end tags that html may omit (HTML Standard, optional tags): an XML parser would nest the elements after
+ * them. Any other open element stays as it is.
  */
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
@@ -16,7 +16,7 @@ const BLOCKS = names(
 );
 
 interface Ending {
-  /** Elements that end before the start tag. */
+  /** Elements that the start tag ends. */
   readonly ends: ReadonlySet<string>;
   /** Elements that may be open inside them, and end too. */
   readonly inside: ReadonlySet<string>;
@@ -44,7 +44,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
 
 const endingOf = (name: string): Ending | undefined => ENDINGS[name] ?? (BLOCKS.has(name) ? ending('p') : undefined);
 
-/** How many of the open elements end before a start tag. */
+/** Number of open elements that a start tag ends. */
 const endedBy = (open: readonly string[], name: string): number => {
   const found = endingOf(name);
   if (found === undefined) return 0;
@@ -58,7 +58,10 @@ const endedBy = (open: readonly string[], name: string): number => {
   return ended;
 };
 
-/** How many end inside the element of an end tag; none: it is not open, or what is open inside needs its own end tag. */
+/**
+ * Number of elements that end inside the element of an end tag; none: it is not open, or an inner element needs its own
+ * end tag.
+ */
 const endedInside = (open: readonly string[], name: string): number => {
   const at = open.lastIndexOf(name);
   const inner = at < 0 ? [] : open.slice(at + 1);
@@ -70,7 +73,7 @@ const endTags = (open: string[], count: number): string => {
   return ended.map((name) => `</${name}>`).join('');
 };
 
-/** How many end where a component does: those that are open after the last one that needs its end tag. */
+/** Number of elements that end with a component: those open after the last one that needs its end tag. */
 const endedAtLast = (open: readonly string[]): number =>
   open.length - 1 - open.findLastIndex((name) => !OPTIONAL.has(name));
 
@@ -82,7 +85,7 @@ const endedBefore = (open: readonly string[], { kind, name }: Markup, isComponen
   return kind === 'end' ? endedInside(open, name) : endedBy(open, name);
 };
 
-/** @param isComponent true for the tags of components, which hold the html. */
+/** @param isComponent true for the tags of components, which contain the html. */
 export const withImpliedEndTags = (
   text: string,
   markup: readonly Markup[],

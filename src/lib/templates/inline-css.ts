@@ -5,21 +5,21 @@ import { depthProblem, markupIn, problemAt } from './markup.ts';
 import type { CompiledHtml } from './template-compiler.ts';
 import type { TemplateProblem } from './template-renderer.ts';
 
-/** Rules for media and states cannot be written into elements: style sheets stay as well. */
+/** Rules for media and states cannot be written into elements, so style sheets are kept as well. */
 const INLINE_OPTIONS = { loadRemoteStylesheets: false, keepStyleTags: true } as const;
 const CSS_INLINE_WASM = import.meta.resolve('@css-inline/css-inline-wasm/index_bg.wasm');
 let cssInlineReady: Promise<void> | undefined;
 const IS_DOCUMENT = /<(?:html|head|body|!doctype)\b/i;
 
 const TABLE_BODY = /<tbody\b/gi;
-/** Marks the bodies of tables that the source has. */
+/** Marks table bodies that are in the source. */
 const WRITTEN = 'data-outbox-written';
 const MARK = new RegExp(` ${WRITTEN}(?:="")?`);
 const TABLE_BODY_EDGE = /<(\/?)tbody\b([^>]*)>/gi;
 
 /**
- * Without the bodies that a parser adds to tables: one around rows that Liquid writes conditionally or in a loop would be
- * opened and closed a different number of times.
+ * Removes the bodies that a parser adds to tables: around rows that Liquid writes conditionally or in a loop, one would
+ * be opened and closed a different number of times.
  */
 const withoutImplied = (html: string): string => {
   const open: boolean[] = [];
@@ -32,14 +32,14 @@ const withoutImplied = (html: string): string => {
 
 const loadCssInline = async () => {
   const library = await import('@css-inline/css-inline-wasm');
-  // Its types know the older form only, for which it prints a warning.
+  // Its types cover only the older form, which prints a warning.
   const options = { module_or_path: readFileSync(fileURLToPath(CSS_INLINE_WASM)) } as unknown as Uint8Array;
   cssInlineReady ??= library.initWasm(options);
   await cssInlineReady;
   return library;
 };
 
-/** Declarations of a style attribute: quotations and brackets may hold `;`. */
+/** Declarations of a style attribute: quotations and brackets may contain `;`. */
 const DECLARATION = /(?:&quot;.*?&quot;|&[a-z0-9#]+;|[^;"'(]|"[^"]*"|'[^']*'|\([^)]*\)|["'(])+/gi;
 const IS_DECLARATION = /^\s*(?:-?[\w\u0080-\uffff-]+)\s*:/;
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))/gi;
@@ -76,8 +76,8 @@ const malformed = (html: string, source: string): TemplateProblem | null => {
 };
 
 /**
- * Writes the style sheets of html, and `css`, into the elements that they concern.
- * @param source the template as it was written, when the html was made of MJML: problems name places in it.
+ * Writes the style sheets of html, and `css`, into the elements they apply to.
+ * @param source the original template, if the html was made from MJML: problems name places in it.
  */
 export const inlineCss = async (html: string, css: string, source: string): Promise<CompiledHtml> => {
   const sheet = withPlaceholders(`<style>${css}</style>${html}`, true);
@@ -93,7 +93,7 @@ export const inlineCss = async (html: string, css: string, source: string): Prom
       : cssInline.inlineFragment(marked, styles, INLINE_OPTIONS);
     return { html: sheet.restore(withoutImplied(inlined)) };
   } catch (error) {
-    // The library throws a text for input that it refuses; anything else is a fault of its own.
+    // The library throws a string for input that it rejects. Anything else is a fault of its own.
     if (typeof error !== 'string') throw error;
     return { problem: malformed(html, source) ?? problemAt(source, 0, `the styles could not be inlined: ${error}`) };
   }

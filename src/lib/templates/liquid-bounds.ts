@@ -9,7 +9,7 @@ const TAGS_MAX = 5_000;
 /** A path, or a chain of filters. A longer one is evaluated without a check of the time. */
 const TAG_CHARACTERS_MAX = 2_000;
 
-/** Offset of the next `{{` or `{%`; -1 if there is none. */
+/** Offset of the next `{{` or `{%`; -1: not found. */
 const nextTag = (source: string, from: number): number => {
   for (let at = source.indexOf('{', from); at >= 0; at = source.indexOf('{', at + 1)) {
     if (source[at + 1] === '{' || source[at + 1] === '%') return at;
@@ -43,7 +43,7 @@ function* tagsIn(source: string): Generator<Tag> {
   }
 }
 
-/** Checks the limits. @returns the problem, or null if there is none. */
+/** Checks the limits. @returns the problem, or null. */
 export const tooLarge = (source: string): string | null => {
   if (source.length > SOURCE_CHARACTERS_MAX) return `it is longer than ${SOURCE_CHARACTERS_MAX} characters`;
   let depth = 0;

@@ -2,7 +2,7 @@ import type { TemplateProblem } from './template-renderer.ts';
 
 /** Tags and places in the source of a template, read before a library parses it. */
 
-/** Libraries recurse: deeper input overflows their stack. Lower refuses tables of real newsletters, 30 to 60 deep. */
+/** Libraries recurse: deeper input overflows their stack. Lower rejects tables of real newsletters, 30 to 60 deep. */
 const DEPTH_MAX = 300;
 
 const VOID_NAME = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
@@ -28,7 +28,7 @@ export interface Markup {
   /** Lower case; empty for a comment. */
   readonly name: string;
   readonly offset: number;
-  /** Offset of the character that follows its `>`. */
+  /** Offset after its `>`. */
   readonly end: number;
 }
 
@@ -60,7 +60,7 @@ export const rewriteMarkup = (
   return pieces.join('') + text.slice(end);
 };
 
-/** @param source offsets in it are those in the text that was read. */
+/** @param source the original source, with the same offsets as the text that was read. */
 export const depthProblem = (source: string, markup: readonly Markup[]): TemplateProblem | null => {
   let depth = 0;
   for (const { kind, offset } of markup) {

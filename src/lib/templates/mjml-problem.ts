@@ -1,7 +1,7 @@
 import { depthProblem, type Markup, problemAt } from './markup.ts';
 import type { TemplateProblem } from './template-renderer.ts';
 
-/** Problems of MJML that are found before the compiler reads it, because it would drop content or fill the memory. */
+/** Problems of MJML that must be found before compiling, since the compiler would drop content or use up the memory. */
 
 /** Elements whose text is never shown. */
 const CONTAINERS: ReadonlySet<string> = new Set([
@@ -25,11 +25,11 @@ const CONTAINERS: ReadonlySet<string> = new Set([
 
 export const isMjml = ({ name }: Markup): boolean => name === 'mjml' || name.startsWith('mj-');
 
-/** The part of a source that is read. */
+/** The part of a source being read. */
 interface Reading {
   readonly source: string;
   readonly text: string;
-  /** Components around the place that is read. */
+  /** Components around the current position. */
   readonly open: Markup[];
   hasRoot: boolean;
 }
@@ -50,7 +50,7 @@ const startTagProblem = ({ source, open, hasRoot }: Reading, { name, offset }: M
   return name === 'mjml' ? null : problemAt(source, offset, 'it must begin with <mjml>');
 };
 
-/** The compiler drops it. One character is a slip of the hand, which an official template has too; a word is a loss. */
+/** The compiler drops stray text. One character is a typo, which even an official template has; a word is a loss. */
 const LOSS = /[\p{L}\p{N}]{2}/u;
 
 const strayTextProblem = ({ source, text, open }: Reading, from: number, to: number): TemplateProblem | null => {
@@ -61,7 +61,7 @@ const strayTextProblem = ({ source, text, open }: Reading, from: number, to: num
   return problemAt(source, from + between.search(/\S/), sentence);
 };
 
-/** Goes into a component, or out of it. */
+/** Enters or leaves a component. */
 const step = (reading: Reading, each: Markup): TemplateProblem | null => {
   const { open } = reading;
   const problem = each.kind === 'end' ? endTagProblem(reading, each) : startTagProblem(reading, each);
@@ -88,17 +88,17 @@ const structureProblem = (source: string, text: string, markup: readonly Markup[
   return endProblem(reading);
 };
 
-/** Their contents are written into other elements: attributes of classes, rules of sheets. */
+/** Elements whose contents are copied into other elements: attributes of classes, rules of sheets. */
 const REPEATED: ReadonlySet<string> = new Set(['mj-attributes', 'mj-html-attributes', 'mj-style']);
-/** Their attributes are written into each of their children. */
+/** Elements whose attributes are copied into each of their children. */
 const INHERITED: ReadonlySet<string> = new Set(['mj-accordion', 'mj-carousel', 'mj-navbar', 'mj-social']);
 
 /**
- * Characters that are repeated, times the elements that may repeat them: at the most 250 MB of memory, beyond which the
- * whole process is in danger. The largest official template has 0.6 million; less refuses sheets of 20 kB for 2,000 tags.
+ * Repeated characters times the elements that may repeat them: at most 250 MB of memory, beyond which the whole process
+ * is in danger. The largest official template has 0.6 million; less rejects sheets of 20 kB for 2,000 tags.
  */
 const REPETITION_MAX = 50_000_000;
-/** Each image of a carousel has rules for each other: 5 MB at 500. Readers look at five. */
+/** Each image of a carousel has rules for every other one: 5 MB at 500. Readers look at five. */
 const CAROUSEL_IMAGES_MAX = 100;
 
 const repeatedCharacters = (markup: readonly Markup[]): number => {

@@ -1,8 +1,8 @@
 import type { TemplateCheck, TemplateProblem } from './template-renderer.ts';
 
 /**
- * Checks a template's sources and turns them into html when the template is published: MJML becomes html, and styles are copied into the
- * elements they apply to. Liquid tags pass through unchanged.
+ * Checks a template's sources and turns them into html when the template is published: MJML becomes html, and styles
+ * are copied into the elements they apply to. Liquid tags pass through unchanged.
  */
 export interface TemplateCompiler {
   /**
@@ -11,8 +11,8 @@ export interface TemplateCompiler {
    */
   check(source: string, owner: string): Promise<TemplateCheck>;
   /**
-   * @param owner organization; those with work waiting take turns.
-   * @throws {TemplateCompilerUnavailable} its turn did not come in time.
+   * @param owner organization. Organizations with waiting work take turns.
+   * @throws {TemplateCompilerUnavailable} if its turn did not come in time.
    */
   compile(source: TemplateSource, owner: string): Promise<CompiledHtml>;
   close(): Promise<void>;
@@ -21,7 +21,9 @@ export interface TemplateCompiler {
 export interface TemplateSource {
   readonly html: string;
   readonly format: 'html' | 'mjml';
-  /** Style sheets to write into elements beside those of the html: its layouts' own. null: styles stay where they are. */
+  /**
+   * Style sheets to write into elements besides those of the html: its layouts' own. null: styles stay where they are.
+   */
   readonly inlineCss: string | null;
 }
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * Merkle trees of RFC 9162 §2.1: hashes of 32 bytes, leaves numbered from 0. A tree of `size` leaves is described by the
- * hashes of ranges of leaves, and each range by its complete subtrees: 2^level leaves from a multiple of 2^level.
+ * Merkle trees of RFC 9162 §2.1: hashes of 32 bytes, leaves numbered from 0. A tree of `size` leaves is described by
+ * the hashes of ranges of leaves, and each range by its complete subtrees: 2^level leaves from a multiple of 2^level.
  */
 
 export const HASH_BYTES = 32;

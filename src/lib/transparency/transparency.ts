@@ -1,8 +1,8 @@
 /**
- * A transparency log: what makes it evident that a sequence of texts only ever grew.
+ * A transparency log: evidence that a sequence of texts was only ever appended to.
  *
- * - Trees (RFC 9162): `leafHash` and `nodeHash`, roots, proofs that a leaf is included, proofs that a later tree contains
- *   an earlier one. A `CompactRange` grows a tree without its leaves.
+ * - Trees (RFC 9162): `leafHash` and `nodeHash`, roots, proofs that a leaf is included, proofs that a later tree
+ *   contains an earlier one. A `CompactRange` grows a tree without its leaves.
  * - Checkpoints (C2SP tlog-checkpoint): size and root of a tree in a signed note. `createSigner` signs as the log,
  *   `createCosigner` as a witness, with Ed25519 or ML-DSA-44.
  * - Witnesses (C2SP tlog-witness): `addCheckpointBody` is the request of a log, `readRequest` and `problemWith` are the
@@ -11,8 +11,8 @@
  * - Content proofs: a root over the salted parts of a content, so that one part can be disclosed without the others.
  * - Canonical JSON (RFC 8785): equal values have equal texts, so that they can be hashed.
  *
- * Everything here is pure and bounded by the length of its input. Malformed notes and policies throw `MalformedNote` and
- * `MalformedPolicy` with a sentence for people; a proof that does not hold is `false`, never an error.
+ * Everything here is pure and bounded by the length of its input. Malformed notes and policies throw `MalformedNote`
+ * and `MalformedPolicy` with a sentence for people; a proof that does not hold is `false`, never an error.
  */
 export {
   ADD_CHECKPOINT,

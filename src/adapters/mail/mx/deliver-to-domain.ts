@@ -117,7 +117,7 @@ const failedDestination = (
 ): string | null => {
   const isOurs = error.peer === null || (error.reply.code === 0 && deadline.signal.aborted);
   if (isOurs) return null;
-  const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // by the domain, whatever its provider presents
+  const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // set by the domain, independent of its provider
   return isHeldTo && error.isAboutTls ? ownDestination(domain) : registeredName(deliveryTarget.target.host);
 };
 

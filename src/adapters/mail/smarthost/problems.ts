@@ -131,7 +131,7 @@ const byCategory = (category: BounceCategory, isEarly: boolean): SmarthostProble
 /**
  * Finds a problem in a smarthost's rejection that is about this service and not about the message or its recipient: its
  * login, its right to relay, its address. Every other message would be rejected too, and none of them should bounce.
- * @returns null if there is no such problem.
+ * @returns null for any other rejection.
  */
 export const problemOfRefusal = (outcome: RecipientOutcome): SmarthostProblem | null => {
   const { code, text, stage } = outcome;

@@ -83,7 +83,7 @@ const removeAbandoned = async (folder: string): Promise<void> => {
   }
 };
 
-/** True if a process with this id exists, whoever its owner. */
+/** True if a process with this id exists, even of another user. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -154,8 +154,8 @@ export const EMBEDDED_SETTINGS: Settings = {
   checkpoint_timeout: '15min',
   // Read models change each row a few times: at a thousand messages a second, a minute's dead rows cost a third of all.
   autovacuum_naptime: '5s',
-  // Every query goes along an index whatever the statistics say. The default samples ten times the rows, for tables that
-  // grow all the time: at a thousand messages a second, an eighth of the server's work.
+  // Every query uses an index whatever the statistics say. The default samples ten times the rows, for tables that grow
+  // all the time: at a thousand messages a second, an eighth of the server's work.
   default_statistics_target: '10',
   // No library for it is shipped, and no statement of ours gains from it.
   jit: 'off',

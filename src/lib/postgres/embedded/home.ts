@@ -55,7 +55,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Makes a folder and the ones above it. (`recursive` never ends where the file system refuses every folder, as /proc.) */
+/** Makes a folder and its parents. (`recursive` never ends if the file system rejects every folder, like /proc.) */
 const makeFolders = async (folder: string): Promise<void> => {
   try {
     await mkdir(folder);

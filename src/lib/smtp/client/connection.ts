@@ -8,10 +8,10 @@ import { noReply, parseReply, type SmtpReply } from './reply.ts';
  * only: `connect`, `login`, `send`, `reset`, `quit` and `close`. This module adds what else delivery needs:
  *
  * - The socket is ours and is passed to nodemailer (option `connection`), because nodemailer does not report the TLS
- * version, the cipher and the certificate (DANE, MTA-STS). So TLS is ours too (RFC 3207): STARTTLS is sent over a first
- * `SMTPConnection`, and the TLS socket goes to a second one, which knows nothing of the cleartext session.
+ *   version, the cipher and the certificate (DANE, MTA-STS). So TLS is ours too (RFC 3207): STARTTLS is sent over a
+ *   first `SMTPConnection`, and the TLS socket goes to a second one, which knows nothing of the cleartext session.
  * - Its transaction log has each reply of the server, in order: which recipient was rejected at which stage, and all
- * later replies.
+ *   later replies.
  * - A custom authentication method is its public way to send a command that it has no method for.
  */
 export interface SmtpConnection {
@@ -137,7 +137,7 @@ export const openConnection = async (
     smtp.connect((error) => (error === undefined ? resolve() : reject(error)));
   });
 
-  // nodemailer skips an empty line and reads the text after it later, when it might be taken for another reply.
+  // nodemailer skips an empty line and reads the text after it later, when it might be mistaken for another reply.
   let isLineStart = true;
   socket.on('data', (chunk: Buffer) => {
     const text = chunk.toString('latin1');

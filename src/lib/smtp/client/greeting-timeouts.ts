@@ -1,21 +1,21 @@
-/** How long a greeting is waited for. */
+/** Time-outs for a greeting. */
 export interface GreetingTimeouts {
   readonly firstMs: number;
-  /** On the try after one that ended without. */
+  /** On the try after one that ended without a greeting. */
   readonly againMs: number;
 }
 
 /**
- * RFC 5321 §4.5.3.2.1 asks for five minutes, since servers under load greet late and some let strangers wait on purpose.
- * A minute first: a server that says nothing at all must leave time for the next of its domain. The second try has what
- * an attempt of four minutes can spare.
+ * RFC 5321 §4.5.3.2.1 asks for five minutes, since servers under load greet late and some delay strangers on purpose.
+ * The first try has one minute: a server that says nothing at all must leave time for the next one of its domain. The
+ * second try gets as much as an attempt of four minutes can spare.
  */
 export const GREETING_TIMEOUTS: GreetingTimeouts = { firstMs: 60_000, againMs: 200_000 };
 
-/** About 1 MB. One that is forgotten is waited for as at first. */
+/** About 1 MB. An evicted server gets the first time-out again. */
 const SERVERS_MAX = 10_000;
 
-/** Remembers which servers were not waited for long enough, by a name for each. */
+/** Tracks, by name, which servers did not greet within the first time-out. */
 export const createGreetingTimeouts = ({ firstMs, againMs }: GreetingTimeouts) => {
   const slow = new Set<string>();
 
@@ -30,7 +30,10 @@ export const createGreetingTimeouts = ({ firstMs, againMs }: GreetingTimeouts) =
 
   return {
     msOf: (server: string): number => (slow.has(server) ? againMs : firstMs),
-    /** One that did not greet in the longer time either gets the shorter next; one that greets late keeps the longer. */
+    /**
+     * A server that exceeds the longer time-out too gets the shorter one next. One that greets late keeps the longer
+     * one.
+     */
     failed: (server: string, { isUngreeted }: { readonly isUngreeted: boolean }): void => {
       if (!isUngreeted) return;
       if (slow.has(server)) slow.delete(server);

@@ -33,7 +33,7 @@ export interface SessionTarget {
     readonly check: CertificateCheck;
     /** TLS policy in reports. Absent: derived from `required`. */
     readonly policy?: TlsPolicy;
-    /** Stay in clear, whatever is offered: for a server whose TLS has just failed. */
+    /** Stay in clear even if TLS is offered: for a server whose TLS has just failed. */
     readonly avoided?: boolean;
   };
   /** IP of ours to connect from. */

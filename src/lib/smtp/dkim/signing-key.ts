@@ -1,6 +1,6 @@
-/** A key that a domain's mail is signed with (RFC 6376, RFC 8463), its record seen in DNS. */
+/** A signing key of a domain (RFC 6376, RFC 8463) whose record was found in DNS. */
 export interface SigningKey {
-  /** A-labels, as `d=` says it. */
+  /** A-labels, as in `d=`. */
   readonly domain: string;
   readonly selector: string;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';

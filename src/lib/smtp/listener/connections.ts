@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js';
 import { createShares, type Full, type Place, type Shares } from '../../async/async.ts';
 
 /**
- * Bounds of the connections of an SMTP listener, and for how long they may last. A connection counts for its network until
- * it is authenticated, and for its organization then. Above a bound an idle connection is closed for the new one: first one
- * that has not authenticated. A new connection is refused only if all others are receiving messages.
+ * Bounds the connections of an SMTP listener, and their duration. A connection counts towards its network until it is
+ * authenticated, and towards its organization from then on. At a bound, an idle connection is closed for the new one:
+ * first one that has not authenticated. A new connection is rejected only if all others are receiving messages.
  */
 
 /** The client's end of a connection. */
@@ -18,15 +18,15 @@ type Session = Peer & { readonly id: string };
 
 /** Bounds of a listener's connections. */
 export interface ConnectionBounds {
-  /** At the same time, in all. */
+  /** Concurrent connections in total. */
   readonly max: number;
-  /** Not authenticated, from one client network. */
+  /** Unauthenticated connections from one client network. */
   readonly perNetwork: number;
-  /** Authenticated, of one organization. Absent: there is no authentication. */
+  /** Authenticated connections of one organization. Absent: there is no authentication. */
   readonly perOrganization?: number;
   /** Time from connecting to authentication; absent: none is required. */
   readonly authMs?: number;
-  /** Longest time of a connection, however busy it is. */
+  /** Longest duration of a connection, however busy it is. */
   readonly durationMs: number;
 }
 
@@ -34,13 +34,16 @@ export interface ConnectionBounds {
 export type Refusal = string;
 
 export interface Connections {
-  /** A session begins. @returns null: it may go on. */
+  /** A session begins. @returns null if it may continue. */
   enter(session: Session): Refusal | null;
-  /** Ends the time limit for authentication: the connection counts for its organization. @returns null: it may go on. */
+  /**
+   * Ends the time limit for authentication, and counts the connection towards its organization. @returns null if it may
+   * continue.
+   */
   authenticated(peer: Peer, organizationId: string): Refusal | null;
-  /** It did something: it is idle from now on. */
+  /** Records activity: the connection is idle from now on. */
   used(peer: Peer): void;
-  /** It receives a message, and is not idle. @returns a function that ends it. */
+  /** The connection receives a message, so it is not idle. @returns a function to call at its end. */
   receives(peer: Peer): () => void;
   /** Closes the connection at once. */
   end(peer: Peer): void;
@@ -49,9 +52,9 @@ export interface Connections {
 interface Connection {
   readonly socket: Socket;
   readonly network: string;
-  /** null: it was refused or dismissed, and is about to be closed. */
+  /** null: the connection was rejected or dismissed, and is about to be closed. */
   place: Place | null;
-  /** null: it has not authenticated. */
+  /** null: not authenticated. */
   organizationId: string | null;
   /** null: the greeting waits for TLS. */
   session: Session | null;
@@ -59,17 +62,15 @@ interface Connection {
   readonly timers: NodeJS.Timeout[];
 }
 
-/**
- * Tells TLS on top of the socket first. Destroying only the socket in the middle of a handshake crashes the process (Node 24).
- */
+/** Ends TLS before its socket. Destroying only the socket in the middle of a handshake crashes Node 24. */
 const endSocket = (socket: Socket): void => {
   socket.emit('close', false);
   socket.destroy();
 };
 
-/** Time before a socket that just got TLS is ended: in the same turn that crashes Node 24. */
+/** Delay before a socket that has just got TLS is ended: in the same turn, that crashes Node 24. */
 export const NEW_TLS_MS = 50;
-/** Time for a client to read why its connection is closed. Longer lets it hold a socket. */
+/** Time for a client to read why its connection is closed. Longer lets it occupy a socket. */
 const CLOSING_MS = 2_000;
 
 const REFUSALS: Readonly<Record<Full<'network'>['full'], Refusal>> = {
@@ -80,29 +81,31 @@ const ORGANIZATION_FULL: Refusal =
   '4.7.0 too many connections are sending for this organization: close some, or try again in a minute';
 const IDLE: Refusal = '4.3.2 this connection was idle and was closed for a new one: connect again';
 
-/** Sockets and sessions write one address in several ways. */
+/** Sockets and sessions spell the same address in several ways. */
 const nameOf = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
   `${ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress) : ''} ${remotePort}`;
 
 export interface Bounding {
-  /** The network that an address counts for. */
+  /** The network to which an address is counted. */
   networkOf(address: string): string;
   /** Replies with 421, and closes the session. */
   dismiss(session: Session, refusal: Refusal): void;
 }
 
-/** Bounds the connections of a listener. Sockets are ended from here: nothing a client sends can put that off. */
+/** Bounds the connections of a listener. Sockets are ended from here, so nothing a client sends can delay that. */
 export const boundConnections = (
   server: Server,
   { max, perNetwork, perOrganization = 0, authMs, durationMs }: ConnectionBounds,
   { networkOf, dismiss }: Bounding,
 ): Connections => {
   const connections = new Map<string, Connection>();
-  /** Not receiving a message; silent for the longest first. */
+  /** Connections not receiving a message, those silent longest first. */
   const idle = new Set<Connection>();
   const strangers: Shares<'network'> = createShares({ max, shares: { network: perNetwork } });
   const members = createShares({ max, shares: { organization: perOrganization } });
-  /** Sockets that are read until their client has its reply. Without a place there, a socket is ended without one. */
+  /**
+   * Sockets that stay open until their client has its reply. Without a place here, a socket is ended without a reply.
+   */
   const closing = createShares({ max, shares: { network: perNetwork } });
 
   const end = (connection: Connection): void => endSocket(connection.socket);
@@ -113,7 +116,7 @@ export const boundConnections = (
     idle.delete(connection);
   };
 
-  /** Its client gets a reply, and its socket ends. @returns false: there is no time for a reply. */
+  /** Replies to the client and ends its socket. @returns false if there is no time for a reply. */
   const leave = (connection: Connection): boolean => {
     releasePlace(connection);
     const place = closing.take({ network: connection.network });
@@ -123,7 +126,7 @@ export const boundConnections = (
     return hasTime;
   };
 
-  /** Without a session it gets no reply: its TLS handshake is not over. */
+  /** Ends a connection without a session, and so without a reply: its TLS handshake is not complete. */
   const endSilent = (connection: Connection): void => {
     releasePlace(connection);
     connection.timers.push(setTimeout(end, NEW_TLS_MS, connection).unref());
@@ -134,7 +137,7 @@ export const boundConnections = (
     if (leave(connection) && connection.session !== null) dismiss(connection.session, refusal);
   };
 
-  /** @returns whether there was one. */
+  /** @returns true if one was closed. */
   const closeIdle = (isWanted: (connection: Connection) => boolean): boolean => {
     const connection = idle.values().find(isWanted);
     if (connection === undefined) return false;
@@ -143,7 +146,7 @@ export const boundConnections = (
     return true;
   };
 
-  /** A place, once an idle connection has made room for it. */
+  /** Takes a place, after closing an idle connection if necessary. */
   const takePlace = <Owner extends string>(
     take: () => Place | Full<Owner>,
     isOfOwner: (connection: Connection) => boolean,
@@ -211,7 +214,7 @@ export const boundConnections = (
       const connection = find(peer);
       if (connection === undefined || connection.place === null) return IDLE;
       used(connection);
-      if (connection.organizationId === organizationId) return null; // once more, behind STARTTLS
+      if (connection.organizationId === organizationId) return null; // again after STARTTLS
       connection.place.release();
       const place = takePlace(
         () => members.take({ organization: organizationId }),
