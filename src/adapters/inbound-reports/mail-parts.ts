@@ -28,7 +28,7 @@ const inCharset = (bytes: Buffer, charset: string): string => {
   }
 };
 
-/** A part's text, with LF alone. @param encoding of its `Content-Transfer-Encoding` (RFC 2045 §6). */
+/** A part's text, with LF line ends. @param encoding its `Content-Transfer-Encoding` (RFC 2045 §6). */
 export const decodeBody = (octets: string, encoding: string, charset: string): string => {
   const bytes = /^quoted-printable/i.test(encoding)
     ? quotedPrintable(octets)

@@ -96,7 +96,7 @@ export const saidByAddress = (text: string): ReadonlyMap<string, string> =>
 /** Given up after several attempts. A later one might still succeed. */
 const AFTER_TRIES = /retry time|timed? ?out|expired/i;
 
-/** Exim names those whom it has given up, in whatever language its text is (`bounce_message_file`). */
+/** Exim names the failed recipients in a header, whatever the language of its text (`bounce_message_file`). */
 const failedByExim = ({ headers }: MailParts, head: string): readonly ReportedFailure[] => {
   const named = (headers.get('x-failed-recipients') ?? [])
     .flatMap((value) => value.split(','))
@@ -131,8 +131,8 @@ const isReport = ({ from, subject }: MailParts, said: string): boolean => {
 };
 
 /**
- * Reports in words alone: of qmail (QSBMF), Exim, Sendmail and Exchange of old, and of gateways.
- * @returns null: it is no report. None: the other side goes on trying.
+ * Plain-text reports: by qmail (QSBMF), Exim, old versions of Sendmail and Exchange, and gateways.
+ * @returns null if it is not a report. An empty list: the other side keeps trying.
  */
 export const readTextReport = (parts: MailParts): readonly ReportedFailure[] | null => {
   const { text } = parts;

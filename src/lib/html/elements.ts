@@ -4,7 +4,7 @@ import { TokenizerMode } from 'parse5';
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-/** §13.1.2 void elements, and those that its parser treats so (§13.2.6.4.7). */
+/** §13.1.2 void elements, and those that the parser treats as void (§13.2.6.4.7). */
 export const VOID_ELEMENTS = names(
   'area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr',
 );

@@ -67,7 +67,9 @@ export const chooseAccount = async (existing?: string): Promise<ServerAccount> =
   return owner ?? (await lookUp()) ?? (await create());
 };
 
-/** True if the account can enter the folder. The kernel decides, since modes alone do not say (ACLs, mounts). */
+/**
+ * True if the account can enter the folder. The kernel is asked, since modes are not the whole answer (ACLs, mounts).
+ */
 export const canReach = async (account: ServerAccount, folder: string): Promise<boolean> => {
   if (account === undefined) return true;
   try {
