@@ -1,4 +1,4 @@
-/** As much as a body may have. */
+/** The largest body that the service accepts. */
 const CHARACTERS = 1_000_000;
 
 const filled = (unit: (index: number) => string): string => {

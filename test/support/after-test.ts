@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { freshDatabase } from './postgres.ts';
 import { newDataDir, type Program, startProgram } from './program.ts';
 
-/** What a test opens for itself; all of it is closed when the test has finished, the last first. */
+/** Closes a resource when the test has finished, in reverse order of opening. */
 
 export const closedAfterTest = <T extends { close(): Promise<void> }>(each: T): T => {
   onTestFinished(() => each.close());
@@ -17,7 +17,7 @@ export const folderForTest = async (): Promise<string> => {
   return data.path;
 };
 
-/** Where a service can run: a folder and an empty database. */
+/** A folder and an empty database in which a service can run. */
 export interface Place {
   readonly dataDir: string;
   readonly env: { readonly DATABASE_URL: string; readonly SECRET_KEY: string; readonly [name: string]: string };

@@ -9,7 +9,7 @@ export interface Answer<Body> {
 // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what each test looks at
 export type AnyBody = any;
 
-/** Calls the API as a client does; an answer that the service does not document is an error. */
+/** Calls the API as a client does. An answer that the service does not document is an error. */
 export const apiClient = (baseUrl: string, key: string) => {
   const call = async (
     method: string,
@@ -43,7 +43,7 @@ export const apiClient = (baseUrl: string, key: string) => {
 
 export type ApiClient = ReturnType<typeof apiClient>;
 
-/** Asks again until the answer is as wanted. @throws after `timeoutMs`, with the last answer. */
+/** Polls until the answer is as wanted. @throws after `timeoutMs`, with the last answer. */
 export const eventually = async <T>(
   ask: () => Promise<T>,
   wanted: (answer: T) => boolean,

@@ -25,20 +25,20 @@ import { NOW } from './specification.ts';
 
 export const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';
 
-/** Gives a log its leaves and exports it, as the service would. */
+/** Adds leaves to a log and exports it, as the service would. */
 export interface AuditLogWriter {
   readonly leaves: string[];
   readonly signer: Signer;
-  /** Notes and exports are of this origin from now on. */
+  /** Uses this origin for later notes and exports. */
   reopen(origin: string): void;
-  /** An event of a stream; of the next revision unless it is given. */
+  /** Adds an event to a stream, with the next revision by default. */
   add(event: { type?: string; stream?: string; data?: object; id?: string; revision?: number }): string;
-  /** So many events of as many messages, two for each. */
+  /** Adds events of new messages, two for each message, until the log has `to` of them. */
   fill(to: number): void;
   root(size: number): Buffer;
-  /** A note over the first leaves. */
+  /** A note over the first `size` leaves. */
   note(size: number, lines?: readonly ((text: string) => string)[]): string;
-  /** A checkpoint of all leaves, as a leaf. */
+  /** Adds a checkpoint of all leaves as a leaf. */
   sign(signers?: readonly Signer[]): void;
   export(more?: { from?: number; size?: number; note?: string }): string;
 }
@@ -126,7 +126,7 @@ const withChecksum = (text: string | Buffer): string =>
 
 const REST = Buffer.from(',"sha256":"');
 
-/** The same export with a checksum that fits its bytes. */
+/** The same export with its checksum corrected for its bytes. */
 export const mended = (bytes: Buffer): Buffer => {
   const at = bytes.lastIndexOf(REST);
   if (at < 0) return bytes;
@@ -134,7 +134,7 @@ export const mended = (bytes: Buffer): Buffer => {
   return Buffer.concat([text, Buffer.from(`${exportEndRest(createHash('sha256').update(text).digest('hex'))}\n`)]);
 };
 
-/** Verified with what is trusted: by default nothing. */
+/** Verifies an export. By default no key is trusted. */
 export const verify = (bytes: string | Buffer, options: Partial<BodyOptions> = {}) => {
   const defaults: BodyOptions = {
     keys: [],

@@ -4,9 +4,9 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 import { CHROMIUM } from './chromium.ts';
 
-/** Chromium as somebody who uses the dashboard. */
+/** Chromium, driven as a dashboard user. */
 
-/** Not in git. Each screen as it is shown, to be looked at beside its mockup. */
+/** A picture of each screen, to compare with its mockup. Not in git. */
 const PICTURES = fileURLToPath(new URL('../../coverage/dashboard/', import.meta.url));
 
 export const openBrowser = (): Promise<Browser> =>
@@ -17,7 +17,7 @@ export type Theme = (typeof THEMES)[number];
 
 export interface Window {
   readonly page: Page;
-  /** What the page, and the browser about it, complained of. */
+  /** Errors and warnings from the page and from the browser. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -29,25 +29,25 @@ export interface WindowOptions {
   readonly theme: Theme;
   /** Pixels. */
   readonly width: number;
-  /** Keys of the environments, as if they had been entered; absent: nobody has signed in. */
+  /** Keys of the environments, stored as if the user had entered them. Absent: no user is signed in. */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Cookies and storage of another window, `storageState` of its context: of somebody who has signed in. */
+  /** Cookies and storage of another window (`storageState` of its context) in which a user has signed in. */
   readonly state?: StorageState;
-  /** Keeps the policy of the page, under which `look` cannot work. */
+  /** Keeps the page's content security policy. `look` does not work then. */
   readonly keepsPolicy?: true;
 }
 
-/** Requests of each page that are on their way, without streams and what waits for events. */
+/** Open requests of each page, without streams and long polls. */
 const pending = new WeakMap<Page, ReadonlySet<Request>>();
 
-/** Requests of a page, or of all pages of a context, that are on their way. @param counts those that are looked at. */
+/** Tracks the open requests of a page, or of all pages of a context. @param counts selects requests. */
 export const openRequestsOf = (
   of: Page | BrowserContext,
   counts: (request: Request) => boolean = () => true,
 ): ReadonlySet<Request> => {
   const open = new Set<Request>();
   const end = (request: Request): boolean => open.delete(request);
-  // A page and a context have these events alike, but not one signature for them.
+  // Page and BrowserContext emit the same events, but their overloads do not unify.
   const source = of as BrowserContext;
   source.on('request', (request) => {
     if (counts(request)) open.add(request);
@@ -60,7 +60,7 @@ export const openRequestsOf = (
 const isSettling = (request: Request): boolean =>
   request.headers().accept !== 'text/event-stream' && !new URL(request.url()).searchParams.has('wait');
 
-/** Reads what Chromium measures of a page; times are of its own thread, seconds. */
+/** Reads Chromium's metrics of a page. Times are of its main thread, in seconds. */
 export const metricsOf = async (page: Page) => {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -69,14 +69,16 @@ export const metricsOf = async (page: Page) => {
   return Object.assign(read, { collectGarbage: () => session.send('HeapProfiler.collectGarbage') });
 };
 
-/** Looked at this often, ms; a page is still that is found so twice. */
+/** Polling interval, in ms. A page is settled once two looks in a row find it so. */
 const LOOK_EVERY_MS = 60;
-/** What takes longer is looked at as it is: a test may hold a request back. */
+/** A page that has not settled by then is inspected anyway: a test may hold a request back. */
 const SETTLED_MS_MAX = 8_000;
-/** What stands in for what comes, and what is shown until it does. */
+/** Placeholders and stale content, shown while data loads. */
 const UNSETTLED = 'main .sk, main .dim';
 
-/** Waits until the page has read what it shows: what is drawn meanwhile is gone before anybody sees what is wrong with it. */
+/**
+ * Waits until the page has loaded its data. Anything drawn before is replaced before a user can notice a flaw in it.
+ */
 export const settle = async (page: Page): Promise<void> => {
   const until = Date.now() + SETTLED_MS_MAX;
   for (let still = 0; still < 2 && Date.now() < until; ) {
@@ -95,7 +97,7 @@ export const openWindow = async (
     colorScheme: theme,
     viewport: { width, height: 860 },
     ...(state !== undefined && { storageState: state }),
-    // axe is put into the page, which its policy forbids.
+    // axe is injected into the page, which the page's policy forbids.
     bypassCSP: keepsPolicy !== true,
   });
   context.setDefaultTimeout(60_000);
@@ -114,11 +116,11 @@ export const openWindow = async (
 
 export interface Looked {
   readonly violations: readonly string[];
-  /** It has to be scrolled sideways. */
+  /** The page scrolls sideways. */
   readonly isTooWide: boolean;
 }
 
-/** Takes a picture of the page once it has settled, and has axe look at it. */
+/** Takes a picture of the page once it has settled, and runs axe on it. */
 export const look = async (page: Page, name: string): Promise<Looked> => {
   await settle(page);
   await mkdir(PICTURES, { recursive: true });
@@ -126,7 +128,7 @@ export const look = async (page: Page, name: string): Promise<Looked> => {
   return inspect(page);
 };
 
-/** Has axe look at the page as it is. */
+/** Runs axe on the page in its current state. */
 export const inspect = async (page: Page): Promise<Looked> => {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
   return page.evaluate(async () => {
@@ -143,7 +145,7 @@ export const inspect = async (page: Page): Promise<Looked> => {
   });
 };
 
-/** Of an element, in pixels. */
+/** Sizes of an element, in pixels. */
 interface Measured {
   readonly scrollWidth: number;
   readonly clientWidth: number;
@@ -155,7 +157,7 @@ export interface Audited extends Looked {
   readonly isDark: boolean;
 }
 
-/** What axe finds on pages without their policy, which would keep it from running. @param pages as HTML. */
+/** Runs axe on pages served without their policy, which would block it. @param pages as HTML. */
 export const audit = async (
   pages: readonly string[],
   { theme, width = 900 }: { readonly theme: Theme; readonly width?: number },

@@ -11,14 +11,14 @@ export interface Issued {
 }
 
 export interface CertificateRequest {
-  /** DNS names it is for, the first one its subject. None: an authority. */
+  /** DNS names, the first of which is the subject. Empty or absent: a certificate authority. */
   readonly names?: readonly string[];
   readonly subject?: string;
-  /** Whoever signs it; itself without one. */
+  /** Signer. Absent: self-signed. */
   readonly issuer?: Issued;
-  /** Ended yesterday. */
+  /** Expired yesterday. */
   readonly isExpired?: boolean;
-  /** Of the key; P-256 without it. */
+  /** Key algorithm. Default: P-256. */
   readonly algorithm?: 'ec' | 'rsa' | 'ed25519';
 }
 
@@ -33,7 +33,7 @@ const extensions = (names: readonly string[]): string =>
     ? 'basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\n'
     : `basicConstraints=critical,CA:FALSE\nsubjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`;
 
-/** A certificate by openssl, signed for a week or until yesterday. */
+/** Issues a certificate with openssl, valid for a week or expired yesterday. */
 export const issueCertificate = (request: CertificateRequest): Issued => {
   const { names = [], subject = names[0] ?? 'Authority', issuer, isExpired = false, algorithm = 'ec' } = request;
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));

@@ -10,11 +10,11 @@ export const HEADLESS = ['--headless', '--no-sandbox', '--disable-gpu', '--disab
 
 export interface Rendered {
   readonly dom: string;
-  /** What the page, and the browser about it, wrote to its console. */
+  /** Console output of the page and of the browser. */
   readonly console: readonly string[];
 }
 
-/** What Chromium makes of a page. @param folder where it keeps its profile. */
+/** Loads a page in Chromium. @param folder for its profile. */
 export const render = async (url: string, folder: string, ...options: readonly string[]): Promise<Rendered> => {
   const { stdout, stderr } = await promisify(execFile)(
     CHROMIUM,

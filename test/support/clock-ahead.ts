@@ -1,8 +1,8 @@
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded before the program (`NODE_OPTIONS=--import=…`): each SIGUSR2 sets its clock ahead by a quarter of an hour, so that
- * no test waits for what takes minutes.
+ * Loaded before the program (`NODE_OPTIONS=--import=…`): each SIGUSR2 sets its clock ahead by a quarter of an hour, so
+ * that no test waits for minutes.
  */
 
 const AHEAD_MS = 15 * 60_000;
@@ -17,7 +17,7 @@ globalThis.Date = new Proxy(RealDate, {
   get: (target, name) => (name === 'now' ? () => RealDate.now() + shiftMs : (Reflect.get(target, name) as unknown)),
 });
 
-// Threads have no signals of their own: their clock stays as it is.
+// Worker threads receive no signals: their clock does not change.
 if (isMainThread)
   process.on('SIGUSR2', () => {
     shiftMs += AHEAD_MS;

@@ -1,7 +1,7 @@
 import type { CountedDays } from '../../src/domain/billing/invoice.ts';
 import { LOG_START, type Position } from '../../src/domain/ports/event-store.ts';
 
-/** Days with so many recipients, whose events come after a place in the log. */
+/** Days with recipient counts, from events after a position in the log. */
 export const countedDays = (
   days: Iterable<readonly [date: string, recipients: number]>,
   after: Position = LOG_START,

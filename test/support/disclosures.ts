@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { leafHash, partLeaf, rootOfParts } from '../../src/lib/transparency/transparency.ts';
 
-/** Answers of `GET /v1/audit/disclosures/{event_id}`, as the service gives them. */
+/** Responses of `GET /v1/audit/disclosures/{event_id}`, in the service's own format. */
 
 export interface DisclosedPart {
   readonly name: string;
@@ -23,7 +23,7 @@ export const disclosedPart = (name: string, value: unknown): DisclosedPart => {
   return { name, leaf, hash: leafHash(leaf).toString('base64'), removed: null };
 };
 
-/** The part once it is gone. */
+/** A part after its content has been removed. */
 export const removed = ({ name, hash }: DisclosedPart, erasureId: string | null = null): DisclosedPart => ({
   name,
   leaf: null,

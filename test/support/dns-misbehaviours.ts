@@ -1,27 +1,27 @@
 import { type Answer, encode, type Packet } from 'dns-packet';
 import { FLAGS } from './dns-zone.ts';
 
-/** How a name is answered wrongly. */
+/** A wrong way to answer a query. */
 export type Misbehaviour =
   | 'silence'
   | 'SERVFAIL'
   | 'REFUSED'
   | 'FORMERR'
-  /** TC by UDP whatever the size; TCP answers rightly. */
+  /** TC over UDP, whatever the size. TCP answers correctly. */
   | 'truncated'
-  /** TC by UDP, and TCP accepts and says nothing. */
+  /** TC over UDP. TCP accepts the connection and never answers. */
   | 'silent by tcp'
   | 'wrong id'
   | 'wrong question'
-  /** Somebody else's forgery with another id arrives first, then the answer. */
+  /** A forged answer with another id arrives before the real one. */
   | 'forged first'
-  /** The answer, and records of names that were not asked for. */
+  /** The answer, with records of names that were not queried. */
   | 'spoofed extra'
-  /** The right id, then noise. */
+  /** The right id, followed by noise. */
   | 'garbage'
-  /** The answer, cut off in the middle. */
+  /** The answer, truncated in the middle. */
   | 'cut off'
-  /** NXDOMAIN, with the records all the same. */
+  /** NXDOMAIN together with the records. */
   | 'contradiction'
   | 'referral';
 
@@ -35,7 +35,7 @@ const spoofed: Answer[] = [
   { type: 'TXT', name: 'elsewhere.test', ttl: 60, data: 'evil' },
 ];
 
-/** What is sent by UDP in place of the right answer. */
+/** Datagrams sent over UDP instead of the correct answer. */
 export const BY_UDP: Readonly<Record<Misbehaviour, (right: Packet) => readonly Buffer[]>> = {
   silence: () => [],
   SERVFAIL: (right) => [encode(failure(right, RCODES.SERVFAIL))],

@@ -1,30 +1,32 @@
 import type { Answer, DecodedPacket, Packet, Question } from 'dns-packet';
 import type { Misbehaviour } from './dns-misbehaviours.ts';
 
-/** What there is of a name. A name that the zone does not have does not exist (NXDOMAIN). */
+/** Records of a name. Names that the zone does not have do not exist (NXDOMAIN). */
 export interface NameData {
   readonly A?: readonly string[];
   readonly AAAA?: readonly string[];
   readonly MX?: readonly (readonly [preference: number, exchange: string])[];
-  /** Longer ones than 255 bytes are split into strings; or strings as they are given. */
+  /** A text longer than 255 bytes is split into strings. An array is sent unchanged. */
   readonly TXT?: readonly (string | readonly string[])[];
   /** `usage selector matchingType hex` as in a zone file. */
   readonly TLSA?: readonly string[];
-  /** Followed within the zone; several are against the rules, and answered. */
+  /** Followed within the zone. More than one alias is against the rules, but is answered. */
   readonly CNAME?: string | readonly string[];
-  /** The answer ends in the alias, and does not say what that has. */
+  /** The answer ends at the alias and omits the records of its target. */
   readonly aliasOnly?: boolean;
   /** Seconds; 60 without it. */
   readonly ttl?: number;
-  /** Sets AD, as a resolver does that has validated the answer. */
+  /** Sets AD, as a resolver does after it has validated the answer. */
   readonly authenticated?: boolean;
-  /** For every question, or for those that the function names: `nth` counts those for this name and type from 0. */
+  /**
+   * Applies to every query, or to those that the function selects: `nth` counts queries for this name and type from 0.
+   */
   readonly wrong?: Misbehaviour | ((nth: number, type: string) => Misbehaviour | null);
-  /** Before it answers. */
+  /** Delay before the answer. */
   readonly delayMs?: number;
 }
 
-/** By name: lower case, no dot at the end. */
+/** Names are in lower case, without the final dot. */
 export type Zone = Readonly<Record<string, NameData>>;
 
 const TTL_SECONDS = 60;
@@ -76,13 +78,13 @@ const soa = (name: string): Answer => ({
 
 interface Walked {
   readonly answers: Answer[];
-  /** What is at the end. */
+  /** True if the last name exists. */
   readonly exists: boolean;
-  /** It ends in an alias that is not followed. */
+  /** The chain ends in an alias that is not followed. */
   readonly isOpen: boolean;
 }
 
-/** Records along the aliases within the zone. */
+/** Collects the records along the aliases within the zone. */
 const walk = (zone: Map<string, NameData>, name: string, type: string): Walked => {
   const answers: Answer[] = [];
   const seen = new Set<string>();
@@ -97,7 +99,7 @@ const walk = (zone: Map<string, NameData>, name: string, type: string): Walked =
   return { answers, exists: true, isOpen: false };
 };
 
-/** What a resolver says of the zone's names. */
+/** The answer of a correct resolver for the names in the zone. */
 export const rightAnswer = (zone: Map<string, NameData>, query: DecodedPacket, { name, type }: Question): Packet => {
   const { answers, exists, isOpen } = walk(zone, name.toLowerCase(), type);
   const last = answers.at(-1);

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { bytesOfId } from '../../src/domain/ids.ts';
 import type { TrackedRecipient, TrackingKeys } from '../../src/domain/tracking/tracking-token.ts';
 
-/** Paths of tracked links and images in mail of versions whose tokens named no organization. */
+/** Paths of tracked links and images from versions whose tokens named no organization. */
 
 const tokenOf = (
   [key]: TrackingKeys,

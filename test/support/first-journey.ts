@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import { type ApiClient, eventually } from './api-client.ts';
 
-/** One message from the request to the inbox, and everything that counts it: what must hold whatever the engines are. */
+/**
+ * Follows one message from the request to the inbox and every counter. It must pass with any combination of engines.
+ */
 export const expectFirstJourney = async (api: ApiClient): Promise<void> => {
   const sent = await api.post('/v1/messages/send', {
     from: 'Shop <shop@example.test>',

@@ -9,12 +9,12 @@ import { silentLogger } from './logger.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Administrator's URL of the run's PostgreSQL: `support/postgres.ts` makes databases on it. */
+    /** Administrator's URL of the run's PostgreSQL. `support/postgres.ts` creates databases on it. */
     postgresUrl: string;
   }
 }
 
-/** Nothing of a test run needs to survive a power cut; everything else is as in production. */
+/** No data of a test run must survive a power cut. The other settings are those of production. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 /**
@@ -24,7 +24,7 @@ const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'o
 const CLEANER =
   'read -r _; kill -INT "$1" 2>/dev/null; while kill -0 "$1" 2>/dev/null; do sleep 0.02; done; rm -rf "$2" "$3"';
 
-/** Hundreds of databases come and go, which a file system in memory takes half the processor time for. */
+/** Hundreds of databases are created and dropped. A file system in memory halves the processor time for that. */
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES_MIN = 2 * 1024 ** 3;
 
@@ -35,7 +35,7 @@ const parentFolder = async (): Promise<string> => {
 
 /**
  * One PostgreSQL for the whole run: the built-in one, or the server of `TEST_POSTGRES_URL` (an administrator's URL of a
- * server that is there for this run alone), by which `.ci/run` runs the suite on the oldest version that is supported.
+ * server dedicated to this run). `.ci/run` uses the latter to test with the oldest supported version.
  */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
   const given = process.env.TEST_POSTGRES_URL;
@@ -44,7 +44,7 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
     return async () => undefined;
   }
   const folder = await mkdtemp(join(await parentFolder(), 'outbox-test-'));
-  await chmod(folder, 0o755); // the server's user has to get in
+  await chmod(folder, 0o755); // the server's user needs access
   const options = { dataDir: folder, system: createSystem(), logger: silentLogger, settings: SETTINGS };
   const embedded = await openEmbeddedPostgres(options).catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true });

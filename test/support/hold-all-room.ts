@@ -4,7 +4,7 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from '../../src/http/bodies/body-budget.ts';
 
-/** Takes all memory for bodies, a little for each of many organizations. @returns a function that gives it back. */
+/** Reserves all memory for bodies, a little for each of many organizations. @returns a function that releases it. */
 export const holdAllRoom = async (bodies: BodyBudget): Promise<() => void> => {
   const count = BODIES_IN_FLIGHT_BYTES_MAX / SMALL_BODY_BYTES_MAX;
   const held = await Promise.all(

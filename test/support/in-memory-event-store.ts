@@ -24,11 +24,14 @@ import { StoreUnavailable, type System } from '../../src/lib/async/async.ts';
 export interface InMemoryEventStoreOptions {
   readonly codec: EventCodec;
   readonly system: Pick<System, 'uuid'>;
-  /** Where the contents of an append are put before its events; without it an append with contents is a fault. */
+  /** Store for the contents of an append, written before its events. Without it an append with contents is a fault. */
   readonly contents?: Contents;
 }
 
-/** One event as stored: JSON text, so that nothing is shared with the writer and what JSON cannot hold is noticed. */
+/**
+ * One event as stored: JSON text, so that no object is shared with the writer and values that JSON cannot hold are
+ * noticed.
+ */
 interface Row {
   readonly stream: StreamName;
   readonly revision: number;
@@ -45,14 +48,14 @@ interface Scan {
 
 /** Wide enough for every exact integer of JavaScript. */
 const POSITION_DIGITS = 16;
-/** Events in a page of a subscription: what a slow consumer holds. */
+/** Events in a page of a subscription, and so the most that a slow consumer holds. */
 const PAGE_EVENTS_MAX = 500;
 
 const positionOf = (count: number): Position => String(count).padStart(POSITION_DIGITS, '0');
 
 const revisionBefore = (expected: Append['expected']): number => (expected === 'no-stream' ? -1 : expected);
 
-/** The log in an array: the model that other adapters are compared with, and what simulations run on. */
+/** An event log in an array: the reference model for other adapters, and the log of simulations. */
 export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEventStoreOptions): EventStore => {
   const id = system.uuid();
   const log: Row[] = [];
@@ -73,7 +76,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     if (closed) throw new StoreUnavailable('the event store is closed');
   };
 
-  /** The answer that these very events were given before, or a conflict. */
+  /** The answer to the first append of the same events, or a conflict. */
   const repeated = ({ stream, expected, events }: StoredAppend, existing: readonly Row[]): Appended => {
     const from = revisionBefore(expected) + 1;
     const rows = existing.slice(from, from + events.length);

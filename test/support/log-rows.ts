@@ -1,10 +1,10 @@
-/** After events were written or deleted by hand: what the log keeps of each stream, made again from the events. */
+/** Rebuilds the log's row of each stream after a test has inserted or deleted events by hand. */
 export const REMAKE_STREAMS = `
   truncate event_log.streams;
   insert into event_log.streams (stream, revision, first_position, last_position)
   select stream, max(revision), min(position), max(position) from event_log.events group by stream`;
 
-/** For a log without events: partitions small enough for a test to fill. */
+/** Partitions small enough for a test to fill. The log must be empty. */
 export const partitionsOf = (size: number): string => `
   select pg_advisory_xact_lock(7881693, 1);
   drop table event_log.events_000001;

@@ -1,4 +1,7 @@
-/** The longest turn of the event loop meanwhile, in processor time of its thread: how busy the machine is does not count. */
+/**
+ * The longest turn of the event loop while `work` runs. Measured in processor time of the thread, so that load on the
+ * machine does not count.
+ */
 export const longestTurnMs = async (work: () => Promise<unknown>): Promise<number> => {
   let longestUs = 0;
   let running = true;

@@ -11,27 +11,27 @@ export interface AskedQuestion {
   readonly type: string;
   readonly by: 'udp' | 'tcp';
   readonly id: number;
-  /** Of the socket that asked. */
+  /** Source port of the query. */
   readonly port: number;
   readonly wantsAuthentication: boolean;
   readonly edns: boolean;
 }
 
-/** A name server on loopback, which answers like a resolver for the names in its zone and for no others. */
+/** A name server on loopback. It answers like a resolver for the names in its zone, and for no others. */
 export interface TestNameServer {
   readonly address: '127.0.0.1';
   /** UDP and TCP. */
   readonly port: number;
-  /** As `DNS_SERVERS` takes it. */
+  /** The address in the format of `DNS_SERVERS`. */
   readonly text: string;
-  /** Every question so far, those that are not answered too. */
+  /** Every query so far, answered or not. */
   readonly asked: readonly AskedQuestion[];
-  /** Gives these names other data, and leaves the others as they are; null: the name does not exist any more. */
+  /** Replaces the data of these names and leaves the others unchanged. null: the name no longer exists. */
   change(names: Readonly<Record<string, NameData | null>>): void;
   close(): Promise<void>;
 }
 
-/** Of those who do not say that they take more (RFC 1035 §2.3.4). */
+/** Limit for clients that do not announce a larger one (RFC 1035 §2.3.4). */
 const UDP_BYTES_PLAIN = 512;
 
 const framed = (message: Buffer): Buffer => {
@@ -40,7 +40,7 @@ const framed = (message: Buffer): Buffer => {
   return Buffer.concat([length, message]);
 };
 
-/** Both on one port; another process may have taken it for TCP in between. */
+/** Binds UDP and TCP to one port. Another process may have bound the TCP port in between. */
 const bindBoth = async () => {
   for (;;) {
     const udp = createSocket('udp4');
@@ -59,7 +59,7 @@ const bindBoth = async () => {
 };
 
 /**
- * Starts one; `close` it (again is nothing).
+ * Starts a name server. `close` may be called more than once.
  * @example
  * const server = await startNameServer({ 'example.test': { MX: [[10, 'mx.test']] }, 'bad.test': { wrong: 'SERVFAIL' } });
  * const resolver = createStubResolver({ system, servers: [server] });
@@ -119,7 +119,7 @@ export const startNameServer = async (names: Zone = {}): Promise<TestNameServer>
     return by === 'tcp' ? byTcp(right, wrong) : byUdp(query, right, wrong);
   };
 
-  // What is not answered by the time this closes never is.
+  // Queries that are still pending when the server closes are never answered.
   const send = (messages: Promise<readonly Buffer[]>, write: (message: Buffer) => void): void => {
     messages.then(
       (all) => {
@@ -136,7 +136,7 @@ export const startNameServer = async (names: Zone = {}): Promise<TestNameServer>
     open.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => open.delete(socket));
-    // A question is small, and comes in one piece on loopback.
+    // A query is small, and arrives in one chunk on loopback.
     socket.on('data', (chunk) =>
       send(answer(chunk.subarray(2), 'tcp', socket.remotePort ?? 0), (message) => socket.write(framed(message))),
     );

@@ -13,18 +13,18 @@ const isInstalled = (): boolean => {
   }
 };
 
-/** Where engines are required, tests of a missing one run and fail instead of being skipped. */
+/** Tests of a missing engine are skipped, except where engines are required: there they run and fail. */
 export const opendkimIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
 
 const VERDICT = /\bdkim=(\w+)[^;]*?header\.a=(\S+) header\.s=(\S+)/g;
 
 export interface Opendkim {
-  /** What it says of each signature of a message: `pass rsa-sha256 selector`. */
+  /** The verdict on each signature of a message: `pass rsa-sha256 selector`. */
   verify(raw: Buffer): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** The verifier that many servers run, with records of the caller's instead of DNS. */
+/** OpenDKIM, a verifier that many servers run. It uses the caller's records instead of DNS. */
 export const openOpendkim = async (records: readonly (readonly [name: string, text: string])[]): Promise<Opendkim> => {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-opendkim-'));
   const [conf, keys, mail] = ['conf', 'keys', 'mail'].map((name) => join(folder, name)) as [string, string, string];
@@ -33,7 +33,7 @@ export const openOpendkim = async (records: readonly (readonly [name: string, te
   return {
     verify: async (raw) => {
       await writeFile(mail, raw);
-      // Its exit code tells of one signature only.
+      // The exit code reflects one signature only.
       const { stdout } = await promisify(execFile)('opendkim', ['-x', conf, '-vv', '-t', mail]).catch(
         (error: { stdout: string }) => error,
       );

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePort } from './free-port.ts';
 
-/** A real OpenID provider on loopback, at which people sign in by being named. */
+/** A real OpenID provider on loopback. It signs in the named person without asking. */
 
 export interface Person {
   readonly email?: string;
@@ -12,17 +12,17 @@ export interface Person {
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly client: { readonly clientId: string; readonly clientSecret: string };
-  /** Who signs in from now on. */
+  /** The person for later sign-ins. */
   person: Person;
   /**
-   * Signs in as a browser does that has never been there.
-   * @returns what it leads back with.
+   * Signs in with a new browser.
+   * @returns the parameters of the redirect back.
    */
   signIn(url: string): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
-/** A browser that has never been there. */
+/** A browser without cookies. */
 const openBrowser = () => {
   const cookies = new Map<string, string>();
   return async (url: URL): Promise<URL> => {
@@ -47,7 +47,7 @@ const follow = async (issuer: string, url: string): Promise<URLSearchParams> => 
 
 const CLIENT = { clientId: 'outbox', clientSecret: 'a secret of the client, long enough' };
 
-/** @param redirectUris where it may lead back to. */
+/** @param redirectUris that the provider accepts. */
 export const startOpenIdProvider = async (...redirectUris: readonly string[]): Promise<OpenIdProvider> => {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;

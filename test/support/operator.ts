@@ -11,7 +11,7 @@ export interface OperatorOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs `npm run outbox -- …` as the operator does, beside whatever is running. @throws with what it printed. */
+/** Runs `npm run outbox -- …` as the operator does, while the service may be running. @throws with its output. */
 export const operator = async (
   { dataDir, env = {} }: OperatorOptions,
   ...words: readonly string[]
@@ -24,7 +24,7 @@ export const operator = async (
   return JSON.parse(stdout);
 };
 
-/** A key of the default organization that may send as much as it likes. */
+/** A key of the default organization without a send limit. */
 export const unlimitedKey = async (options: OperatorOptions, permissions = 'admin'): Promise<string> => {
   const domain = (await operator(options, 'domains', 'list'))[0];
   const place = ['--organization', domain.organization_id, '--domain', domain.domain_id];

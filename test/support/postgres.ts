@@ -6,13 +6,13 @@ import { migrate } from '../../src/projections/migrate.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Removes the database. Fails where the test left a connection open. */
+  /** Removes the database. Fails if the test left a connection open. */
   drop(): Promise<void>;
 }
 
 const TEMPLATE = 'outbox_template';
 const TEMPLATE_LOCK = 42;
-/** PostgreSQL notices a closed connection a moment later. */
+/** Time for PostgreSQL to notice a closed connection. */
 const CLOSING_MS = 3_000;
 
 const urlOf = (database: string): string => Object.assign(new URL(inject('postgresUrl')), { pathname: database }).href;
@@ -52,7 +52,7 @@ const create = async (template: string): Promise<TestDatabase> => {
   return { url: urlOf(name), drop: () => drop(name) };
 };
 
-/** Made by whichever test file needs it first; the others wait for it. */
+/** Created by the first test file that needs it. The others wait for it. */
 const ensureTemplate = (): Promise<void> =>
   withAdministrator(async (client) => {
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
@@ -73,7 +73,7 @@ export const migratedDatabase = async (): Promise<TestDatabase> => {
   return create(TEMPLATE);
 };
 
-/** A pool on a migrated database of its own. */
+/** A pool on a new, migrated database. */
 export const openMigratedPool = async (): Promise<{ readonly pool: Pool; close(): Promise<void> }> => {
   const database = await migratedDatabase();
   const pool = new Pool({ connectionString: database.url, max: 4 });

@@ -7,18 +7,19 @@ import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 
 /**
- * Prism as a validating proxy between tests and the service, where `PRISM_CLI` names its program (`.ci/openapi` does). It
- * holds requests and answers against the document by a validator that is not ours.
+ * Prism as a validating proxy between tests and the service, if `PRISM_CLI` names its program (`.ci/openapi` does). It
+ * checks requests and responses against the document with a validator that is not ours.
  *
- * A server before it sends to the service what Prism cannot carry, and reads the violations that Prism found: of an answer
- * each is a finding; of a request each that the service took for right, because the document then refuses what it takes.
+ * A server before it sends requests that Prism cannot carry straight to the service, and reads the violations that
+ * Prism found. A violation in a response is always a finding. A violation in a request is a finding if the service
+ * accepted it, because the document then rejects requests that the service accepts.
  */
 
-/** How many requests went where. */
+/** Number of requests by route taken. */
 type Counts = Record<string, number>;
 
 export interface Front {
-  /** For clients. */
+  /** Base URL for clients. */
   readonly url: string;
   /** Violations so far, each with its request. */
   readonly findings: readonly string[];
@@ -35,7 +36,7 @@ const READY_MS = 120_000;
 /** Prism parses no larger body. */
 const BODY_BYTES_MAX = 10_000_000;
 const BAD_REQUEST = 400;
-/** Prism never gives some answers on, such as an empty one that says it is JSON. */
+/** Prism never finishes some responses, for example an empty one declared as JSON. */
 const ANSWER_MS_MAX = 60_000;
 
 const wholeBody = async (request: IncomingMessage): Promise<Buffer> => {
@@ -55,7 +56,10 @@ const parses = (parse: () => unknown): boolean => {
 
 const isJson = ({ headers }: IncomingMessage): boolean => headers['content-type']?.includes('json') === true;
 
-/** Why Prism cannot carry a request: it never answers a body that it cannot parse, and waits for the end of a stream. */
+/**
+ * The reason why Prism cannot carry a request: it never answers a body that it cannot parse, and waits for the end of a
+ * stream.
+ */
 const tooMuchForPrism = (asked: IncomingMessage, body: Buffer): string | null => {
   if (asked.headers.accept?.includes('text/event-stream')) return 'a stream of events';
   if (body.length > BODY_BYTES_MAX) return 'a large body';
@@ -73,7 +77,7 @@ const startPrism = async (upstream: string, folder: string): Promise<{ child: Ch
   const port = await freePort();
   const options = ['proxy', document, upstream, '--no-cors', '--host', '127.0.0.1', '--port', `${port}`];
   const child = spawn(process.execPath, [PRISM_CLI ?? '', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-  // A test that fails leaves nothing behind that keeps its process.
+  // Prism does not survive a failed test run.
   process.once('exit', () => child.kill('SIGKILL'));
   child.unref();
   await new Promise<void>((resolve, reject) => {
@@ -108,7 +112,7 @@ const findingsOf = (asked: IncomingMessage, answer: IncomingMessage): readonly s
     .map(({ location, message }) => `${asked.method} ${asked.url} ${statusCode}: ${location.join('.')} ${message}`);
 };
 
-/** Prism before a service; the service itself without `PRISM_CLI`. */
+/** Starts Prism before a service. Returns the service itself without `PRISM_CLI`. */
 export const prismBefore = async (upstream: string): Promise<Front> => {
   if (PRISM_CLI === undefined) return { url: upstream, findings: [], close: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), 'outbox-prism-'));

@@ -6,33 +6,33 @@ import { fileURLToPath } from 'node:url';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** A first start makes a database cluster; these machines are slower than a user's. */
+/** Time limit for a start. The first one creates a database cluster, and test machines are slow. */
 const READY_MS = 30_000;
 
-/** The line that says that it is ready. */
+/** The line that reports readiness. */
 interface Ready {
-  /** Absent: it has not the role `api`. */
+  /** Absent without the role `api`. */
   readonly baseUrl?: string;
   readonly places: readonly string[];
   readonly liveKey?: string;
   readonly testKey?: string;
-  /** For a shell. */
+  /** A shell command. */
   readonly firstStep?: string;
   readonly inbox?: string;
 }
 
 export interface Program {
   readonly baseUrl: string;
-  /** Secrets printed at a first start; empty at a later one. */
+  /** Secrets printed on the first start. Empty on later ones. */
   readonly keys: { readonly live: string; readonly test: string };
   readonly ready: Ready;
   readonly readyAfterMs: number;
   readonly child: ChildProcess;
   /** Everything printed so far. */
   output(): string;
-  /** When it has ended. @returns its exit code; null: a signal ended it. */
+  /** Waits until it has ended. @returns its exit code, or null if a signal ended it. */
   ended(): Promise<number | null>;
-  /** Ends it with a signal and waits for the end. @returns its exit code; null: the signal ended it. */
+  /** Ends it with a signal and waits for the end. @returns its exit code, or null if the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -41,7 +41,7 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A folder for the program's data, gone when the test is. The server's user must be able to reach it. */
+/** A data folder that is removed after the test. The server's user must be able to reach it. */
 export const newDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
   const path = await mkdtemp(join(tmpdir(), 'outbox-e2e-'));
   await chmod(path, 0o755);
@@ -53,9 +53,9 @@ const ended = (child: ChildProcess): Promise<number | null> =>
     ? Promise.resolve(child.exitCode)
     : new Promise((resolve) => child.once('exit', resolve));
 
-/** What `npm start` runs: `exec node`, and these. */
+/** Arguments from `npm start`, without `exec node`. */
 const ARGUMENTS = packageJson.scripts.start.split(' ').slice(2);
-/** Read by the entry with faults; the service knows none of them. */
+/** Read by the entry point with fault injection only. The service does not know them. */
 const FAULT_VARIABLES = ['OUTBOX_FAIL_POINT', 'OUTBOX_TRIAL'];
 
 const argumentsFor = (env: Readonly<Record<string, string>>): readonly string[] =>
@@ -63,7 +63,7 @@ const argumentsFor = (env: Readonly<Record<string, string>>): readonly string[] 
     ? ARGUMENTS.map((argument) => argument.replace('src/main.ts', 'chaos/service-with-faults.ts'))
     : ARGUMENTS;
 
-/** Runs the service as its user does and waits until it says that it is ready. It leads a process group of its own. */
+/** Runs the service as a user does and waits until it is ready. It leads its own process group. */
 export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise<Program> => {
   const began = performance.now();
   const child = spawn(process.execPath, argumentsFor(env), {
@@ -83,7 +83,7 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
   let output = '';
   const whenReady = new Promise<Ready>((resolve, reject) => {
     const timer = setTimeout(() => {
-      child.kill('SIGKILL'); // nothing else could
+      child.kill('SIGKILL'); // no other signal could
       reject(new Error(`not ready in ${READY_MS} ms:\n${output}`));
     }, READY_MS);
     const collect = (chunk: Buffer): void => {
@@ -117,7 +117,7 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
   };
 };
 
-/** A run that must not become ready: what it printed, and its exit code. */
+/** Runs a program that must not become ready. @returns its output and its exit code. */
 export const runToEnd = async ({
   dataDir,
   env = {},

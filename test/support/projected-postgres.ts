@@ -12,10 +12,10 @@ import { silentLogger } from './logger.ts';
 import { migratedDatabase } from './postgres.ts';
 import { runProjections } from './run-projections.ts';
 
-/** Beside those of the projections. */
+/** Connections in addition to those of the projections. */
 const CONNECTIONS = 10;
 
-/** A log and a vault in PostgreSQL, and read models that follow the log, for as long as the test runs. */
+/** A log and a vault in PostgreSQL, with read models that follow the log until the test ends. */
 export const openProjectedPostgres = async (logger: Logger = silentLogger) => {
   const { url, drop } = await migratedDatabase();
   onTestFinished(drop);

@@ -8,11 +8,11 @@ import { freePort } from './free-port.ts';
 
 export interface RedisServer {
   readonly url: string;
-  /** Kills the server as a crash does. */
+  /** Kills the server, as a crash does. */
   crash(): Promise<void>;
   /** Starts it again on the same port and data. */
   start(): Promise<void>;
-  /** It keeps its connections and does not answer. */
+  /** Stops it from answering. Its connections stay open. */
   freeze(): void;
   thaw(): void;
   /** Deletes everything. */
@@ -29,7 +29,7 @@ const isInstalled = (): boolean => {
   }
 };
 
-/** Where engines are required, tests of a missing one run and fail instead of being skipped. */
+/** Tests of a missing engine are skipped, except where engines are required: there they run and fail. */
 export const redisIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
 
 const untilItAnswers = async (url: string): Promise<void> => {
@@ -38,7 +38,7 @@ const untilItAnswers = async (url: string): Promise<void> => {
   await client.ping().finally(() => client.disconnect());
 };
 
-/** A real Redis of the caller's own, configured as it should be in production. */
+/** A real Redis for the caller alone, with the settings recommended for production. */
 export const startRedis = async (): Promise<RedisServer> => {
   const port = await freePort();
   const dir = await mkdtemp(join(tmpdir(), 'outbox-redis-'));

@@ -1,24 +1,24 @@
 import { createProjectionRunner, type RunnerOptions } from '../../src/projections/runner.ts';
 import { supervise } from '../../src/workers/supervise.ts';
 
-/** Projections of a test, which go on after a fault. */
+/** Projections of a test. They restart after a fault. */
 export interface RunningProjections {
-  /** How they ended; null: they are running. */
+  /** How they ended, or null while they run. */
   ended(): 'ok' | Error | null;
   stop(): Promise<'ok' | Error>;
-  /** The same. @throws what ended them before. */
+  /** Stops them. @throws the error that ended them before. */
   close(): Promise<void>;
 }
 
 /**
- * Runs projections. A connection that is not made in time ends a process of the service, which is then started again: here
- * the runner is. Only what another start would not change ends it for good.
+ * Runs projections. In the service, a connection time-out ends the process, which is then restarted. Here the runner is
+ * restarted. Only a fault that a restart would not cure ends it for good.
  */
 export const runProjections = (options: RunnerOptions): RunningProjections => {
   const runner = createProjectionRunner(options);
   let ended: 'ok' | Error | null = null;
   const onFatal = (error: unknown): void => {
-    ended = error as Error; // of a class that `isFatal` knows
+    ended = error as Error; // of a class that `isFatal` recognises
   };
   const loop = supervise({ ...options, onFatal }, 'projections', (signal) => runner.run(signal));
   const stop: RunningProjections['stop'] = async () => {

@@ -1,13 +1,13 @@
 import { type ApiClient, eventually } from './api-client.ts';
 
 export interface Sending {
-  /** Ids of messages that were answered with 202, as they come. */
+  /** Ids of messages that were answered with 202, in order of acceptance. */
   readonly accepted: readonly string[];
-  /** All requests have ended, one way or another. */
+  /** Resolves when all requests have ended, successfully or not. */
   readonly done: Promise<void>;
 }
 
-/** Sends `count` messages, some at a time; what fails (the service dies) is not counted. */
+/** Sends `count` messages, `concurrency` at a time. Requests that fail because the service dies are not counted. */
 export const sendMany = (api: ApiClient, count: number, concurrency = 16): Sending => {
   const accepted: string[] = [];
   let next = 0;
@@ -27,7 +27,7 @@ export const sendMany = (api: ApiClient, count: number, concurrency = 16): Sendi
   return { accepted, done: Promise.all(Array.from({ length: concurrency }, sender)).then(() => undefined) };
 };
 
-/** How many messages stand how, from the list that the API gives. */
+/** Status of each message, from the API's list. */
 export const statuses = async (api: ApiClient): Promise<ReadonlyMap<string, string>> => {
   const found = new Map<string, string>();
   let after = '';
@@ -40,7 +40,7 @@ export const statuses = async (api: ApiClient): Promise<ReadonlyMap<string, stri
   }
 };
 
-/** Waits until each of these messages is delivered. @throws after `timeoutMs`, with what still is not. */
+/** Waits until each of these messages is delivered. @throws after `timeoutMs`, with those that are not. */
 export const allDelivered = async (api: ApiClient, ids: readonly string[], timeoutMs: number): Promise<void> => {
   const missing = async (): Promise<readonly string[]> => {
     const now = await statuses(api).catch(() => new Map<string, string>());

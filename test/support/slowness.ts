@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** A unit of work, and what it takes on a machine that does nothing else. */
+/** A unit of work, and its duration on an idle machine. */
 const HASHES = 20_000;
 const QUIET_MS = 35;
-/** Looked at so often: the busiest moment counts. */
+/** Number of measurements. The slowest counts. */
 const LOOKS = 3;
-/** On a machine that is slower than this nothing is to be learnt. */
+/** Measurements on a slower machine prove nothing. */
 const SLOWEST = 8;
 
 const unitMs = (): number => {
@@ -15,8 +15,8 @@ const unitMs = (): number => {
 };
 
 /**
- * How much longer work takes here and now than on a quiet machine, 1 at least: times that a test waits, or allows, are
- * multiplied with it, so that a busy machine fails no test and a quiet one is told the truth.
+ * The factor by which work is slower now than on an idle machine, at least 1. Tests multiply their waits and limits
+ * with it, so that a busy machine fails no test and an idle one keeps tight limits.
  */
 export const slowness = (): number => {
   const ratios = Array.from({ length: LOOKS }, () => unitMs() / QUIET_MS);

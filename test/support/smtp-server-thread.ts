@@ -30,6 +30,6 @@ const serve = (socket: Socket): void => {
   socket.write('220 thread.test\r\n');
 };
 
-/** A mail server on a thread of its own: it answers while the thread of the test stands still, and takes whatever comes. */
+/** A mail server on its own thread. It answers while the test's thread is blocked, and accepts all mail. */
 const server = createServer(serve);
 server.listen(0, '127.0.0.1', () => parentPort?.postMessage(server.address()));

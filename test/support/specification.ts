@@ -17,10 +17,10 @@ export const contextAt = (occurredAt: string, organizationId = 'org_mine'): Even
   requestId: 'req_1',
 });
 
-/** Where an event stands that was never in a log. */
+/** Stream and position for an event that was never in a log. */
 interface Place extends Pick<RecordedEvent, 'stream'>, Partial<Pick<RecordedEvent, 'id' | 'revision' | 'position'>> {}
 
-/** An event as a log would give it. */
+/** Wraps an event as a log would return it. */
 export const recordedAs = <E extends OutboxEvent>(
   event: E,
   { id = '', stream, revision = 0, position = '' }: Place,
@@ -32,10 +32,10 @@ export const recordedAs = <E extends OutboxEvent>(
   return { ...event, id, stream, revision, position, metadata, stored };
 };
 
-/** In the log, of the event with this number, from 1. */
+/** The position in the log of the event with this number, from 1. */
 export const positionOf = (number: number): string => String(number).padStart(4, '0');
 
-/** given (these events) · when (this decision) · then (these events, or this refusal). */
+/** given (these events) · when (this decision) · then (these events, or this error). */
 export const specify = <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) => ({
   given: (events: readonly E[], organizationId = 'org_mine') => {
     const state = events.reduce(

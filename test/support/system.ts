@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { System } from '../../src/lib/async/async.ts';
 
 export interface SteppableSystem extends System {
-  /** Moves the clock on and wakes sleepers in the order of their times; work in between gets a turn. */
+  /** Advances the clock and wakes sleepers in order of their times. Pending work runs in between. */
   advance(ms: number): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const asUuid = (bytes: Uint8Array): string => {
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 };
 
-/** Time that stands still until it is told to advance, and chance that repeats. */
+/** A clock that moves only on `advance`, and repeatable randomness. */
 export const createSteppableSystem = (options: SteppableSystemOptions = {}): SteppableSystem => {
   const startMs = Date.parse(options.start ?? '2026-01-01T00:00:00.000Z');
   const random = createRandom(options.seed ?? 1);

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 
-/** How bytes travel. */
+/** How bytes are transmitted. */
 export interface Pace {
   readonly delayMs: number;
-  /** Each byte alone, at the beginning and the end of what was written at once. */
+  /** Sends each byte alone at the beginning and the end of each write. */
   readonly single: boolean;
 }
 
 /** One direction of a connection. */
 export interface TcpLine {
-  /** What is on its way is lost. */
+  /** Discards bytes in transit. */
   drop(): void;
-  /** The end of one side is not told to the other any more. */
+  /** Stops relaying the end of one side to the other. */
   sever(): void;
 }
 
@@ -21,7 +21,10 @@ interface Sent {
   readonly dueMs: number;
 }
 
-/** Where commands, replies and the final dot are. The middle of a message alone would take most of a machine. */
+/**
+ * Commands, replies and the final dot are at the ends. Sending the middle of a message byte by byte would cost too much
+ * time.
+ */
 const SINGLE_BYTES_FIRST = 400;
 const SINGLE_BYTES_LAST = 100;
 
@@ -41,7 +44,7 @@ const pass = async (to: Socket, chunk: Buffer, { single }: Pace): Promise<void> 
   if (single) await passSingly(to, chunk.subarray(lastAt));
 };
 
-/** Passes on what comes, in its order and at the pace of the moment, and the end after all of it. */
+/** Relays bytes in order at the current pace, and the end after all of them. */
 export const createTcpLine = (from: Socket, to: Socket, pace: () => Pace): TcpLine => {
   let onTheWay: Sent[] = [];
   let isPassing = false;

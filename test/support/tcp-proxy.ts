@@ -2,32 +2,32 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createTcpLine, type Pace, type TcpLine } from './tcp-line.ts';
 
-/** Which way bytes go. */
+/** Direction of travel. */
 type Direction = 'to server' | 'to client';
 
-/** What a network does to connections, one thing at a time; `mend` and `thaw` end it. */
+/** Imitates network failures, one at a time. `mend` and `thaw` end them. */
 export interface TcpProxy {
-  /** The given URL, by way of the proxy. */
+  /** The given URL, routed through the proxy. */
   readonly url: string;
-  /** Nothing passes, no connection ends: as when a cable is pulled. */
+  /** Relays nothing and ends no connection, as if a cable were unplugged. */
   freeze(): void;
   thaw(): void;
   /** Ends every connection and refuses new ones. */
   cut(): void;
-  /** Ends every connection by RST, what is on its way is lost; new ones are welcome. */
+  /** Resets every connection and loses bytes in transit. New connections are accepted. */
   reset(): void;
-  /** Everything arrives so many milliseconds later, each way. */
+  /** Delays all bytes by this many milliseconds in each direction. */
   delay(ms: number): void;
-  /** One way is silent, for new connections too; the other works. What was said meanwhile arrives when it is mended. */
+  /** Silences one direction, for new connections too. The other works. The held bytes arrive when it is mended. */
   silence(direction: Direction): void;
   /**
-   * Connections that are open are silent for good, as when a firewall forgets them; new ones work. The client's side
-   * never ends, the server's does when its system has noticed.
+   * Silences open connections for good, as when a firewall forgets them. New ones work. The client's side never ends.
+   * The server's ends when its system has noticed.
    */
   forget(noticedMs: number): void;
-  /** Every byte travels alone, one in a turn of the event loop. */
+  /** Sends every byte alone, one per turn of the event loop. */
   trickle(): void;
-  /** Ends whatever was begun, but for `freeze`. */
+  /** Ends any failure except `freeze`. */
   mend(): void;
   stop(): Promise<void>;
 }
@@ -40,7 +40,7 @@ interface Pair {
 
 const USUAL: Pace = { delayMs: 0, single: false };
 
-/** Stands between a client and the server that the URL names. */
+/** A proxy between a client and the server that the URL names. */
 export const startTcpProxy = async (url: string): Promise<TcpProxy> => {
   const target = new URL(url);
   const pairs = new Set<Pair>();

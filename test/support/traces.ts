@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 
-/** Whose data a test writes, erases and looks for. */
+/** The person whose data a test writes, erases and searches for. */
 export const ADDRESS = 'ann.person@example.net';
-/** However it is stored: in clear, in capitals, encoded, in a URL, quoted, or as bytes. */
+/** All stored forms: plain text, capitals, URL-encoded, quoted, or bytes. */
 const FORMS = [ADDRESS, 'ann.person', encodeURIComponent(ADDRESS), 'ann.person=40example.net'].flatMap((text) => [
   text.toLowerCase(),
   Buffer.from(text).toString('hex'),
@@ -44,7 +44,7 @@ const READ: Readonly<Record<string, (redis: Redis, key: string) => Promise<unkno
   stream: (redis, key) => redis.xrange(key, '-', '+'),
 };
 
-/** Every key of Redis and its value. @throws {Error} of a type that is not known here. */
+/** Every key of Redis with its value. @throws {Error} for an unknown type. */
 export const dumpOfRedis = async (redis: Redis): Promise<string> => {
   const texts: string[] = [];
   for (const key of await redis.keys('*')) {

@@ -8,7 +8,7 @@ export interface ReceivedPost {
   readonly body: string;
 }
 
-/** A customer's endpoint on loopback that keeps what it gets. */
+/** A customer's endpoint on loopback that records its requests. */
 export const startWebhookReceiver = async (answer = 200) => {
   const posts: ReceivedPost[] = [];
   const server = createServer((request, response) => {

@@ -29,13 +29,13 @@ export const temporaryFolder = async (): Promise<string> => {
 export interface TestWitness {
   readonly url: string;
   readonly signer: Signer;
-  /** Keys of logs that it knows; more can be added. */
+  /** Keys of the logs that it knows. More can be added. */
   readonly logs: VerifierKey[];
   readonly folder: string;
   readonly faults: unknown[];
 }
 
-/** The witness of this product, in this process. */
+/** Starts this product's witness in this process. */
 export const startWitness = async (given: Partial<TestWitness> = {}): Promise<TestWitness> => {
   const signer = given.signer ?? createCosigner('witness.example/w1', randomBytes(32));
   const logs = given.logs ?? [];
@@ -47,5 +47,5 @@ export const startWitness = async (given: Partial<TestWitness> = {}): Promise<Te
   return { url, signer, logs, folder, faults };
 };
 
-/** A witness that behaves in another way. */
+/** A witness with other behaviour. */
 export const startOtherWitness = (behaviour: RequestListener): Promise<string> => listen(createServer(behaviour));

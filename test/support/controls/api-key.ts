@@ -42,7 +42,7 @@ export const keyRevoked: ApiKeyEvent = { type: 'KeyRevoked', data: { keyId: 'key
 export const keyExpired: ApiKeyEvent = { type: 'KeyExpired', data: { keyId: 'key_1' } };
 export const keyDeleted: ApiKeyEvent = { type: 'KeyDeleted', data: { keyId: 'key_1' } };
 
-/** A key's first secret, and a key that reaches everywhere. */
+/** The first secret of a key, and unrestricted bounds. */
 export const UNBOUNDED: Pick<Caller, 'secret' | 'bounds'> = {
   secret: 1,
   bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },

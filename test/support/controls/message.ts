@@ -54,7 +54,7 @@ export const attemptStarted = (
 
 type Scheduled = Extract<MessageEvent, { type: 'MessageScheduled' }>;
 
-/** For the day after, with a day to live. */
+/** Scheduled for the following day, expiring a day later. */
 export const messageScheduled = (data: Partial<Scheduled['data']> = {}): Scheduled => ({
   type: 'MessageScheduled',
   data: {

@@ -22,7 +22,7 @@ does not arrive in a minute: 408; what is not HTTP: 400) has the code \`invalid_
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
 const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
-/** Clients of other services get these errors in the shapes of those. */
+/** Clients of other services get these errors in the formats of those services. */
 const routes = Object.keys(ROUTES)
   .filter(isRouteName)
   .filter((name) => !isCompat(name));
@@ -33,7 +33,7 @@ const whetherToRetry = (code: ErrorCode): string => {
   return TRANSIENT.has(ERROR_STATUSES[code]) ? 'yes, with back-off' : 'no';
 };
 
-/** Every route with the code by name, or in few words where that would name them all. */
+/** Lists every route that can answer with the code, or summarises them if the list would name them all. */
 const whereItOccurs = (code: ErrorCode): string => {
   const names = routes.filter((name) => errorsOf(ruleOf(name)).includes(code));
   if (guarded.every((name) => names.includes(name))) return 'everywhere under `/v1`';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Licences of what the service runs on, as `package-lock.json` has them. */
+/** Licences of the service's runtime dependencies, from `package-lock.json`. */
 
 interface LockedPackage {
   readonly version?: string;
@@ -9,12 +9,12 @@ interface LockedPackage {
   readonly link?: boolean;
 }
 
-/** Said by a file of the package alone. */
+/** Licences that are stated only in a file of the package. */
 const BY_FILE: Readonly<Record<string, string>> = { 'png-js': 'MIT' };
 
 const FOLDER = 'node_modules/';
 
-/** Names with versions by licence, both in order. */
+/** Package names with versions, by licence. Both are sorted. */
 export const licences = (): ReadonlyMap<string, readonly string[]> => {
   const lock = readFileSync(new URL('../../../package-lock.json', import.meta.url), 'utf8');
   const { packages } = JSON.parse(lock) as { readonly packages: Readonly<Record<string, LockedPackage>> };

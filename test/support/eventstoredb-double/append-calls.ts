@@ -39,7 +39,7 @@ const wrongRevision = (expected: ProposedAppend['expected'], current: number | '
   return response;
 };
 
-/** A refusal as gRPC carries it; `exception` is what the client tells its errors apart by. */
+/** A rejection as gRPC carries it. The client distinguishes its errors by `exception`. */
 export const refusal = (code: status, details: string, facts: Readonly<Record<string, string>> = {}): ServiceError => {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(facts)) metadata.set(key, value);
@@ -64,7 +64,7 @@ const answer = (append: ProposedAppend, outcome: AppendOutcome): AppendResp => {
   }
 };
 
-/** What the bad days say of an append that has just been written. */
+/** Acknowledges an append that has just been written, unless a fault is set. */
 export const acknowledge = (state: ServerState, acknowledged: () => void): void => {
   const { badDays } = state;
   if (badDays.unansweredAppends > 0) {

@@ -1,4 +1,4 @@
-/** Which real node the double behaves as (they differ where subscriptions are concerned). */
+/** Versions of the real server that the double imitates. They differ in subscriptions. */
 export type ServerStyle = '23.10.8' | '24.6.0' | '24.10.5';
 
 /**
@@ -15,15 +15,15 @@ interface DroppedCall {
   readonly details: string;
 }
 
-/** What goes wrong; all of it can be switched at any time. */
+/** Faults to inject. Each can be switched on or off at any time. */
 export interface BadDays {
-  /** Appends that are accepted and then dropped with this status, one after another; nothing is written. */
+  /** Statuses with which the next appends fail, one each. Nothing is written. */
   droppedAppends: DroppedCall[];
-  /** The same for reads and subscriptions. */
+  /** Statuses with which the next reads and subscriptions fail, one each. */
   droppedReads: DroppedCall[];
-  /** Appends that are written, and whose connection then breaks. */
+  /** Number of appends that are written before their connection breaks. */
   unacknowledgedAppends: number;
-  /** Appends that are written, and never answered, though the connection lives. */
+  /** Number of appends that are written and never answered, although the connection stays open. */
   unansweredAppends: number;
   checkpoints: CheckpointManners;
 }

@@ -12,7 +12,7 @@ import { type AppendOutcome, MAX_APPEND_BYTES, type ProposedAppend, type Propose
 type Status = InstanceType<typeof statusMessages.Status>;
 type WrongExpectedVersion = InstanceType<typeof shared.WrongExpectedVersion>;
 
-/** The client's own copy of the well-known messages: those of another copy would not be taken. */
+/** The client's own copy of the well-known messages. It rejects those of another copy. */
 const requireOfClient = createRequire(createRequire(import.meta.url).resolve('@eventstore/db-client'));
 const { Any }: { Any: new () => NonNullable<ReturnType<Status['getDetails']>> } = requireOfClient(
   'google-protobuf/google/protobuf/any_pb.js',
@@ -34,7 +34,7 @@ const expectedOf = (options: BatchAppendReq.Options): ProposedAppend['expected']
 
 type Refused = Exclude<AppendOutcome, { kind: 'written' }>;
 
-/** Name and bytes of the message that says why. */
+/** Name and bytes of the message with the reason. */
 const detailsOf = (outcome: Refused): readonly [string, Uint8Array] => {
   switch (outcome.kind) {
     case 'wrong-revision': {
@@ -96,7 +96,7 @@ interface OpenAppend {
 const opened = (options: BatchAppendReq.Options | undefined): OpenAppend | undefined =>
   options && { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events: [] };
 
-/** What a server says that did not look at the append, in its answer; whatever else goes wrong ends the call. */
+/** Errors with which a server answers without having looked at the append. Any other error ends the call. */
 const NOT_HANDLED = /^Server Is |^No leader info/;
 
 const notHandled = (request: BatchAppendReq, stream: string, message: string): BatchAppendResp => {
@@ -125,7 +125,7 @@ const finish = (state: ServerState, call: BatchCall, request: BatchAppendReq, ap
   }
 };
 
-/** Streams.BatchAppend: appends of many in one call, each in one or more messages under its correlation id. */
+/** Streams.BatchAppend: many appends in one call, each in one or more messages under its correlation id. */
 export const handleBatchAppend =
   (state: ServerState) =>
   (call: BatchCall): void => {

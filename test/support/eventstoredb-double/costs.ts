@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What the server takes for its work. Nothing by default; all of it can be set at any time. */
+/** Cost of each operation. Zero by default. Each can be changed at any time. */
 export interface Costs {
-  /** From a call's arrival to its work: the network and the disk. Seen on a machine of our own: 2; between sites: 30. */
+  /** Latency between a call's arrival and its work: network and disk. Measured: 2 on one machine, 30 between sites. */
   callMs: number;
-  /** Of an append, which the server takes one after another, whatever call they came by. */
+  /** Time for one append. Appends run one after another, whichever call carried them. */
   appendMs: number;
-  /** Reads served at once, catching up of subscriptions included; the others wait. A read holds its place for `callMs` too. */
+  /**
+   * Concurrent reads, including subscriptions that are catching up. The others wait. A read holds its slot for `callMs`
+   * too.
+   */
   readsAtOnce: number;
-  /** Events of `$all` looked at in a second by one read or subscription, whether they pass its filter or not. */
+  /** Events of `$all` that one read or subscription scans per second, whether or not they pass its filter. */
   scannedPerSecond: number;
 }
 
@@ -22,11 +25,11 @@ export const freeOfCharge = (): Costs => ({
 export const METHODS = ['append', 'readStream', 'readAll', 'subscribe'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** What was asked of a method so far, and what it sent (an append: what it was sent). */
+/** Calls of a method so far, and the events that it sent (for an append: received). */
 export interface Count {
   calls: number;
   events: number;
-  /** Of data and metadata. */
+  /** Bytes of data and metadata. */
   bytes: number;
 }
 
@@ -38,12 +41,12 @@ export interface Counter {
   counts(): Counts;
   /** Streams read, one name for each call, in the order of the calls. */
   readonly streamsRead: readonly string[];
-  /** Reads that are served or wait to be, and subscriptions that are catching up. */
+  /** Reads that are running or waiting, and subscriptions that are catching up. */
   openReads(): number;
 }
 
 const SECOND_MS = 1_000;
-/** Timers are no finer: time is taken in pieces of this. */
+/** Timers are no finer: time is spent in units of at least this length. */
 const OWED_MS_MIN = 4;
 
 interface Caller {
@@ -51,15 +54,15 @@ interface Caller {
   on(event: 'cancelled', listener: () => void): unknown;
 }
 
-/** The place of a read, from its turn to its end. */
+/** The slot of a read, from its start to its end. */
 export interface ReadPlace {
-  /** Takes the time of looking at one event. */
+  /** Spends the time needed to scan one event. */
   scan(): Promise<void>;
-  /** What is scanned from now on costs nothing and blocks nothing: a subscription that has caught up. */
+  /** Frees the slot: later scans cost nothing and block nothing. Used when a subscription has caught up. */
   leave(): void;
 }
 
-/** Makes calls take what they cost, and counts them. */
+/** Delays calls by their cost, and counts them. */
 export const createToll = (costs: Costs) => {
   const counts: Record<Method, Count> = {
     append: { calls: 0, events: 0, bytes: 0 },
@@ -77,7 +80,7 @@ export const createToll = (costs: Costs) => {
       served += 1;
       return;
     }
-    await new Promise<void>((resolve) => waiting.push(resolve)); // who leaves hands the place over
+    await new Promise<void>((resolve) => waiting.push(resolve)); // a call that leaves hands over its slot
   };
 
   const leave = (): void => {
@@ -86,13 +89,13 @@ export const createToll = (costs: Costs) => {
     else next();
   };
 
-  /** The place of a call, once it has one. null: the caller has gone meanwhile. */
+  /** Waits for a slot. Returns null if the caller has gone by then. */
   const enter = async (call: Caller): Promise<ReadPlace | null> => {
     await turn();
     let left = false;
     let dueMs = Number.NEGATIVE_INFINITY;
     const place: ReadPlace = {
-      // What the double itself takes for an event is part of its time.
+      // The double's own processing time for an event counts towards the cost.
       scan: async () => {
         if (left) return;
         const nowMs = performance.now();
@@ -122,7 +125,7 @@ export const createToll = (costs: Costs) => {
       counts[method].events += events.length;
       for (const { data, metadata } of events) counts[method].bytes += data.length + metadata.length;
     },
-    /** Calls `work` when the call has arrived; those of one moment in their order. */
+    /** Calls `work` when the call has arrived. Calls of the same moment keep their order. */
     arrive: (work: () => void): void => {
       const nowMs = performance.now();
       writtenMs = Math.max(writtenMs, nowMs + costs.callMs) + costs.appendMs;
@@ -130,7 +133,7 @@ export const createToll = (costs: Costs) => {
       if (waitMs > 0) setTimeout(work, waitMs);
       else work();
     },
-    /** Does the work of a call when its turn has come, unless the caller has gone by then. */
+    /** Runs the work of a call when it has a slot, unless the caller has gone by then. */
     placed: async (call: Caller, work: (place: ReadPlace) => Promise<void>): Promise<void> => {
       const place = await enter(call);
       if (place !== null) await work(place).finally(place.leave);

@@ -13,7 +13,7 @@ export type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
 
 const isBackwards = (options: ReadReq.Options): boolean => Number(options.getReadDirection()) === BACKWARDS;
 
-/** All records of the stream in the direction asked for, or its name where there is none. */
+/** All records of the stream in the requested direction, or the stream's name if it does not exist. */
 const readStream = (options: ReadReq.Options, log: StoredLog): readonly StoredRecord[] | string => {
   const from = options.getStream();
   const name = streamName(from?.getStreamIdentifier());
@@ -25,7 +25,7 @@ const readStream = (options: ReadReq.Options, log: StoredLog): readonly StoredRe
     : records.slice(revision ?? 0);
 };
 
-/** @throws where the position is the start of no event (one beyond the end is merely empty). */
+/** @throws if no event starts at the position. A position beyond the end is merely empty. */
 const boundary = (log: StoredLog, position: number): number => {
   const count = log.countTo(position);
   const isBoundary = count === log.records.length || log.records[count - 1]?.position === position;
@@ -56,7 +56,7 @@ export const fail = (call: ReadCall, error: ServiceError): void => {
   call.emit('error', error);
 };
 
-/** Resolves when the caller has taken what was written, or has gone. */
+/** Resolves when the caller has read all that was written, or has gone. */
 export const drained = (call: ReadCall): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -101,7 +101,7 @@ const serveStream = async (state: ServerState, call: ReadCall, options: ReadReq.
 const serveAll = async (state: ServerState, call: ReadCall, options: ReadReq.Options): Promise<void> => {
   const { toll, log } = state;
   toll.called('readAll');
-  // As real servers do, which look for the end of the page in vain.
+  // Real servers do the same: they search for the end of the page and never find it.
   if (!isBackwards(options) && Number(options.getCount()) === 0) return;
   await toll.placed(call, ({ scan }) => send(state, call, readAll(options, log), { method: 'readAll', scan }));
 };

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket, connect as tcpConnect } from 'node:net';
 
 /**
- * Stands between the client and the server as the network does: it can break every connection, refuse new ones, or let
- * everything stand still, which a server in this process cannot do to itself.
+ * A relay between client and server that imitates the network. It can break every connection, refuse new ones or freeze
+ * all traffic, which a server in this process cannot do to itself.
  */
 export interface Relay {
   readonly port: number;
@@ -14,11 +14,11 @@ export interface Relay {
   /** Accepts connections and bytes, and passes nothing on, as a stopped process does. */
   freeze(): void;
   thaw(): void;
-  /** Breaks the connections; new ones are welcome. */
+  /** Breaks the connections. New ones are accepted. */
   cut(): void;
-  /** Bytes passed to clients so far. */
+  /** Bytes relayed to clients so far. */
   sentBytes(): number;
-  /** Clients' connections that are open. */
+  /** Open client connections. */
   connections(): number;
 }
 

@@ -2,7 +2,7 @@ import type { BadDays, ServerStyle } from './bad-days.ts';
 import type { Toll } from './costs.ts';
 import type { StoredLog } from './stored-log.ts';
 
-/** What the handlers of the double share. */
+/** State shared by the handlers of the double. */
 export interface ServerState {
   readonly log: StoredLog;
   readonly badDays: BadDays;

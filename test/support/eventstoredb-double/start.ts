@@ -12,7 +12,7 @@ import { type Relay, startRelay } from './relay.ts';
 import type { ServerState } from './server-state.ts';
 import { createStoredLog, type StoredLog } from './stored-log.ts';
 
-/** Calls that one connection may have open: the next ones wait without a word. */
+/** Maximum of open calls on a connection. Further calls wait without an error. */
 const OPEN_CALLS_MAX = 100;
 
 export interface EventStoreDbDouble
@@ -20,12 +20,12 @@ export interface EventStoreDbDouble
     Pick<Relay, 'stop' | 'freeze' | 'thaw' | 'cut' | 'sentBytes' | 'connections'> {
   /** `esdb://127.0.0.1:<port>?tls=false` */
   readonly url: string;
-  /** The same past the relay, which costs as much processor time as the server and can then break nothing. */
+  /** The same URL without the relay, which costs as much processor time as the server. It cannot break connections. */
   readonly directUrl: string;
   readonly log: StoredLog;
   readonly badDays: BadDays;
   readonly costs: Costs;
-  /** Comes back after `stop`, on the same port and with its data. */
+  /** Starts again after `stop`, on the same port and with its data. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,8 +51,8 @@ const listen = (server: Server): Promise<number> =>
   });
 
 /**
- * A server that speaks EventStoreDB's protocol, built on the client's own generated definitions, and that behaves as
- * real nodes were seen to, bad days included. Its data lives as long as the double.
+ * A server that speaks EventStoreDB's protocol, built on the client's own generated definitions. It imitates the
+ * observed behaviour of real nodes, faults included. Its data lives as long as the double.
  */
 export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): Promise<EventStoreDbDouble> => {
   const log = createStoredLog();

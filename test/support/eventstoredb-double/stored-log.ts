@@ -1,4 +1,4 @@
-/** One event as the server keeps it. Commit and prepare position are the same number, as on a real node. */
+/** One stored event. Commit and prepare position are the same number, as on a real node. */
 export interface StoredRecord {
   readonly stream: string;
   readonly revision: number;
@@ -25,24 +25,24 @@ export type AppendOutcome =
   | { readonly kind: 'too-large' }
   | { readonly kind: 'bad-request' };
 
-/** What outlives a restart of the server: the data, and nothing else. */
+/** The data, which alone survives a restart of the server. */
 export interface StoredLog {
   readonly records: readonly StoredRecord[];
   append(append: ProposedAppend): AppendOutcome;
   stream(name: string): readonly StoredRecord[];
   /** Number of records at or before the position. */
   countTo(position: number): number;
-  /** Called after every append; answers how to stop that. */
+  /** Calls the listener after every append. Returns a function that unsubscribes it. */
   watch(listener: () => void): () => void;
-  /** A restart forgets the ids that an append with "any" is recognised by. */
+  /** Forgets the ids by which a repeated append with "any" is recognised. A restart does this. */
   forgetRecentIds(): void;
-  /** As a server restored from a back-up: everything after the first `count` records is gone. */
+  /** Removes everything after the first `count` records, as restoring a backup does. */
   restoreTo(count: number): void;
 }
 
 /** The server's default. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
-/** Bytes that a record takes beside its data: only that positions are not dense matters. */
+/** Bytes of a record in addition to its data. The exact number does not matter: positions must only have gaps. */
 const RECORD_BYTES = 117;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -61,7 +61,7 @@ const isBadRequest = ({ stream, events }: ProposedAppend): boolean =>
 const isTooLarge = ({ events }: ProposedAppend): boolean =>
   events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > MAX_APPEND_BYTES;
 
-/** Whether the events after `expected` are these very ones, by id alone: their data is not compared. */
+/** True if the events after `expected` have the same ids. Their data is not compared. */
 const isRepeat = (existing: readonly StoredRecord[], expected: number, events: readonly ProposedEvent[]): boolean =>
   events.length > 0 && events.every(({ id }, index) => existing[expected + 1 + index]?.id === id);
 

@@ -8,11 +8,11 @@ import { drained, fail, type ReadCall } from './read-calls.ts';
 import type { ServerState } from './server-state.ts';
 import type { StoredRecord } from './stored-log.ts';
 
-/** Events searched by the server at a time, where the client names no window. */
+/** Number of events that the server searches at a time if the client names no window. */
 const SEARCH_WINDOW = 32;
-/** Live events that 23.10 holds for a reader before it drops it. */
+/** Live events that 23.10 buffers for a reader before it drops it. */
 const LIVE_BUFFER = 200;
-/** How much earlier than its event a checkpoint comes that is ahead: long enough to be taken for what it says. */
+/** Time between a premature checkpoint and its event: long enough for a client to believe the checkpoint. */
 const AHEAD_MS = 30;
 
 type Matches = (record: StoredRecord) => boolean;
@@ -41,11 +41,11 @@ const startOf = ({ log, style }: ServerState, options: ReadReq.Options): number 
   if (!beyond && log.records[count - 1]?.position !== position) {
     throw refusal(status.INVALID_ARGUMENT, 'Invalid position');
   }
-  // Beyond the end 24.x is silent until the log is longer than that; 23.10 goes on with whatever comes.
+  // Beyond the end, 24.x is silent until the log reaches the position. 23.10 sends any new event.
   return beyond && style !== '23.10.8' ? Number.POSITIVE_INFINITY : count;
 };
 
-/** Sends checkpoints in the manner of the day. */
+/** Sends checkpoints in the configured manner. */
 const createCheckpoints = (state: ServerState, call: ReadCall, every: number) => {
   let searched = 0;
   let withheld: number | undefined;
@@ -62,7 +62,7 @@ const createCheckpoints = (state: ServerState, call: ReadCall, every: number) =>
     if (state.badDays.checkpoints === 'late') withheld = position;
   };
   return {
-    /** Before the record itself is sent. */
+    /** Runs before the record itself is sent. */
     before: async (record: StoredRecord): Promise<void> => {
       if (state.badDays.checkpoints !== 'ahead') return;
       send(record.position);
@@ -151,7 +151,7 @@ const follow = async (
   unwatch();
 };
 
-/** Streams.Read as a subscription to the whole log: what is there, "caught up", then what comes. */
+/** Streams.Read as a subscription to the whole log: existing events, "caught up", then live events. */
 export const serveSubscription = async (
   state: ServerState,
   call: ReadCall,

@@ -3,7 +3,7 @@ import type { AuditTrees } from '../../../src/domain/ports/audit-trees.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/transparency/transparency.ts';
 
-/** The trees of a log, made anew from all of it whenever they are asked. */
+/** The trees of a log, rebuilt from all of it on each query. */
 export const createAuditTreesOf = (
   store: Pick<EventStore, 'readAll'>,
 ): Pick<AuditTrees, 'size' | 'root' | 'findAll'> => {

@@ -1,6 +1,6 @@
 import { type Contents, headOf, type MessageContents } from '../../../src/domain/ports/contents.ts';
 
-/** For tests and simulations: gone with the process. */
+/** Contents for tests and simulations, lost when the process ends. */
 export const createInMemoryContents = (): Contents => {
   const bodies = new Map<string, MessageContents['body']>();
 

@@ -38,5 +38,5 @@ const PAIR: readonly MadeDkimKey[] = [
   },
 ];
 
-/** For tests and simulations: real keys, the same for everybody, at no cost. */
+/** Real keys for tests and simulations. All domains share one pair, so that no key is generated. */
 export const createInMemoryDkimKeys = (): DkimKeys => ({ make: async () => PAIR });

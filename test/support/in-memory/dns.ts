@@ -1,6 +1,9 @@
 import type { DnsAnswer, HostAddress, MxRecord, Resolver, TlsaRecord } from '../../../src/lib/smtp/smtp.ts';
 
-/** Records by host and type; what is not named here has none. A function may change its mind, or throw. */
+/**
+ * Records by host and type. A type without an entry has no records. A function may answer differently each time, or
+ * throw.
+ */
 export interface InMemoryRecords {
   txt?(host: string): readonly string[];
   mx?(host: string): readonly MxRecord[];
@@ -15,7 +18,7 @@ const answer = <Found>(records: readonly Found[] = []): DnsAnswer<Found> => ({
   aliases: [],
 });
 
-/** For tests and simulations: a DNS that answers what it was given, and every name exists. */
+/** A DNS for tests and simulations. It answers with the given records, and every name exists. */
 export const createInMemoryResolver = (given: InMemoryRecords = {}): Resolver => ({
   txt: async (host) => answer(given.txt?.(host)),
   mx: async (host) => answer(given.mx?.(host)),

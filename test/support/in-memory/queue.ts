@@ -9,15 +9,15 @@ import {
 } from '../../../src/domain/ports/queue.ts';
 import type { Logger, System } from '../../../src/lib/async/async.ts';
 
-/** The jobs of one name, as the text they would be stored as, and whom to wake for them. */
+/** The jobs of one queue, in their stored text, and the consumers to wake for them. */
 interface Line {
-  /** First in, first out: a set keeps the order and takes from the front without moving the rest. */
+  /** First in, first out: a set keeps the order and removes the first item without moving the rest. */
   readonly waiting: Set<{ readonly text: string }>;
   readonly wakes: Set<() => void>;
   running: number;
 }
 
-/** What several `Queues` of one process share, as they would share a server. */
+/** State shared by several `Queues` of one process, as they would share a server. */
 export type InMemoryJobs = Map<QueueName, Line>;
 
 interface Options {
@@ -27,7 +27,7 @@ interface Options {
   readonly closeLimitMs?: number;
 }
 
-/** See `bullmq.ts`, which has the same. */
+/** Same value as in `bullmq.ts`. */
 const CLOSE_LIMIT_MS = 8_000;
 
 const lineOf = (jobs: InMemoryJobs, name: QueueName): Line => {
@@ -41,7 +41,7 @@ const put = (line: Line, job: { readonly text: string }): void => {
   for (const wake of line.wakes) wake();
 };
 
-/** Jobs that live as long as the process; delayed ones only as long as the queue they were added by. */
+/** Jobs live as long as the process, delayed jobs only as long as the queue that added them. */
 const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>): Queue<Job> => {
   const { system, logger, closeLimitMs } = options;
   const closing = new AbortController();

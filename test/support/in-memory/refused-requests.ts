@@ -4,7 +4,7 @@ import type {
   RefusedRequests,
 } from '../../../src/domain/ports/refused-requests.ts';
 
-/** Whether a request is one of those asked for. */
+/** True if a request matches the filter. */
 const matches =
   (filter: RefusedRequestFilter) =>
   (one: RecordedRefusal): boolean =>
@@ -14,7 +14,7 @@ const matches =
     (filter.principalId === undefined || one.principalId === filter.principalId) &&
     (filter.code === undefined || one.code === filter.code);
 
-/** Refused requests that end with the process. @param kept where they are put, by id. */
+/** Refused requests that are lost when the process ends. @param kept holds them by id. */
 export const createInMemoryRefusedRequests = (kept = new Map<string, RecordedRefusal>()): RefusedRequests => ({
   record: async (requests) => {
     for (const one of requests) kept.set(one.id, { ...one, count: one.count + (kept.get(one.id)?.count ?? 0) });

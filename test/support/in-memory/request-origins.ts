@@ -1,6 +1,6 @@
 import { originPart, type RequestOrigin, type RequestOrigins } from '../../../src/domain/ports/request-origins.ts';
 
-/** Origins that end with the process. @param kept where they are put. */
+/** Origins that are lost when the process ends. @param kept holds them. */
 export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): RequestOrigins => ({
   put: async (origin) => {
     kept.push(origin);

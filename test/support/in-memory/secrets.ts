@@ -1,6 +1,6 @@
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 
-/** For tests and simulations: in clear, gone with the process. */
+/** Secrets for tests and simulations, in clear text, lost when the process ends. */
 export const createInMemorySecrets = (): Secrets => {
   const secrets = new Map<string, string>();
   return {

@@ -47,7 +47,7 @@ const pageOf = <Replay>(
   next: all.length > limit ? String(all[limit - 1]?.[0]) : null,
 });
 
-/** Webhook deliveries in a map: for simulations and tests of everything above. */
+/** Webhook deliveries in a map, for simulations and for tests of the layers above. */
 export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   const rows = new Map<string, Row>();
   const failures = new Map<string, Date>();

@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
 import { type Asked, responseFinder } from './find-response.ts';
 
-/** One request and what it was answered with. */
+/** One request and its response. */
 export interface RealAnswer extends Asked {
   readonly headers: { get(name: string): string | null };
   readonly text: string;
@@ -13,16 +13,16 @@ export interface RealAnswer extends Asked {
 type Header = OpenApi['components']['headers'][string];
 type DeclaredHeader = OpenApiResponse['headers'][string];
 
-/** What an answer is wrong about, by the document; empty: nothing. */
+/** Returns the ways in which a response differs from the document. Empty: it conforms. */
 export type AnswerCheck = (answer: RealAnswer) => readonly string[];
 
 type Validate = (schema: object, value: unknown) => readonly string[];
 
 const ROOT = 'document';
-/** Answers that may have been given before the limits were counted. */
+/** Statuses of responses that can be sent before rate limits are counted. */
 const WITHOUT_LIMITS = new Set([401, 403, 429, 500, 503]);
 
-/** Answers may grow for clients; for us, a field that is not described is a mistake. */
+/** Rejects undocumented fields. Clients must accept new fields, but here an undocumented field is a mistake. */
 const closed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
@@ -65,7 +65,7 @@ const codeProblems = (body: unknown, codes: readonly string[] | undefined): read
   return codes === undefined || codes.includes(String(code)) ? [] : [`code ${code} is not one of ${codes.join(', ')}`];
 };
 
-/** Of several media types the one that was sent. */
+/** The declared content of the media type that was sent. */
 const contentOf = (declared: OpenApiResponse, sentType: string) => {
   const contents = Object.entries(declared.content ?? {});
   return contents.find(([type]) => sentType.startsWith(type)) ?? contents[0] ?? [];
@@ -78,13 +78,13 @@ const bodyProblems = (answer: RealAnswer, declared: OpenApiResponse, validate: V
     return answer.text === '' ? [] : ['it has a body'];
   }
   if (!sentType.startsWith(type)) return [`it is not ${type}`];
-  // What is made for people names no code.
+  // Responses for people carry no error code.
   if (type !== 'application/json') return validate(content.schema, answer.text);
   const body = parsed(answer.text);
   return [...validate(content.schema, body), ...codeProblems(body, declared['x-error-codes'])];
 };
 
-/** Holds answers against an OpenAPI document: the status, the headers and the body. */
+/** Checks responses against an OpenAPI document: the status, the headers and the body. */
 export const answerCheck = (document: OpenApi): AnswerCheck => {
   const { headers, schemas } = document.components;
   const validate = validator(schemas);

@@ -41,13 +41,13 @@ export type OpenApi = z.output<typeof documentSchema>;
 export type OpenApiOperation = z.output<typeof operation>;
 export type OpenApiResponse = z.output<typeof response>;
 
-/** What tests read of an OpenAPI document. @throws when it is none. */
+/** Parses the parts of an OpenAPI document that tests read. @throws if it is not an OpenAPI document. */
 export const readOpenApi = (source: unknown): OpenApi => documentSchema.parse(source);
 
-/** What a reference leads to, by its last part. */
+/** The last part of a reference, which names its target. */
 export const nameIn = (reference: string): string => reference.split('/').at(-1) ?? '';
 
-/** An operation and where it is. */
+/** An operation with its path and method. */
 export interface Located {
   readonly method: string;
   readonly path: string;

@@ -2,12 +2,12 @@ import { nameIn, type OpenApi, type OpenApiOperation, type OpenApiResponse } fro
 
 export interface Asked {
   readonly method: string;
-  /** With its query, if any. */
+  /** The query is included, if any. */
   readonly path: string;
   readonly status: number;
 }
 
-/** Answers that come from where no operation is, by status. */
+/** Responses, by status, to requests that match no operation. */
 const ELSEWHERE: Readonly<Record<number, string>> = {
   400: 'Malformed',
   401: 'Unauthorized',
@@ -15,7 +15,7 @@ const ELSEWHERE: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
-/** The path of a tile has slashes, encoded or as they are. */
+/** The path of a tile contains slashes, encoded or not. */
 const asPattern = (template: string): RegExp =>
   new RegExp(`^${template.replace('{tile}', '.*').replaceAll(/\{\w+\}/g, '[^/]*')}$`);
 
@@ -29,28 +29,28 @@ const isDecodable = (path: string): boolean => {
   }
 };
 
-/** What Node refuses before there is an operation: a head that is too large, a request that does not come. */
+/** Statuses with which Node rejects a request before it is routed: headers too large, or not received in time. */
 const BEFORE = new Set([408, 431]);
 
-/** How a document describes an answer; undefined: it does not. */
+/** Finds the documented response for an answer. undefined: the document has none. */
 export const responseFinder = ({
   paths,
   components,
   'x-elsewhere': nowhere,
 }: OpenApi): ((asked: Asked) => OpenApiResponse | undefined) => {
-  // The most exact path first: `/v1/messages/send` is no id.
+  // The most specific path comes first: `/v1/messages/send` is not an id.
   const known = Object.entries(paths)
     .sort(([left], [right]) => parameters(left) - parameters(right))
     .map(([template, operations]) => ({ pattern: asPattern(template), operations }));
 
-  /** A status, or all refusals at once where an operation knows none of its own. */
+  /** The response for a status, or the default response if the operation declares none for it. */
   const responseIn = ({ responses }: OpenApiOperation, status: number) =>
     responses[String(status)] ?? (status >= 400 && status < 500 ? responses['4XX'] : undefined);
 
   const resolve = (one: OpenApiResponse | { readonly $ref: string } | undefined): OpenApiResponse | undefined =>
     one !== undefined && '$ref' in one ? components.responses[nameIn(String(one.$ref))] : (one as OpenApiResponse);
 
-  /** Only a path that is there has other methods. */
+  /** Only an existing path can be requested with a wrong method. */
   const elsewhere = (isThere: boolean, status: number): OpenApiResponse | undefined =>
     status === 405 && !isThere ? undefined : (nowhere[status] ?? components.responses[ELSEWHERE[status] ?? '']);
 
@@ -59,7 +59,7 @@ export const responseFinder = ({
     const [plain = ''] = path.split('?');
     const name = method === 'HEAD' ? 'get' : method.toLowerCase();
     const matching = known.filter(({ pattern }) => isDecodable(plain) && pattern.test(plain));
-    // Whatever the method.
+    // An exact path wins, whatever the method.
     const found = plain in paths ? matching.slice(0, 1) : matching;
     const operation = found.map(({ operations }) => operations[name]).find((one) => one !== undefined);
     if (operation !== undefined) return resolve(responseIn(operation, status));

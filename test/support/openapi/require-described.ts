@@ -3,7 +3,7 @@ import { readOpenApi } from './document.ts';
 
 const checks = new Map<string, Promise<AnswerCheck>>();
 
-/** What the service at an address documents; asked once for each. */
+/** The check for the service at an address. The document is fetched once per address. */
 const checkOf = (baseUrl: string): Promise<AnswerCheck> => {
   const known = checks.get(baseUrl);
   if (known !== undefined) return known;
@@ -13,7 +13,7 @@ const checkOf = (baseUrl: string): Promise<AnswerCheck> => {
   return asked;
 };
 
-/** @throws when an answer is not what the service's own document says. */
+/** @throws if a response does not conform to the service's own document. */
 export const requireDescribed = async (baseUrl: string, answer: RealAnswer): Promise<void> => {
   const check = await checkOf(baseUrl);
   const problems = check(answer);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The objects of OpenAPI 3.1.0 §4.8 as far as we write them: no field that the specification does not have. */
+/** The objects of OpenAPI 3.1.0 §4.8 that we use. Fields that the specification does not define are rejected. */
 const named = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[\w.-]+$/), value);
 const text = z.string().min(1);
 const schema = z.looseObject({});

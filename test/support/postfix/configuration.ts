@@ -1,18 +1,18 @@
 export interface PostfixParts {
   /** Holds `spool`, `data`, `mail`, `etc`, `key` and `cert`. */
   readonly folder: string;
-  /** On loopback: takes mail for its mailboxes. */
+  /** Port on loopback that accepts mail for its mailboxes. */
   readonly port: number;
-  /** On loopback: takes mail from who has authenticated over TLS. */
+  /** Port on loopback that accepts mail from clients that have authenticated over TLS. */
   readonly submissionPort: number;
   readonly mailboxes: readonly string[];
-  /** Of the user the mailboxes belong to. */
+  /** The user that owns the mailboxes. */
   readonly userId: number;
 }
 
 export const MAIL_DOMAIN = 'b.test';
 export const MESSAGE_BYTES_MAX = 8_000_000;
-/** In one transaction. */
+/** Recipients in one transaction. */
 export const RECIPIENTS_MAX = 5;
 
 const mailboxTable = (mailboxes: readonly string[]): string =>
@@ -85,7 +85,7 @@ export const masterCf = ({ port, submissionPort }: PostfixParts): string =>
     '',
   ].join('\n');
 
-/** Beside the configuration, where Debian's Postfix looks for it whatever `cyrus_sasl_config_path` says. */
+/** Placed next to the configuration, where Debian's Postfix looks for it whatever `cyrus_sasl_config_path` says. */
 export const saslConf = (folder: string): string => `pwcheck_method: auxprop
 auxprop_plugin: sasldb
 sasldb_path: ${folder}/etc/sasl/sasldb2

@@ -19,7 +19,7 @@ import { MAIL_DOMAIN, mainCf, masterCf, saslConf } from './configuration.ts';
 
 export const CREDENTIALS = { user: `relay@${MAIL_DOMAIN}`, pass: 'p@ss/w:rd' };
 
-/** How long a message is on its way to a mailbox at most. */
+/** Maximum time from acceptance to the mailbox. */
 const DELIVERY_MS = 10_000;
 
 const isInstalled = (): boolean => {
@@ -31,7 +31,7 @@ const isInstalled = (): boolean => {
   }
 };
 
-/** Where engines are required, tests of a missing one run and fail instead of being skipped. */
+/** Tests of a missing engine are skipped, except where engines are required: there they run and fail. */
 export const postfixIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
 
 const idOf = (user: string): number => Number(execFileSync('id', ['-u', user]));
@@ -47,7 +47,7 @@ const makeCredentials = (folder: string, owner: number): void => {
   writeFileSync(join(folder, 'etc', 'sasl', 'smtpd.conf'), saslConf(folder));
 };
 
-/** An instance of its own with its own configuration, queue and ports. @param names of its mailboxes. */
+/** Starts an instance with its own configuration, queue and ports. @param names of its mailboxes. */
 export const startPostfix = async (names: readonly string[]) => {
   const folder = mkdtempSync(join(tmpdir(), 'postfix-'));
   chmodSync(folder, 0o755);
@@ -75,7 +75,7 @@ export const startPostfix = async (names: readonly string[]) => {
     try {
       return readdirSync(mailbox).map((file) => readFileSync(join(mailbox, file), 'latin1'));
     } catch {
-      return []; // made with the first message
+      return []; // the folder is created with the first message
     }
   };
 
@@ -83,13 +83,13 @@ export const startPostfix = async (names: readonly string[]) => {
     port,
     submissionPort,
     cert,
-    /** Waits until so many messages have arrived; a character for each byte. */
+    /** Waits until `count` messages have arrived. Each byte is one character. */
     mailOf: async (name: string, count: number): Promise<readonly string[]> => {
       for (let waited = 0; waited < DELIVERY_MS && read(name).length < count; waited += 50) await sleep(50);
       return read(name);
     },
     log: (): string => readFileSync(join(folder, 'log'), 'utf8'),
-    /** Forgets what has arrived. */
+    /** Deletes the mail that has arrived. */
     empty: (): void => {
       for (const at of names.keys()) rmSync(join(folder, 'mail', String(at)), { recursive: true, force: true });
     },

@@ -8,7 +8,7 @@ export interface TestCertificate {
   readonly cert: string;
 }
 
-/** Self-signed, for one host: to trust it as an authority is to trust the host. */
+/** A self-signed certificate for one host. Trusting it as an authority trusts the host. */
 export const certificateFor = (host: string): TestCertificate => {
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];

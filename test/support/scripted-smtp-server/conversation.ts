@@ -14,12 +14,12 @@ interface Conversation {
   readonly strict: boolean;
 }
 
-/** What the client is sending: commands, or a message up to its dot. */
+/** The client's current input: commands, or a message up to its final dot. */
 type Mode = 'commands' | 'message';
 
 const isYes = (reply: string): boolean => /^2\d\d(?![\s\S]*\n[45])/.test(reply);
 
-/** One connection: takes commands and messages as they come, and answers as the script says. */
+/** Serves one connection: reads commands and messages, and answers with the script. */
 export const serveConversation = (plain: Socket, conversation: Conversation): void => {
   const { replyTo, write, lines, messages, copies, certificate, strict } = conversation;
   let socket: Socket = plain;
@@ -28,7 +28,7 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
   let to: string[] = [];
   let hasSender = false;
 
-  /** What the server's kind and state say, whatever the script does. */
+  /** Replies that depend on the server's options and state, and override the script. */
   const ownReply = (stage: Stage): string | null => {
     const needs: Partial<Record<Stage, boolean>> = { RCPT: hasSender, DATA: to.length > 0 };
     return strict && needs[stage] === false ? '503 5.5.1 Not now' : null;

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** `said`: after so many bytes of the server's own; `heard`: of the client's. */
+/** `said` counts bytes that the server sent, `heard` those of the client. */
 export interface CutOff {
   readonly after: 'said' | 'heard';
   readonly bytes: number;
 }
 
-/** Lets the first bytes of a connection pass, and then ends it: what was said before arrives, and no more. */
+/** Relays the first bytes of a connection and then ends it. Bytes sent before the cut arrive, and no others. */
 export const cutOff = (socket: Socket, { after, bytes }: CutOff): void => {
   let left = bytes;
   const take = (chunk: Buffer): Buffer => {

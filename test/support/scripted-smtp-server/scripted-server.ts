@@ -4,13 +4,13 @@ import type { TestCertificate } from './certificate.ts';
 import { serveConversation } from './conversation.ts';
 import { type CutOff, cutOff } from './cut-off.ts';
 
-/** A command by its first four letters; `dot`: the end of a message. */
+/** The first four letters of a command. `dot` is the end of a message. */
 export type Stage = 'connect' | 'EHLO' | 'HELO' | 'STAR' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'dot' | 'RSET' | 'QUIT';
 
-/** What to answer: a reply, nothing at all, or the end of the connection. */
+/** A reply, no answer, or a closed connection. */
 type Answer = string | 'silence' | 'drop';
 
-/** Answers for the stages that shall not go well; the command line and how often its stage came before tell them apart. */
+/** Answers for stages that must fail. They can depend on the command line and on how often the stage came before. */
 export type Script = Partial<Record<Stage, (line: string, times: number) => Answer | undefined>>;
 
 const USUAL: Readonly<Record<Stage, string>> = {
@@ -27,12 +27,12 @@ const USUAL: Readonly<Record<Stage, string>> = {
   QUIT: '221 2.0.0 Bye',
 };
 
-/** How the bytes of a reply leave. */
+/** Writes the bytes of a reply. */
 export type Write = (socket: Socket, text: string) => void;
 
 const writeAtOnce: Write = (socket, text) => void socket.write(text);
 
-/** A message that the server has answered for with a 250, whether that answer arrived or not. */
+/** A message that the server answered with 250, whether or not that reply arrived. */
 export interface Copy {
   readonly to: readonly string[];
   readonly content: string;
@@ -40,19 +40,19 @@ export interface Copy {
 
 export interface ScriptedServerOptions {
   readonly write?: Write;
-  /** For STARTTLS: answered with 220 where the script does not say otherwise. */
+  /** Certificate for STARTTLS, which is answered with 220 unless the script says otherwise. */
   readonly certificate?: TestCertificate;
-  /** Ends each connection after so many bytes. */
+  /** Ends each connection after this number of bytes. */
   readonly cut?: CutOff;
-  /** Has 503 for RCPT without a sender and for a message without recipients, whatever the script says. */
+  /** Answers 503 to RCPT without a sender and to a message without recipients, whatever the script says. */
   readonly strict?: boolean;
-  /** 127.0.0.1 without it. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** A free one without it. */
+  /** Default: a free port. */
   readonly port?: number;
 }
 
-/** A server that does what a test tells it, and writes down what it was told. */
+/** A server that follows a script and records the client's input. */
 export const startScriptedServer = async (
   script: Script = {},
   { write = writeAtOnce, certificate, cut, strict = false, ...at }: ScriptedServerOptions = {},
@@ -89,9 +89,9 @@ export const startScriptedServer = async (
     messages,
     copies,
     connections: () => connections,
-    /** Sessions that are open. */
+    /** Number of open sessions. */
     openConnections: () => sockets.size,
-    /** Sends an unsolicited line, on every session. */
+    /** Sends an unsolicited line on every session. */
     say: (text: string): void => {
       for (const socket of sockets) write(socket, `${text}\r\n`);
     },
