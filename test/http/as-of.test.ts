@@ -22,11 +22,11 @@ const change = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload:
   expect(answer.statusCode).toBeLessThan(300);
   return answer.statusCode === 204 ? null : answer.json();
 };
-/** Number of the newest entry of the audit log. */
+/** Index of the newest entry of the audit log. */
 const leaf = async (): Promise<number> => (await ask('/v1/audit/log?limit=1')).body.data[0].leaf_index;
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** What a resource was like after each step, and is now, asked for by leaf and by time. */
+/** Checks each state of a resource, past and present, by leaf and by time. */
 const expectPast = async (url: string, steps: readonly (() => Promise<unknown>)[], shown: (body: never) => unknown) => {
   const seen: { at: string; time: string; shown: unknown }[] = [];
   for (const step of steps) {

@@ -11,7 +11,7 @@ import {
   connectionsMax,
 } from '../../src/http/connections.ts';
 
-/** Answers `/` at once, and other paths when `answer` is called; `/key` authenticates. */
+/** Answers `/` immediately, and other paths when `answer` is called. `/key` authenticates. */
 const start = async (bounds: Partial<ConnectionBounds>) => {
   const waiting: ServerResponse[] = [];
   const server = createServer((request, response) => {
@@ -31,7 +31,7 @@ const start = async (bounds: Partial<ConnectionBounds>) => {
     server.closeAllConnections();
     server.close();
   });
-  /** A connection from an address of this machine. */
+  /** Opens a connection from a local address. */
   const open = async (localAddress: string): Promise<Socket> => {
     const before = seen;
     const socket = connect({ host: '127.0.0.1', port, localAddress });

@@ -10,7 +10,7 @@ const get = async (url: string) => {
   const answer = await service.request({ url, key });
   return { status: answer.statusCode, body: answer.json() };
 };
-/** The day by the clocks of a zone, so many days from now. */
+/** The date in a time zone, `later` days from now. */
 const day = (timeZone: string, later = 0): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone }).format(
     service.deps.context.system.now().getTime() + later * 86_400_000,

@@ -23,7 +23,7 @@ const OPENING = {
 } as const;
 const TIMES = { bufferMs: 20, coalesceMs: 600, tickMs: 5 };
 
-/** A recorder, and a message it may hear of. */
+/** A recorder, and a message that it can receive opens and clicks for. */
 const open = async () => {
   let stoppedMs: number | null = null;
   const real = createShiftableSystem();
@@ -95,7 +95,7 @@ const open = async () => {
   };
 };
 
-/** Until so many are recorded. */
+/** Waits until `count` records exist. */
 const until = async (count: number, recorded: () => Promise<readonly unknown[]>): Promise<void> => {
   for (let turn = 0; turn < 200 && (await recorded()).length < count; turn += 1) await sleep(10);
 };

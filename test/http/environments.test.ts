@@ -6,14 +6,14 @@ import { type DatabaseService, startDatabaseService } from './support/database-s
 const HOUR_MS = 3_600_000;
 const LISTENER = 'http://127.0.0.1:9/';
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
-/** Of the messages that each environment sends. */
+/** Recipients of the messages that each environment sends. */
 const RECIPIENTS = 5;
 const BOTH = [
   ['live', 'test'],
   ['test', 'live'],
 ] as const;
 
-/** What an environment's admin key made, by what it is. */
+/** Resources that an environment's admin key created. */
 interface Made {
   readonly key: string;
   readonly keyId: string;
@@ -21,7 +21,7 @@ interface Made {
   readonly scheduled: string;
   readonly webhook: string;
   readonly spareKey: string;
-  /** Cursors that its lists gave, by path. */
+  /** Cursors from its lists, by path. */
   readonly cursors: Readonly<Record<string, string>>;
 }
 
@@ -83,7 +83,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** Nothing was written while this was asked. */
+/** Asserts that `work` writes no event. */
 const withoutTrace = async (work: () => Promise<void>): Promise<void> => {
   const { store } = service.deps.context;
   const head = await store.head();

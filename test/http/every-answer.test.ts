@@ -52,7 +52,7 @@ test('pages for people cannot be framed', async () => {
     expect((await service.request({ url })).headers['content-security-policy']).toContain("frame-ancestors 'none'");
 });
 
-/** Those that the `:id` of another route matches too. */
+/** Paths that the `:id` of another route matches too. */
 const named = urls.filter((url) => url.startsWith('/v1/') && !url.includes(':'));
 
 describe.each(named)('%s', (url) => {

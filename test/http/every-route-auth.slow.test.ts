@@ -24,13 +24,13 @@ let service: DatabaseService;
 let own: WalkTenant;
 let other: WalkTenant;
 let strangers: Readonly<Record<string, Headers>>;
-/** May do everything, from an address that nobody has. */
+/** A key with all permissions, restricted to an address that no client uses. */
 let elsewhere: string;
-/** With `send` and `read`, at another domain of the own organization. */
+/** A key with `send` and `read` for another domain of the same organization. */
 let neighbour: string;
-/** Of each kind, something live of the own organization that no request of the walk may change. */
+/** One live resource of each kind in the caller's organization, which no request of the walk may change. */
 const existing: Partial<Record<Kind, string>> = {};
-/** Of each kind, something live and something of test of the other organization, and what it sees of them. */
+/** One live and one test resource of each kind in the other organization, with its own view of them. */
 const others: Partial<Record<Kind, readonly Seen[]>> = {};
 
 beforeAll(async () => {
@@ -57,14 +57,14 @@ interface Seen {
   readonly etag: unknown;
 }
 
-/** What an organization sees of its own. */
+/** A resource in the view of its own organization. */
 const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Promise<Seen> => {
   const key = tenant.keyOf(lawOf(kind).isOnlyLive === true ? LIVE_ADMIN : by);
   const { statusCode, body, headers } = await service.request({ url: `/v1/${kind}/${id}`, key });
   const { isUnrevised, isReport } = lawOf(kind);
   const etag = isUnrevised === true || isReport === true ? undefined : expect.stringMatching(/^"\d+"$/);
   expect([statusCode, headers.etag]).toEqual([200, etag]);
-  // A report says when it was made.
+  // A report contains the time at which it was made.
   return { id, by, body: isReport === true ? '' : body, etag: headers.etag };
 };
 
@@ -73,11 +73,11 @@ const ask = (route: WalkedRoute, headers: Headers, more: InjectOptions & { reado
   return service.request({ ...requestOf(route, own, id), headers: { ...headers }, ...options });
 };
 
-/** Something of the route's kind that it can be asked for, where it names anything. */
+/** An id for the route's path, if the path names a resource. */
 const idFor = async ({ kind }: WalkedRoute, { environment }: Holder): Promise<{ readonly id?: string }> =>
   kind === null ? {} : { id: await own.make(kind, environment) };
 
-/** Nothing was written while this was asked. */
+/** Asserts that `work` writes no event. */
 const withoutTrace = async (work: () => Promise<void>): Promise<void> => {
   const { store } = service.deps.context;
   const head = await store.head();
@@ -87,7 +87,7 @@ const withoutTrace = async (work: () => Promise<void>): Promise<void> => {
 
 const named = GUARDED.flatMap((route) => (route.kind === null ? [] : [{ ...route, kind: route.kind }]));
 
-/** A body that is no JSON. */
+/** A body that is not valid JSON. */
 const broken = (headers: Headers): InjectOptions => ({
   payload: '{"broken',
   headers: { ...headers, 'content-type': 'application/json' },
@@ -125,7 +125,7 @@ describe.each(GUARDED)('$name', (route) => {
     const answer = await ask(route, bearer(own.keyOf(holder)), await idFor(route, holder));
     expectAnswer(answer, { status: rule.status, error: null });
     expectLimit(answer);
-    // What a transparency log serves says itself how long it may be kept.
+    // Routes of the transparency log set their own Cache-Control.
     if (route.url.startsWith('/v1/audit/tlog/')) return;
     expect(answer.headers['cache-control']).toBe(rule.secret === true ? 'no-store' : undefined);
   });
@@ -145,7 +145,7 @@ describe.each(GUARDED)('$name', (route) => {
     const headers = { ...bearer(own.keyOf(LIVE_ADMIN)), 'idempotency-key': route.name };
     if (rule.idempotent === true) return expectAnswer(await ask(route, headers), { status: rule.status, error: null });
     const answer = await ask(route, headers);
-    if (rule.membersOnly === true) return expectAnswer(answer, expectedOf(rule, LIVE_ADMIN)); // a key is refused first
+    if (rule.membersOnly === true) return expectAnswer(answer, expectedOf(rule, LIVE_ADMIN)); // a key is rejected first
     expect([answer.statusCode, answer.json().error]).toEqual([
       400,
       {

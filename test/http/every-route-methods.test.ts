@@ -14,7 +14,7 @@ import {
 import { bearer } from './support/walk-strangers.ts';
 
 const ADMIN: Holder = { permission: 'admin', environment: 'live' };
-/** Of few routes of the table, or of none. */
+/** Methods that few or no routes of the table have. */
 const OTHER_METHODS = ['OPTIONS', 'TRACE', 'PUT', 'QUERY', 'PROPFIND'] as const;
 
 let service: Service;
@@ -22,7 +22,7 @@ let own: WalkTenant;
 let other: WalkTenant;
 
 beforeAll(async () => {
-  // HEAD is in no document of an API that has GET, so that its answers are compared with those of GET instead.
+  // The document describes no HEAD responses. They are compared with those of GET instead.
   service = await startService({}, () => undefined);
   own = await openWalkTenant(service);
   other = await openWalkTenant(service);

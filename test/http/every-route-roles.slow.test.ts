@@ -9,13 +9,13 @@ import { newAuditor } from './support/walk-bodies.ts';
 import { ALL_KINDS, GUARDED, type Kind, lawOf, type WalkedRoute } from './support/walk-routes.ts';
 import { bearer, type Headers } from './support/walk-strangers.ts';
 
-/** Everybody who may ask, and what the table lets them do. */
+/** A kind of caller, and the permissions that the table grants it. */
 interface Asker {
   readonly kind: 'key' | 'member' | 'auditor token' | 'nobody';
   readonly role?: Role;
   readonly permissions: readonly Permission[];
   readonly environment: Environment;
-  /** Whether contents of mail are shown. */
+  /** True if it may see contents of mail. */
   readonly contents: boolean;
   readonly readsAlone: boolean;
 }
@@ -60,20 +60,20 @@ const holds = ({ kind, role, permissions }: Asker, { permission, roles }: Walked
   return permission === 'any' || permissions.includes(permission) || permissions.includes('admin');
 };
 
-/** What somebody is refused for by what they are. */
+/** True if the table rejects this kind of caller. */
 const kindRefuses = ({ kind, contents }: Asker, { rule }: WalkedRoute): boolean => {
   if (kind === 'auditor token') return rule.auditors !== true || (rule.contents === true && !contents);
   return kind === 'key' && rule.membersOnly === true;
 };
 
-/** What a member is kept from, whatever their permissions are. */
+/** True if a member's role is rejected, whatever their permissions are. */
 const roleRefuses = ({ kind, contents, readsAlone }: Asker, { rule, method }: WalkedRoute): boolean =>
   kind === 'member' &&
   ((readsAlone && method !== 'GET' && rule.ownSession !== true) ||
     (!contents && rule.contents === true) ||
     rule.operatorsOnly === true);
 
-/** Why the table refuses somebody; null: it does not. */
+/** The reason why the table rejects a caller, or null if it allows the request. */
 const refusalOf = (asker: Asker, route: WalkedRoute): Reason | null => {
   if (asker.kind === 'nobody') return 'unauthorized';
   if (kindRefuses(asker, route) || roleRefuses(asker, route)) return 'permission_missing';
@@ -123,7 +123,7 @@ afterAll(() => service.close());
 
 const isChange = ({ method }: WalkedRoute): boolean => method !== 'GET';
 
-/** A change comes with a body that is no JSON: whoever may make it is told so, and nothing is changed. */
+/** A change carries a body that is not valid JSON, so that an authorized caller gets 400 and nothing changes. */
 const ask = (route: WalkedRoute, name: Name) => {
   const { method, url = '' } = requestOf(route, tenant, route.kind === null ? '' : ids[route.kind]);
   const asked = { method: method as 'GET', url: String(url), remoteAddress: nextAddress() };
@@ -132,7 +132,7 @@ const ask = (route: WalkedRoute, name: Name) => {
   return service.request({ ...asked, headers: typed, payload: '{"broken' });
 };
 
-/** Who may ask is answered as the route answers; a test key sees nothing that is live. */
+/** The status for an authorized caller. A test key sees no live resource. */
 const successOf = ({ kind, method, rule }: WalkedRoute, { environment }: Asker): number => {
   if (method !== 'GET') return 400;
   return kind !== null && !lawOf(kind).sees(environment, 'live') ? 404 : rule.status;
@@ -144,7 +144,7 @@ const STATUS: Readonly<Record<Reason, number>> = {
   environment_not_allowed: 403,
 };
 
-/** What is answered: its status, and the code of its error. */
+/** The expected status and error code. */
 const expectedOf = (asker: Asker, route: WalkedRoute): readonly [status: number, code: string | null] => {
   const refusal = refusalOf(asker, route);
   if (refusal !== null) return [STATUS[refusal], refusal];
@@ -159,7 +159,7 @@ describe.each(GUARDED)('$name', (route) => {
     const { body, statusCode } = await ask(route, name);
     const code = statusCode < 400 ? null : JSON.parse(body).error.code;
     expect([statusCode, code], body).toEqual(expectedOf(asker, route));
-    // Reading contents is on record.
+    // Reading contents is recorded.
     if (refusalOf(asker, route) !== null || isChange(route)) expect(await service.deps.context.store.head()).toBe(head);
   });
 });
@@ -167,7 +167,7 @@ describe.each(GUARDED)('$name', (route) => {
 const admitted = (name: Name, isMeant: (route: WalkedRoute) => boolean = () => true): readonly string[] =>
   GUARDED.filter((route) => isMeant(route) && refusalOf(ASKERS[name], route) === null).map((route) => route.name);
 
-/** What a slip of the pen in the table would open: these are written down twice on purpose. */
+/** Routes that a mistake in the table would open. They are deliberately listed a second time. */
 describe('the table lets', () => {
   const OWN = ['DELETE /v1/session', 'POST /v1/session/presence', 'POST /v1/passkeys', 'DELETE /v1/passkeys/:passkey'];
 

@@ -14,7 +14,7 @@ const replies = () => {
       sent.push(raw);
       return { raw };
     },
-    /** Its client goes. */
+    /** Closes its client. */
     end: async (index: number): Promise<void> => {
       sent[index]?.destroy();
       await turn();

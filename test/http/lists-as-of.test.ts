@@ -33,10 +33,10 @@ const send = async (to: string): Promise<string> => {
 };
 const suppress = async (address: string, more: object = {}): Promise<string> =>
   (await call('POST', '/v1/suppressions', { address, ...more })).body.id;
-/** The newest entry of the audit log, as a moment. */
+/** The newest entry of the audit log, as a value of `at`. */
 const now = async (): Promise<string> => `leaf:${(await call('GET', '/v1/audit/log?limit=1')).body.data[0].leaf_index}`;
 
-/** All of a list, page by page. */
+/** All items of a list, page by page. */
 const all = async (url: string) => {
   const items: { id: string; status: string; reason?: string }[] = [];
   for (let cursor = ''; ; ) {

@@ -14,7 +14,7 @@ const get = async (url: string, by = key) => {
   return { status: answer.statusCode, body: answer.json() };
 };
 
-/** Each in a millisecond of its own: within one, lists are in the order of random ids. */
+/** Sends each message in its own millisecond: within one, lists are ordered by random ids. */
 const send = async (more: object = {}, by = key): Promise<string> => {
   await setTimeout(2);
   const payload = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello', ...more };

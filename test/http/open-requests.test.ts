@@ -16,7 +16,7 @@ describe('open requests', () => {
     return (await service.makeKey(organizationId, await service.makeDomain(organizationId, name))).value;
   };
 
-  /** A body of which nothing arrives. */
+  /** Opens a request whose body never arrives. */
   const open = (key: string) => {
     const { port } = service.server.server.address() as AddressInfo;
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': 10 };

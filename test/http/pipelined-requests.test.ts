@@ -25,7 +25,7 @@ const open = async (): Promise<Socket> => {
   return socket;
 };
 
-/** One answer by a connection of its own, as a probe asks. */
+/** Time for one response on a new connection, as a probe sees it. */
 const livezMs = async (): Promise<number> => {
   const beganMs = performance.now();
   const answer = await fetch(`${baseUrl}/livez`, { headers: { connection: 'close' } });
@@ -37,7 +37,7 @@ const paths = ['/docs', '/v1/messages'];
 
 describe.each(paths)('twenty thousand pipelined requests for %s on one connection', (path) => {
   test.each(['', 'Accept-Encoding: gzip\r\n'])('do not hold up others (%j)', async (header) => {
-    await livezMs(); // its code is warm
+    await livezMs(); // warms up the code
     const socket = await open();
     const answered = once(socket, 'data');
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`.repeat(REQUESTS));

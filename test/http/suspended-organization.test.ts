@@ -22,7 +22,7 @@ let key: string;
 let testKey: string;
 let other: { readonly organizationId: string; readonly key: string };
 let isAway = false;
-/** Stops reads of streams until it is called. */
+/** Reads of streams wait for this promise. */
 let slow: Promise<void> = Promise.resolve();
 let reads = 0;
 

@@ -100,7 +100,7 @@ describe('a key', () => {
 });
 
 describe('authentication', () => {
-  /** A service whose log can be taken away and whose reads are counted, and a key of it. */
+  /** A service with a key. Its log can be made unavailable, and reads of it are counted. */
   const startWithLog = async () => {
     const system = createSteppableSystem();
     const log = { away: false, reads: 0 };

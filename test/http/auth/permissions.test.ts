@@ -11,7 +11,7 @@ import {
 } from '../../../src/http/auth/permissions.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 
-/** What a function answers: the code of its refusal, or `allowed`. */
+/** Returns the code of the domain error that a function throws, or `allowed`. */
 const outcomeOf = (check: () => void): string => {
   try {
     check();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
-/** Longer than a key is served without re-authentication. */
+/** Longer than a key is accepted without re-authentication. */
 const A_WHILE_MS = 200;
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Late', text: 'Late' };
 
@@ -30,7 +30,7 @@ const send = () => service.request({ method: 'POST', url: '/v1/messages/send', k
 const newest = async (): Promise<string> =>
   (await service.request({ url: '/v1/events?limit=1', key: admin })).json().next_cursor;
 
-/** Begins a request, and ends its body when `meanwhile` has. @returns the status of the answer. */
+/** Starts a request and ends its body after `meanwhile` has finished. @returns the status of the response. */
 const slowly = (path: string, key: string, body: object, meanwhile: () => Promise<unknown>): Promise<number> => {
   const bytes = Buffer.from(JSON.stringify(body));
   const headers = {

@@ -39,7 +39,7 @@ describe('a body', () => {
   test.each([1, 2, 3, 7, 64, 1_000, 1e9])('reads the same in pieces of %i bytes', async (pieceBytes) => {
     for (const value of VALUES) {
       const plain = JSON.stringify(value);
-      // What PHP and .NET write.
+      // PHP escapes `/`, and .NET escapes `+`.
       const escaped = plain.replaceAll('/', '\\/').replaceAll('+', '\\u002B');
       for (const text of [plain, escaped, JSON.stringify(value, null, 2)]) {
         expect(await read(text, pieceBytes)).toEqual(JSON.parse(text));

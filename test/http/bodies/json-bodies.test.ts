@@ -38,7 +38,7 @@ const refusalOf = async (answer: Response): Promise<[number, string]> => {
   return [answer.status, error.code];
 };
 
-/** Sends bytes as they stand and waits for the first answer's status line and body. */
+/** Sends raw bytes and waits for the first response's status line and body. */
 const speak = (text: string | Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
@@ -140,7 +140,7 @@ describe('a body that comes', () => {
   const BODY = JSON.stringify(VALID);
   const whole = (): string => head(['Content-Type: application/json', `Content-Length: ${BODY.length}`]) + BODY; // the key is made before the tests
 
-  /** Sends pieces one after another on one connection. @returns status lines. */
+  /** Sends chunks one after another on one connection. @returns status lines. */
   const statusesOf = async (pieces: readonly string[], answers: number): Promise<readonly string[]> => {
     const socket = connect(port, '127.0.0.1');
     let text = '';

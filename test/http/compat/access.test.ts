@@ -91,7 +91,7 @@ test("another organization's template is none", async () => {
 });
 
 describe('an idempotency key', () => {
-  // Messages of `batchWithTemplates` need templates: see the end-to-end test.
+  // `batchWithTemplates` needs templates: the end-to-end test covers it.
   const paths = [...SENDS, ...BATCHES].filter(([, path]) => path !== '/email/batchWithTemplates');
   test.each(paths)('%s %s replays, and is refused with another body', async (vendor, path, good) => {
     const headers = { 'idempotency-key': `${vendor}${path}${Math.random()}` };
@@ -143,7 +143,7 @@ describe('a rate limit', () => {
 
 describe('what was refused', () => {
   test('is recorded in the names of the client, without what it says', async () => {
-    // One that has not been refused much yet: each request is recorded by itself.
+    // An organization with few rejections so far, so that each request is recorded individually.
     const other = await now.service.makeOrganization();
     const by = (await now.service.makeKey(other, await now.service.makeDomain(other, 'c.test'))).value;
     const payload = { ...POSTMARK, To: 'nobody', HtmlBody: 'secret', Metadata: { status: 'ill' }, Tag: 'ill' };

@@ -19,7 +19,7 @@ describe('bodies of the wrong type or size', () => {
   });
 
   const wrongs = [1, true, {}, [{}], [[]], ''];
-  /** An empty text is one. */
+  /** An empty text is valid. */
   const isFine = (name: string, wrong: unknown): boolean => wrong === '' && ['text', 'TextBody'].includes(name);
   const wrongFields = SENDS.flatMap(([vendor, path, good]) =>
     Object.keys(good).flatMap((name) =>

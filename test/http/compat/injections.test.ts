@@ -4,7 +4,7 @@ import { POSTMARK, RESEND, SENDGRID, useTenant } from './tenant.ts';
 
 const { now, ask, accepted } = useTenant();
 
-/** Each in a place of its own: a name, an address, a subject, a header, a file. */
+/** Each is inserted into a name, an address, a subject, a header and a file. */
 const INJECTIONS = ['\r\nBcc: evil@example.org', '\n', '\r', '\0', '\u2028', '\ud800'];
 
 describe('CR, LF, NUL and their like', () => {

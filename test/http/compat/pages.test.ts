@@ -6,7 +6,7 @@ import { importCommand } from '../../../src/cli/import/command.ts';
 import { VENDORS, type Vendor } from '../../../src/http/compat/vendors.ts';
 import { RESEND, said, useTenant } from './tenant.ts';
 
-/** What the pages about migrating say, as far as it can be executed; what clients do is in the end-to-end tests. */
+/** Executable statements of the migration pages. The end-to-end tests cover the vendors' clients. */
 
 const { ask } = useTenant();
 
@@ -51,7 +51,7 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
   });
 });
 
-/** What pages call refused, as requests have it. */
+/** Requests that use features which the pages list as unsupported. */
 const REFUSED: readonly (readonly [Vendor, string, object, string])[] = [
   ['resend', '/emails', { attachments: [{ filename: 'a', path: 'https://a.test/a' }] }, 'attachments[0].path'],
   ['resend', '/emails', { scheduled_at: 'in 1 hour' }, 'scheduled_at'],

@@ -3,7 +3,7 @@ import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import type { Vendor } from '../../../src/http/compat/vendors.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** The routes of other services' clients, asked by whoever writes requests by hand. */
+/** Hand-written requests to the routes for clients of other services. */
 
 export interface Answered {
   readonly status: number;
@@ -15,7 +15,7 @@ export interface Answered {
 const headersOf = (vendor: Vendor, by: string): Record<string, string> =>
   vendor === 'postmark' ? { 'x-postmark-server-token': by } : { authorization: `Bearer ${by}` };
 
-/** What a vendor's clients show their users, whichever shape it has. */
+/** The error text that a vendor's client shows its users. */
 export const said = (vendor: Vendor, { body }: Pick<Answered, 'body'>): string => {
   if (vendor === 'resend') return String(body.message);
   if (vendor === 'postmark') return String(body.Message);
@@ -46,7 +46,7 @@ export const BATCHES = [
 
 interface Asked {
   readonly by?: string;
-  /** A string is sent as it is. */
+  /** A string is sent unchanged. */
   readonly payload?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -84,7 +84,7 @@ export const useTenant = () => {
       const isJson = String(answer.headers['content-type']).startsWith('application/json');
       return { status: answer.statusCode, body: isJson ? answer.json() : answer.body, headers: answer.headers };
     },
-    /** Messages that the log holds. */
+    /** Number of messages in the log. */
     accepted: async (): Promise<number> => {
       const { events } = await now.service.deps.context.store.readAll({
         from: LOG_START,

@@ -6,7 +6,7 @@ import { canonicalJson } from '../../../src/lib/transparency/transparency.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { HELLO, openTemplates, type Templates } from '../support/templates.ts';
 
-/** Sentences of the section Templates of the API's design that no other test has for its title. */
+/** Statements in the section Templates of the API's design that are not the title of another test. */
 
 let service: DatabaseService;
 let organizationId: string;

@@ -16,7 +16,7 @@ describe('the bundle of the dashboard', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Changes what is kept, so that one can see whether it is read. */
+  /** Changes the cached bundle, so that a test can see whether it is used. */
   const mark = async (change: (kept: StoredBundle) => Partial<StoredBundle>): Promise<void> => {
     const kept = deserialize(await readFile(cache)) as StoredBundle;
     await writeFile(cache, serialize({ ...kept, bundle: { ...made, script: 'marked.js' }, ...change(kept) }));

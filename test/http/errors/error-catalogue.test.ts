@@ -24,7 +24,7 @@ import { SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
 let service: Service;
 let oidc: Awaited<ReturnType<typeof openOidc>>;
-/** What the log does with an append just now instead of its work. */
+/** Creates the fault with which the log rejects an append, if set. */
 let fault: ((append: Append) => Error) | null = null;
 const keys: Record<string, string> = {};
 const ids: Record<string, string> = {};
@@ -82,13 +82,13 @@ const whileLogFailsWith = async (made: (append: Append) => Error) => {
   }
 };
 
-/** The last of the requests is the one that is refused. */
+/** Only the response to the last request is tested. */
 const after = async <T>(first: Promise<unknown>, last: () => Promise<T>): Promise<T> => {
   await first;
   return last();
 };
 
-/** @returns the URL of a message that is to be sent at once. */
+/** @returns the URL of a message with a test key that is sent immediately. */
 const sentByTestKey = async (): Promise<string> =>
   `/v1/messages/${(await post(SEND, MESSAGE, { by: 'test' })).json().id}`;
 

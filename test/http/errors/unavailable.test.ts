@@ -9,7 +9,7 @@ const VALID = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', h
 
 let service: Service;
 let key: string;
-/** What the log does just now instead of its work. */
+/** Fault with which the log rejects reads and appends, if set. */
 let fault: (() => Promise<never>) | null = null;
 
 const start = async (overrides: Overrides = {}): Promise<void> => {

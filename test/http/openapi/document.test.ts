@@ -11,8 +11,8 @@ import { strictOpenApi } from '../../support/openapi/strict.ts';
 import { type Service, startService } from '../support/service.ts';
 
 /**
- * Browsers at the root and those who follow tracked links are led elsewhere, screens are for people, and what clients of other
- * services ask for is described by those services: no operations.
+ * Routes that are operations of the document. Not included: redirects (the root for browsers, tracked links), screens
+ * for people, and routes for clients of other services, which those services document.
  */
 const names = Object.keys(ROUTES)
   .filter(isRouteName)
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Everything below a value, with itself. */
+/** A value and all objects in it. */
 const within = (value: unknown): readonly object[] => {
   if (typeof value !== 'object' || value === null) return [];
   return [value, ...Object.values(value).flatMap(within)];
@@ -52,10 +52,10 @@ const codesOf = (document: OpenApi, { operation }: Located): readonly string[] =
     return (found as { 'x-error-codes'?: string[] } | undefined)?.['x-error-codes'] ?? [];
   });
 
-/** Pages that are not sent again to a client that has them. */
+/** Pages that are not sent again to a client that has cached them. */
 const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs'];
 
-/** What refuses nobody is still no answer to what is no HTTP. */
+/** A route without 4xx errors of its own still rejects malformed HTTP. */
 const isOpen = (errors: readonly ErrorCode[]): boolean => errors.every((code) => ERROR_STATUSES[code] >= 500);
 const codesWith = (errors: readonly ErrorCode[]): readonly ErrorCode[] =>
   isOpen(errors) ? [...errors, 'invalid_request'] : errors;

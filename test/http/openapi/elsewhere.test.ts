@@ -13,7 +13,7 @@ let check: AnswerCheck;
 let paths: Readonly<Record<string, object>>;
 
 beforeAll(async () => {
-  // What is answered here is held against the document here.
+  // These tests check responses against the document themselves.
   service = await startService({}, () => undefined);
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
@@ -32,7 +32,7 @@ interface Spoken {
   readonly text: string;
 }
 
-/** Sends bytes as they stand and reads until the other side closes. */
+/** Sends raw bytes and reads until the other side closes. */
 const speak = (bytes: string): Promise<Spoken> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -53,7 +53,7 @@ const speak = (bytes: string): Promise<Spoken> =>
 const ask = (first: string, lines: readonly string[] = [], body = ''): Promise<Spoken> =>
   speak([first, 'Host: x', `Authorization: Bearer ${key}`, 'Connection: close', ...lines, '', body].join('\r\n'));
 
-/** `/v1/messages/send` is no id, whatever the method. */
+/** `/v1/messages/send` is not an id, whatever the method. */
 const methodsOf = (path: string): readonly string[] =>
   Object.entries(paths)
     .filter(([template]) =>

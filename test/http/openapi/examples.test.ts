@@ -9,7 +9,7 @@ import { type Service, startService } from '../support/service.ts';
 import { SAME_ORIGIN } from '../support/sign-in.ts';
 
 const HOUR_MS = 3_600_000;
-/** Registering resolves names, which a machine without a network cannot. */
+/** An address without a name. Registering resolves names, which needs a network. */
 const LISTENER = 'http://127.0.0.1:9/hook';
 const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
 
@@ -17,13 +17,13 @@ interface Place {
   readonly key: string;
   /** One resource of each kind, by the prefix of its id. */
   readonly ids: Readonly<Record<string, string>>;
-  /** Of a link to sign in. */
+  /** Token of a sign-in link. */
   readonly token: string;
 }
 
 const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
 
-/** An organization with the domain that examples send from, and a resource for every path to name. */
+/** An organization with the domain that the examples send from, and a resource for every path. */
 const newPlace = async (service: Service): Promise<Place> => {
   const organizationId = await service.makeOrganization();
   const domain = await service.makeDomain(organizationId, 'example.test');
@@ -50,7 +50,7 @@ const newPlace = async (service: Service): Promise<Place> => {
   return { key, ids, token: new URL(invited.json().link.url).hash.slice(1) };
 };
 
-/** One that has a version, and a draft that could be the next. */
+/** A template with one version, and a draft that can be published next. */
 const makeTemplate = async (service: Service, key: string): Promise<string> => {
   const content = { name: 'x', subject: 'x', html: '<p>x</p>' };
   const post = async (url: string, payload: object): Promise<{ readonly id: string }> =>
@@ -61,7 +61,7 @@ const makeTemplate = async (service: Service, key: string): Promise<string> => {
   return id;
 };
 
-/** Ids, times and addresses of webhooks in an example stand for the reader's own. */
+/** Replaces the ids, times and webhook addresses of an example, as a reader would. */
 const filledIn = (value: unknown, { ids, token }: Place): object =>
   JSON.parse(JSON.stringify(value), (name, one) => {
     const own: Readonly<Record<string, string>> = { scheduled_at: inAnHour(), url: LISTENER, token };
@@ -93,14 +93,14 @@ const examples = operationsOf(document).flatMap((located) =>
   })),
 );
 
-/** The way to an identity provider needs one. */
+/** Redirecting to an identity provider requires one. */
 const withProvider = async () => {
   const provider = await startOpenIdProvider('http://localhost/dashboard/sign-in/oidc');
   onTestFinished(() => provider.close());
   return { identityProvider: connect(provider) };
 };
 
-/** Members alone can, with proofs that are made at the time. */
+/** Operations for members only, with proofs that are created on the spot. */
 const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
   ['addPasskey', 'listMemberships', 'provePresence', 'setContentsRoles'].includes(located.operation.operationId);
 

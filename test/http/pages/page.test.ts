@@ -37,16 +37,16 @@ describe('the sentences of every language', () => {
     }
   });
 
-  /** Straight quotes and apostrophes, three full stops, and what is wrong in one language alone. */
+  /** Straight quotes and apostrophes, three full stops, and mistakes specific to one language. */
   const WRONG = /["']|\.\.\./;
   const WRONG_IN: Readonly<Record<string, RegExp>> = {
     en: /[„«»]/,
-    // Germans are addressed formally: no du, dich, dein.
+    // German uses the formal address: no du, dich or dein.
     de: /”|“[^„“]*“|\b(?:[Dd]u|[Dd]ich|[Dd]ein)\b/,
-    // A space that breaks before or within French marks; tu, te, ton.
+    // French needs no-break spaces next to its punctuation marks, and the formal address: no tu, te or ton.
     fr: / [?!;:»]|« |[“”]|(?<!\p{L})(?:[Tt]u|[Tt]on|[Tt]es)(?!\p{L})/u,
     es: /[“”„]|(?<!\p{L})(?:[Tt]ú|[Tt]us?|[Tt]e)(?!\p{L})/u,
-    // Marks of half width, a space behind one.
+    // Half-width punctuation, or a space after a full-width mark.
     ja: /[,.?!:“”]|[、。？] /,
   };
 

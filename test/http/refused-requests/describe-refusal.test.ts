@@ -13,11 +13,11 @@ const CALLER: Caller = {
   domain: { id: 'dom_a', name: 'example.test', verified: true },
 };
 
-/** Of a request with this body, refused with these details. */
+/** Describes the rejection of a request with this body and these details. */
 const describe = (body: object, details: Readonly<Record<string, readonly string[]>>, withBody = true) => {
   const bytes = Buffer.from(JSON.stringify(body, null, 2));
   const sentJson = { beginning: () => ({ bytes, isWhole: true }), contentBytes: () => undefined };
-  // What is read of a request.
+  // The fields of the request that are read.
   const request = {
     ...{ id: 'req_a', method: 'POST', url: '/v1/messages/send?to=ann@example.org', ip: '192.0.2.1' },
     ...{ headers: {}, is404: false, routeOptions: { url: '/v1/messages/send' }, sentJson },

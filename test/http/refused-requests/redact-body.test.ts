@@ -4,7 +4,7 @@ import { createBoundedJson, type SentJson } from '../../../src/http/bodies/bound
 import { redactBody } from '../../../src/http/refused-requests/redact-body.ts';
 import { redactPath, redactSentence } from '../../../src/http/refused-requests/redact-text.ts';
 
-/** Of what is read of a body. */
+/** Number of characters that are read from a body. */
 const BEGINNING = 256_000;
 const sent = (text: string): SentJson => ({
   beginning: () => ({ bytes: Buffer.from(text).subarray(0, BEGINNING), isWhole: text.length <= BEGINNING }),
@@ -132,7 +132,7 @@ describe('the body of a refused request', () => {
     ),
   })).value;
 
-  /** As JSON may write it: every character may be an escape. */
+  /** Escapes some characters. JSON allows it for every character. */
   const escaped = (text: string): string => text.replaceAll('@', '\\u0040').replaceAll('q', '\\u0071');
 
   test('never shows an address, whole or broken, plain or escaped', () => {
@@ -178,7 +178,7 @@ describe('the body of a refused request', () => {
     const asked = Array.from({ length: 20 }, (__, index) => `to[${index}].address`);
     const begunMs = performance.now();
     const { text: told } = shown(text, ...asked);
-    // Some 10 ms on a quiet machine; what is quadratic takes minutes.
+    // About 10 ms on an idle machine. A quadratic algorithm takes minutes.
     expect(performance.now() - begunMs).toBeLessThan(2_000);
     expect(told.length).toBeLessThanOrEqual(4_000);
   });

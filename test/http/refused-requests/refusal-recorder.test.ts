@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryRefusedRequests } from '../../support/in-memory/refused-requests.ts';
 import { startService } from '../support/service.ts';
 
-/** Rows of an organization beyond its budget, and what the budget is at once and each second. */
+/** Rows of an organization beyond its budget. The budget itself is a burst and a number per second. */
 const ALIKE_MAX = 20;
 const AT_ONCE = 20;
 const EACH_SECOND = 5;
@@ -41,7 +41,7 @@ test('keeps what a database that is away did not take, and counts what is too mu
   let refused = 0;
   for (const { method, url } of FALLIBLE) {
     const answer = await service.request({ method: method as 'GET', url: url.replace(':id', 'nothing'), key });
-    // What needs a read model is 503 here.
+    // Routes that need a read model answer 503 here.
     if (answer.statusCode >= 400 && answer.statusCode < 500) refused += 1;
   }
   const seconds = (performance.now() - begunMs) / 1_000;

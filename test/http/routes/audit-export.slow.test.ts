@@ -3,7 +3,7 @@ import { BUNDLE, serveLargeLog } from '../support/large-log.ts';
 
 const LEAVES = 2_000_000;
 const BUNDLES = Math.ceil(LEAVES / BUNDLE);
-/** What garbage there is between two collections. */
+/** Allowance for garbage between two collections. */
 const GROWTH_BYTES_MAX = 150_000_000;
 
 describe('an export of millions of events', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BUNDLE, serveLargeLog } from '../support/large-log.ts';
 
-/** What fits into the buffers of the kernel and of two streams, some MB. */
+/** Bundles that fit into the buffers of the kernel and of two streams, which hold a few MB. */
 const STALLED_BUNDLES_MAX = 200;
 const BUNDLES = 100_000;
 

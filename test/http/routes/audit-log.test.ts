@@ -32,7 +32,7 @@ const send = async (by = key): Promise<string> => {
   return (await call('POST', '/v1/messages/send', by, message)).id;
 };
 
-/** All entries of a filter, page by page. */
+/** All entries that match a filter, page by page. */
 const entriesOf = async (query: string, by = key): Promise<readonly Entry[]> => {
   const entries: Entry[] = [];
   for (let cursor = ''; ; ) {

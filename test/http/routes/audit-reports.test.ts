@@ -30,7 +30,7 @@ const ask = (url: string, headers: Record<string, string> = {}, by = key) => ser
 const post = async (url: string, payload: object) =>
   (await service.request({ method: 'POST', url, key, payload })).json();
 
-/** Each event that is signed is in the tree of the checkpoint. */
+/** Asserts that each signed event is in the tree of the checkpoint. */
 const expectProofs = ({ events, checkpoint }: Report): void => {
   const { root, size } = parseCheckpoint(parseNote(checkpoint?.note ?? '').text);
   expect(size).toBe(checkpoint?.size);

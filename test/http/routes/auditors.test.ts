@@ -39,7 +39,7 @@ const ask = async (method: 'GET' | 'POST' | 'DELETE', url: string, by = key, mor
 const add = async (more: object = {}, by = key) =>
   ask('POST', '/v1/audit/auditors', by, { payload: { ...AUDITOR, ...more } });
 const open = async (token: string) => (await ask('GET', '/v1/audit/log', token)).status;
-/** Within a second; a busy machine is given more. */
+/** Waits up to a second for the rejection, longer on a busy machine. */
 const isRefused = async (token: string): Promise<void> => {
   await expect.poll(() => open(token), { timeout: 10_000 }).toBe(401);
 };

@@ -101,7 +101,7 @@ describe('a hard limit', () => {
     const by = { key: limited.value };
     await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, by); // 3 recipients
     await ask('GET', '/v1/billing', undefined, by);
-    await setTimeout(500); // the plan comes to the key cache
+    await setTimeout(500); // the key cache picks up the plan
     const message = { ...MESSAGE, from: 'a@limited.test' };
     const once = { ...by, headers: { 'idempotency-key': 'once' } };
     const first = await ask('POST', '/v1/messages/send', message, once);

@@ -38,7 +38,7 @@ interface Asked {
   readonly fields: Record<string, string>;
 }
 
-/** Answers as Stripe does as far as the example needs it, a repeat of an idempotency key as before. */
+/** Imitates Stripe as far as the example needs it. A repeated idempotency key gets the earlier response. */
 const openStripe = async () => {
   const made = new Map<string, Asked>();
   const answered = new Map<string, string>();

@@ -11,7 +11,7 @@ type Published = Readonly<Record<string, readonly string[]>>;
 let service: Service;
 afterEach(() => service.close());
 
-/** A service whose DNS says what `zone` holds, with an admin key and a domain of its own. */
+/** A service whose DNS returns the records of `zone`, with an admin key and its own domain. */
 const start = async (context: Overrides['context'] = {}) => {
   const zone: { now: Published | 'away' } = { now: {} };
   const system = createShiftableSystem();

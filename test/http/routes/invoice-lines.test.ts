@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** An organization of September, with another plan from the 16th on, and mail of all sorts. */
+/** An organization created in September, with another plan from the 16th on, and mail of all kinds. */
 const open = async (name: string) => {
   const { context, readModels } = service.deps;
   const at = (time: string) => ({ ...context, system: { ...context.system, now: () => new Date(time) } });
@@ -77,7 +77,7 @@ const open = async (name: string) => {
 };
 type Open = Awaited<ReturnType<typeof open>>;
 
-/** @param closes is called when a month would be closed, with what is in the log by then. */
+/** @param closes is called when a month would be closed, with the events logged by then. */
 const live = async ({ choose, accept, end }: Open, closes: (month: string) => Promise<void>): Promise<void> => {
   await choose('first', '2026-09-01T00:00:00.000Z');
   await choose('second', '2026-09-16T08:00:00.000Z');
@@ -102,7 +102,7 @@ const live = async ({ choose, accept, end }: Open, closes: (month: string) => Pr
   await end('RecipientFailed', 'after', 1, '12-02T10:00:00.000Z');
 };
 
-/** All pages of a link. */
+/** All events of a link, page by page. */
 const follow = async ({ get }: Open, url: string) => {
   const events: { readonly id: string; readonly type: string }[] = [];
   for (let page = await get(`${url}&limit=2`); ; ) {
@@ -117,7 +117,7 @@ const linesOf = async ({ get }: Open): Promise<readonly Line[]> =>
     .toReversed()
     .flatMap(({ lines }: { readonly lines: readonly Line[] }) => lines.filter(({ kind }) => kind !== 'plan'));
 
-/** What each line says, with what its link leads to; no event is behind two of them. */
+/** Counts each line's events by following its link, and asserts that no event belongs to two lines. */
 const counted = async (from: Open): Promise<readonly string[]> => {
   const shown: string[] = [];
   const seen = new Set<string>();

@@ -5,7 +5,7 @@ import { type DatabaseService, startDatabaseService } from '../support/database-
 
 const URL = '/v1/organization';
 const MESSAGE = { from: 'a@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello' };
-/** The analysis finds an error in it: a link to a script. */
+/** A message with an error for the analysis: a link to a script. */
 const BAD = { ...MESSAGE, text: undefined, html: '<p>Hello <a href="javascript:alert(1)">you</a></p>' };
 
 describe('the settings of an organization', () => {

@@ -149,7 +149,7 @@ describe('the search', () => {
     const { status, requestId } = await ask('POST', '/v1/messages/send', own.key, { from: 'shop@own.test' });
     expect(status).toBe(400);
     const id = String(requestId);
-    await ask('GET', `/v1/requests/${id}`, own.key); // what is refused is written down with others
+    await ask('GET', `/v1/requests/${id}`, own.key); // refused requests are recorded in batches
     expect(await find(id)).toEqual([
       { type: 'request', id, title: expect.stringMatching(/^[a-z_]+$/), path: `/v1/requests/${id}` },
     ]);

@@ -32,7 +32,7 @@ let stranger: string;
 let token: string;
 let size: number;
 
-/** A tree of three bundles, the last one in part. */
+/** Fills a tree with three bundles, the last of which is partial. */
 const fill = async (): Promise<void> => {
   const { store, system } = service.deps.context;
   const data = { organizationId, what: 'suppressions' as const, subjectId: null, percent: 100 };

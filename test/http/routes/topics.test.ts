@@ -99,7 +99,7 @@ describe('one click on mail about a topic', () => {
     const unsubscribed = events.filter(({ type }: { type: string }) => type === 'message.unsubscribed');
     expect(unsubscribed).toMatchObject([{ data: { method: 'one_click', topic_id: offers } }]);
     expect((await ask('GET', `/v1/messages/${first.id}`)).body.recipients[0].unsubscribed).toBe(true);
-    // What a worker does with the event.
+    // A worker does this in response to the event.
     await ask('POST', '/v1/suppressions', { address: 'one@example.net', scope: 'topic', topic_id: offers });
     const [about, other, none] = [
       await send('one@example.net', offers),

@@ -33,7 +33,7 @@ const closed = (lines: readonly InvoiceLine[], more: object = {}): ClosedInvoice
 });
 const SHOP = { organizationId: 'org_a', name: 'Bäckerei Müller' };
 
-/** The text of a page's streams, a line for each piece that is shown. */
+/** The text of a page's streams, one line for each text object. */
 const textOf = (pdf: Buffer): string => {
   const found: string[] = [];
   for (let at = pdf.indexOf('stream\n'); at !== -1; at = pdf.indexOf('\nstream\n', at + 1)) {

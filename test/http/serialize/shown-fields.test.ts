@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A schema of the OpenAPI document, as far as it is looked at. */
+/** The parts of an OpenAPI schema that this test reads. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -23,7 +23,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** Values, list items and properties of a schema, each with the name of the field that it is of. */
+/** Values, list items and properties of a schema, each with the name of its field. */
 const partsOf = (schema: Schema, name: string): readonly (readonly [name: string, part: Schema])[] => {
   const { items, additionalProperties, properties = {}, anyOf = [], oneOf = [] } = schema;
   const same = [...anyOf, ...oneOf, ...(items ? [items] : [])].map((part) => [name, part] as const);
@@ -38,7 +38,7 @@ type Schemas = Readonly<Record<string, Schema>>;
 
 const referred = (schemas: Schemas, { $ref = '' }: Schema): Schema | undefined => schemas[$ref.split('/').at(-1) ?? ''];
 
-/** Adds the names of the fields of a schema that hold any text. */
+/** Adds the names of all fields of a schema that can hold text. */
 const addTexts = (found: Set<string>, schemas: Schemas, schema: Schema): void => {
   const seen = new Set<Schema>();
   const look = (name: string, part: Schema): void => {
@@ -51,9 +51,9 @@ const addTexts = (found: Set<string>, schemas: Schemas, schema: Schema): void =>
   look('', schema);
 };
 
-/** Withheld whatever is in them. */
+/** Withheld, whatever they contain. */
 const WITHHELD = ['body', 'evidence', 'metadata.*', 'response', 'subject'];
-/** Shown, with every address in them masked: each was looked at. `text` is withheld beside a code of SMTP. */
+/** Reviewed fields, which are shown with all addresses masked. `text` is withheld next to an SMTP code. */
 const LOOKED_AT = `address advice alias allowed_cidrs api_key_id api_key_name auditor_id body_sha256 cipher client client_address
   color contact content_digest currency cursor description destination destinations domain_id domain_ids enhanced
   erasure_id event_id event_type events field from group group.* header_names headers.* hosts html id invoice_id

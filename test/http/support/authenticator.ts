@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** An authenticator in software, and the browser before it: what they would do, and whatever else a test asks for. */
+/** A software authenticator and the browser in front of it. They behave correctly, or as a test requests. */
 
 const sha256 = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
@@ -13,14 +13,14 @@ const HAS_CREDENTIAL = 0x40;
 
 export interface Circumstances {
   readonly challenge: string;
-  /** Default: as the service has them. */
+  /** Default: the service's own origin. */
   readonly origin?: string;
   readonly rpId?: string;
   /** Default: true. */
   readonly isVerified?: boolean;
-  /** Signatures so far; default: 0, it does not count. */
+  /** Number of signatures so far. Default: 0, which means that it does not count. */
   readonly counter?: number;
-  /** Default: what it is. */
+  /** Default: the correct type. */
   readonly type?: string;
   /** Default: `none`. */
   readonly format?: string;

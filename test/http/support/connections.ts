@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 
 type Serving = Pick<Service, 'server'>;
 
-/** Makes it listen on a port of its own. */
+/** Makes the server listen on a free port. */
 export const listen = async ({ server }: Serving): Promise<number> => {
   await server.listen({ host: '127.0.0.1', port: 0 });
   return (server.server.address() as AddressInfo).port;
@@ -18,13 +18,13 @@ export const openConnection = async (port: number): Promise<Socket> => {
   return socket;
 };
 
-/** What arrives until the server ends the connection. */
+/** All bytes that arrive until the server ends the connection. */
 export const allOf = (socket: Socket): Promise<string> => text(socket);
 
 export const statusesIn = (answers: string): readonly string[] =>
   [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status as string);
 
-/** Open connections of the server. */
+/** Number of open connections of the server. */
 export const countConnections = ({ server }: Serving): Promise<number> =>
   new Promise((resolve, reject) => {
     server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));

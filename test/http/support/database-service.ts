@@ -27,7 +27,7 @@ import { runProjections } from '../../support/run-projections.ts';
 import { type Service, startService } from './service.ts';
 
 export interface DatabaseService extends Service {
-  /** Of its database. */
+  /** URL of its database. */
   readonly url: string;
   /** Breaks every connection to the database, as a restart of the server does. */
   breakConnections(): Promise<void>;

@@ -3,7 +3,7 @@ import type { HealthParts } from '../../../src/http/service-health.ts';
 const at = '2026-05-17T12:00:00.000Z';
 const unused = async () => ({ facts: null, problems: [] });
 
-/** Parts of a service in good health. */
+/** Healthy state of each part of a service. */
 export const HEALTHY: HealthParts = {
   process: async () => ({
     facts: {

@@ -3,7 +3,7 @@ import type { Service } from './service.ts';
 type Made = Awaited<ReturnType<Service['makeKey']>>;
 
 export interface Ask {
-  /** Value of the key that asks; the admin key by default. */
+  /** Value of the calling key. Default: the admin key. */
   readonly by?: string;
   readonly payload?: object | string;
   readonly headers?: Record<string, string>;
@@ -11,20 +11,20 @@ export interface Ask {
 
 let domains = 0;
 
-/** A name belongs to whoever proves it first. */
+/** Domain names are unique: a name belongs to the first organization that proves it. */
 export const makeDomain = (service: Service, organizationId: string): Promise<string> => {
   domains += 1;
   return service.makeDomain(organizationId, `d${domains}.test`);
 };
 
-/** An organization with a domain, an admin key and a manage key, and ways to ask after its keys. */
+/** An organization with a domain, an admin key and a manage key, and functions to request its keys. */
 export const openKeyTenant = async (service: Service) => {
   const organizationId = await service.makeOrganization();
   const domainId = await makeDomain(service, organizationId);
   const admin = await service.makeKey(organizationId, domainId);
   const manager = await service.makeKey(organizationId, domainId, { permissions: ['manage'] });
 
-  /** @param path behind `/v1/api-keys`. */
+  /** @param path after `/v1/api-keys`. */
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, more: Ask = {}) => {
     const { by = admin.value, payload, headers = {} } = more;
     const answer = await service.request({

@@ -5,10 +5,10 @@ import { openAdminTenant } from './admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from './database-service.ts';
 
 export const BUNDLE = 256;
-/** More than gzip looks back for what is alike. */
+/** More data than gzip searches for repetitions. */
 const LEAVES = Array.from({ length: BUNDLE }, () => JSON.stringify({ data: randomBytes(600).toString('base64') }));
 
-/** A service whose audit log is as large as a test says, and its export over HTTP. To be called in a `describe`. */
+/** A service whose audit log is as large as a test wants, and its export over HTTP. Call it inside a `describe`. */
 export const serveLargeLog = () => {
   let service: DatabaseService;
   let baseUrl: string;
@@ -25,7 +25,7 @@ export const serveLargeLog = () => {
 
   return {
     ask: (url: string) => service.request({ url, key }),
-    /** @param read takes the number of a bundle before it is answered. */
+    /** @param read is called with the number of a bundle before the bundle is returned. */
     withLeaves: (size: number, read: (bundle: number) => Promise<void>): void => {
       const { audit } = service.deps.readModels;
       const large = note.replace(/\n\d+\n/, `\n${size}\n`);

@@ -8,7 +8,7 @@ import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 export interface Person {
   readonly id: string;
   readonly email: string;
-  /** The invitation. */
+  /** Link of the invitation. */
   readonly url: string;
 }
 
@@ -20,18 +20,18 @@ export interface MailedLinks {
   invite(): Promise<Person>;
   /** A member who has accepted the invitation. */
   join(): Promise<Person>;
-  /** A link that an owner hands over. */
+  /** Creates a link that an owner passes on to a member. */
   handOver(person: Person): Promise<string>;
   ask(email: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Mails to an address, the oldest first. */
+  /** Mails to an address, oldest first. */
   mailsTo(email: string): Promise<readonly Mail[]>;
-  /** Waits for this many. @returns the last. */
+  /** Waits for `count` mails. @returns the last one. */
   mailed(email: string, count?: number): Promise<Mail>;
-  /** Waits until everything that was asked for before is mailed or refused. */
+  /** Waits until every earlier request has been answered with a mail or rejected. */
   settle(): Promise<void>;
 }
 
-/** People who ask for links by mail. @param key of an administrator. */
+/** People who request links by mail. @param key of an administrator. */
 export const openMailedLinks = (service: Service, key: string): MailedLinks => {
   let people = 0;
 
@@ -60,7 +60,7 @@ export const openMailedLinks = (service: Service, key: string): MailedLinks => {
     return made.json().url;
   };
 
-  /** A request for another person, answered after the ones before it. */
+  /** Waits for the mail of another person: requests are processed in order. */
   const settle = async (): Promise<void> => {
     const other = await join();
     await ask(other.email);
@@ -77,7 +77,7 @@ export const openMailedLinks = (service: Service, key: string): MailedLinks => {
       headers: { ...SAME_ORIGIN, ...more.headers },
     });
 
-  /** Mails to an address, the oldest first. */
+  /** Mails to an address, oldest first. */
   const mailsTo = async (email: string): Promise<readonly Mail[]> => {
     const { store, contents } = service.deps.context;
     const { events } = await store.readAll({ from: LOG_START, filter: {}, limit: 10_000 });

@@ -14,7 +14,7 @@ type Asked = Pick<Service, 'request'>;
 export const PUBLIC_URL = 'http://localhost:3000';
 export const REDIRECT_URI = `${PUBLIC_URL}/dashboard/sign-in/oidc`;
 
-/** From a page of the service. */
+/** Posts from a page of the service. */
 export const post = (service: Asked, url: string, payload: object, cookie = '') =>
   service.request({
     method: 'POST',
@@ -30,7 +30,7 @@ export const INVALID = [401, 'oidc_invalid'];
 
 const system = createSystem();
 
-/** @param timeoutSeconds of each request to the provider. */
+/** @param timeoutSeconds for each request to the provider. */
 export const connect = ({ issuer, client }: Pick<OpenIdProvider, 'issuer' | 'client'>, timeoutSeconds?: number) =>
   createOpenIdConnect({
     issuer,
@@ -49,14 +49,14 @@ export const begin = async (service: Asked): Promise<{ readonly url: string; rea
   return { url: answer.json().url, cookie: cookiesOf(answer)[0]?.split(';')[0] ?? '' };
 };
 
-/** What the page posts when the browser is back. */
+/** Payload that the page posts when the browser returns. */
 export const answerOf = (parameters: URLSearchParams) => ({
   code: parameters.get('code') ?? '',
   state: parameters.get('state') ?? '',
   issuer: parameters.get('iss') ?? '',
 });
 
-/** The whole way, as somebody whom the provider knows so. */
+/** The complete sign-in as a person known to the provider. */
 export const signInAs = async (
   service: Asked,
   provider: OpenIdProvider,
@@ -111,7 +111,7 @@ export const openOidc = async () => {
     organizations,
     invite,
     join,
-    /** What the page posts when the browser is back. */
+    /** Completes the sign-in when the browser returns. */
     end: (oidc: object, cookie: string) => post(service, '/v1/session', { oidc }, cookie),
     enter: (person: OpenIdProvider['person']) => signInAs(service, provider, person),
     /** Lets time pass. */

@@ -48,7 +48,7 @@ export const openPeople = async (service: Service) => {
       headers: { ...SAME_ORIGIN, ...(cookies.length > 0 && { cookie: cookies.join('; ') }) },
     });
 
-  /** Of a new browser. */
+  /** Options for a new browser. */
   const challenge = async () => {
     const answer = await post('/v1/session/challenges', {});
     expect(answer.statusCode, answer.body).toBe(200);
@@ -70,7 +70,7 @@ export const openPeople = async (service: Service) => {
   const remove = ({ cookie }: Person, id: string) =>
     service.request({ method: 'DELETE', url: `/v1/passkeys/${id}`, headers: { cookie, ...SAME_ORIGIN } });
 
-  /** Asks a quarter of an hour after signing in for what needs a member to be present. */
+  /** Makes a request that requires presence a quarter of an hour after signing in. */
   const askWhenLate = async () => {
     const person = await join();
     const later = new Date(service.deps.context.system.now().getTime() + 15 * 60_000);

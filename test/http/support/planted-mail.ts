@@ -9,9 +9,9 @@ import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/we
 import { messageStream } from '../../../src/domain/streams.ts';
 import type { Service } from './service.ts';
 
-/** Mail, and what became of it, of which every word that names somebody can be told in an answer. */
+/** Mail with its history, in which every word that identifies a person can be recognised in a response. */
 
-/** What people and other servers wrote. None of it is an address. */
+/** Text written by people and by other servers. It contains no address. */
 export const PLANTED = {
   subject: 'Secretsubject',
   body: 'Secretbody',
@@ -32,12 +32,12 @@ export interface Planted {
   readonly messageId: string;
   /** Delivered, opened and clicked. */
   readonly clickedId: string;
-  /** Made by the bounce; its evidence is what the server said. */
+  /** Caused by the bounce. Its evidence is the server's reply. */
   readonly suppressionId: string;
-  /** Tried once, and answered. */
+  /** Attempted once, with a response. */
   readonly deliveryId: string;
   readonly capturedId: string;
-  /** Refused for everything that is in it. */
+  /** Rejected because of every field in it. */
   readonly requestId: string;
   readonly tag: string;
 }
@@ -51,7 +51,7 @@ interface Where {
 
 type Said = readonly [outcome: 'delivered' | 'deferred' | 'bounced', code: number, text: string];
 
-/** One attempt at all recipients. */
+/** Makes one attempt for all recipients. */
 const attempt = async ({ deps: { context } }: Service, messageId: string, said: readonly Said[]): Promise<void> => {
   const claimed = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('the message could not be claimed');
@@ -83,9 +83,9 @@ const eventsOf = async ({ deps: { context } }: Service, messageId: string) =>
   // The stream of a message holds message events only.
   (await context.store.readStream(messageStream(messageId))) as readonly RecordedEvent<MessageEvent>[];
 
-/** What the endpoint was told of the message: it answered with what it had been sent. */
+/** Records a webhook delivery whose endpoint echoed the payload. */
 const answerWebhook = async (service: Service, messageId: string, webhookId: string): Promise<string> => {
-  const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // what the service has is whole
+  const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the in-memory implementation is complete
   const [event] = (await eventsOf(service, messageId)).flatMap(customerEvents);
   if (event === undefined) throw new Error('nothing is told of the message');
   const id = deliveryId(webhookId, event.id);
@@ -115,7 +115,7 @@ const click = async (service: Service, messageId: string): Promise<void> => {
   await recordEngagement(service.deps.context, { messageId, recipientId, engagements });
 };
 
-/** Words stand where addresses, names and numbers should. */
+/** Sends words in place of addresses, names and numbers. */
 const refuse = async (service: Service, key: string): Promise<string> => {
   const { body, mailbox, metadata, name, reply, subject } = PLANTED;
   const wrong = {
@@ -132,7 +132,7 @@ const refuse = async (service: Service, key: string): Promise<string> => {
   return String(answer.headers['x-request-id']);
 };
 
-/** @param key may do everything. */
+/** @param key with all permissions. */
 export const plantMail = async (service: Service, { key, domainName, webhookId, topicId }: Where): Promise<Planted> => {
   const { body, captured, file, mailbox, metadata, name, note, reply, subject } = PLANTED;
   const tag = `user:${mailbox}@example.net`;

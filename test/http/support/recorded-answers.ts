@@ -12,8 +12,8 @@ const headersOf = (reply: FastifyReply) => ({
 });
 
 /**
- * Of the first server with an inbox, and of the first without: otherwise all have the same routes, and making and compiling
- * a document takes as long as hundreds of tests.
+ * Checks by the presence of an inbox. Servers have the same routes otherwise, and building and compiling a document
+ * takes as long as hundreds of tests.
  */
 const loaded = new Map<boolean, Promise<AnswerCheck>>();
 
@@ -27,8 +27,8 @@ const load = (server: FastifyInstance): Promise<AnswerCheck> => {
 };
 
 /**
- * From now on every JSON answer of this server is held against the OpenAPI document: the status, the code, the
- * headers and the body. One that is not as described becomes a 500 that says so, and so fails the test that asked.
+ * Checks every later JSON response of this server against the OpenAPI document: the status, the code, the headers and
+ * the body. A response that does not conform is replaced by a 500 with the reason, which fails the test.
  */
 export const recordAnswers = (server: FastifyInstance): void => {
   server.addHook('onSend', async (request, reply, payload) => {

@@ -43,7 +43,7 @@ export interface Service {
   /** One request; `key` becomes the Authorization header. */
   request(options: InjectOptions & { readonly key?: string }): Promise<LightMyRequestResponse>;
   makeOrganization(ceilings?: RateLimits | null): Promise<string>;
-  /** Verified, unless mail is not captured. */
+  /** The domain is verified, unless mail is not captured. */
   makeDomain(organizationId: string, name: string): Promise<string>;
   makeKey(organizationId: string, domainId: string, more?: Partial<CreateKey>): Promise<{ id: string; value: string }>;
   close(): Promise<void>;
@@ -66,10 +66,10 @@ export const operator = (organizationId: string): Origin => ({
 export const createMemoryStore = (contents: CommandContext['contents']): EventStore =>
   createInMemoryEventStore({ codec: eventCodec, system: createSystem(), contents });
 
-/** Nothing listens there: what needs the read models is answered 503. */
+/** A pool without a server: routes that need the read models answer 503. */
 const nowhere = (): Pool => new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none', max: 1 });
 
-/** Everything but the read models in memory; whatever is not given. */
+/** Default dependencies: everything in memory except the read models. */
 const dependencies = (overrides: Overrides): HttpDependencies => {
   const system = overrides.context?.system ?? createSystem();
   const contents = overrides.context?.contents ?? createInMemoryContents();
@@ -121,7 +121,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
   };
 };
 
-/** The API on these parts, following its log. */
+/** The API with these dependencies. It follows its log. */
 export const startService = async (overrides: Overrides = {}, check = recordAnswers): Promise<Service> => {
   const deps = dependencies(overrides);
   const { context } = deps;

@@ -1,18 +1,18 @@
 import type { LightMyRequestResponse } from 'fastify';
 import type { Service } from './service.ts';
 
-/** As browsers send it from a page of the service. */
+/** Header that browsers send from a page of the service. */
 export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' } as const;
 
 let addresses = 0;
 
-/** Attempts are counted by address: each comes from another. */
+/** Attempts are limited by address, so each one uses a new address. */
 export const nextAddress = (): string => {
   addresses += 1;
   return `10.200.${(addresses >> 8) & 255}.${addresses & 255}`;
 };
 
-/** Spends a link. @param url with the token behind `#`. */
+/** Uses a sign-in link. @param url with the token after `#`. */
 export const signInWith = (
   service: Pick<Service, 'request'>,
   url: string,
@@ -27,6 +27,6 @@ export const signInWith = (
     ...more,
   });
 
-/** What the browser sends back. */
+/** The cookie that the browser sends back. */
 export const cookieOf = ({ headers }: LightMyRequestResponse): string =>
   String(headers['set-cookie']).split(';')[0] ?? '';

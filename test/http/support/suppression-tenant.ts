@@ -2,7 +2,7 @@ import type { Environment } from '../../../src/domain/environment.ts';
 import { makeDomain } from './key-tenant.ts';
 import type { Service } from './service.ts';
 
-/** An organization and ways to ask after its suppressions. */
+/** An organization, and functions to request its suppressions. */
 export const openSuppressionTenant = async (service: Service, environment: Environment = 'live') => {
   const organizationId = await service.makeOrganization();
   const domainId = await makeDomain(service, organizationId);
@@ -13,7 +13,7 @@ export const openSuppressionTenant = async (service: Service, environment: Envir
     (await service.makeKey(organizationId, domainId, { permissions: [permission], environment: of })).value;
   const admin = await makeKey('admin');
 
-  /** @param path behind `/v1/suppressions`. */
+  /** @param path after `/v1/suppressions`. */
   const ask = async (method: 'GET' | 'POST' | 'DELETE', path = '', payload?: object, key = admin) => {
     const answer = await service.request({
       method,

@@ -10,7 +10,7 @@ export const HELLO = {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Requests about templates, by one key. */
+/** Requests about templates with one key. */
 export const openTemplates = (service: Service, key: string) => {
   let names = 0;
   const ask = async (method: Method, path: string, payload?: object, headers = {}) => {
@@ -26,7 +26,7 @@ export const openTemplates = (service: Service, key: string) => {
     expect((await ask('POST', '', { ...HELLO, ...content, alias })).status).toBe(201);
     return alias;
   };
-  /** @returns the alias of a template that has one version. */
+  /** @returns the alias of a template with one version. */
   const makePublished = async (content: object = {}): Promise<string> => {
     const alias = await make(content);
     expect((await publish(alias)).body).toMatchObject({ version: 1 });

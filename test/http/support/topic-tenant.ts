@@ -13,7 +13,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 const MESSAGE = { from: 'a@example.test', subject: 'Hello', text: 'Hello', stream: 'bulk' };
 
-/** The API on a database for a whole test file, with an organization that sends about topics, and another one. */
+/** The API on a database for a whole test file, with an organization that sends about topics and a second one. */
 export const createTopicTenant = () => {
   let service: DatabaseService;
   let key: string;
@@ -51,14 +51,14 @@ export const createTopicTenant = () => {
     return { id: body.id as string, token: unsubscribeToken(secret, body.id, body.recipients[0].id) };
   };
 
-  /** What a worker would make of it now. */
+  /** The outcome if a worker processed the message now. */
   const outcomeOf = async (messageId: string): Promise<string | null> => {
     const claim = await claimAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0 });
     const [event] = claim.events;
     return event?.type === 'RecipientSuppressed' ? event.data.reason : (event?.type ?? null);
   };
 
-  /** Brings to the list what recipients of the message said, as a worker does a moment later. */
+  /** Adds the recipients' choices to the suppression list, as a worker does a moment later. */
   const bringToList = async (messageId: string): Promise<void> => {
     const { context } = service.deps;
     const events = await readWholeStream(context.store, messageStream(messageId));
@@ -89,7 +89,7 @@ export const createTopicTenant = () => {
     request: (options: Parameters<DatabaseService['request']>[0]) => service.request({ ...options, key }),
     other: () => otherKey,
     secondDomainId: () => secondDomainId,
-    /** Revision of what the log says of an address. */
+    /** Revision of the log's stream for an address. */
     revisionOf: async (address: string) => {
       const stream = suppressionStream(suppressionId('live', addressDigest(secret, address)));
       return (await load(service.deps.context.store, suppression, stream)).revision;

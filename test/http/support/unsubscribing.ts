@@ -18,7 +18,7 @@ export interface Sent {
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** The API for a whole test file, with an organization that sends, and one that has nothing to do with it. */
+/** The API for a whole test file, with a sending organization and an unrelated one. */
 export const createUnsubscribing = () => {
   let service: Service;
   let secret: Uint8Array;
@@ -45,18 +45,20 @@ export const createUnsubscribing = () => {
   });
   afterAll(() => service.close());
 
-  /** To two recipients. */
+  /** Sends a message to two recipients. */
   const send = async (): Promise<Sent> => {
     const to = ['b@example.org', 'c@example.org'];
     const payload = { from: 'a@example.test', to, subject: 'Hello', text: 'Hello', unsubscribe: 'managed' };
     return (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json();
   };
 
-  /** Of each recipient. @param whose of the secret that signs. */
+  /** A token for each recipient. @param whose secret signs it. */
   const tokensOf = ({ id, recipients }: Sent, whose: 'own' | 'other' = 'own'): readonly string[] =>
     recipients.map((each) => unsubscribeToken(whose === 'own' ? secret : otherSecret, id, each.id));
 
-  /** Each from an address of its own, so that no limit is met by accident; answers must be as they are documented. */
+  /**
+   * Requests use a new address each, so that no rate limit is hit by accident. Responses must conform to the document.
+   */
   const ask = async (token: string, options: InjectOptions = {}): Promise<LightMyRequestResponse> => {
     addresses += 1;
     const remoteAddress = `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
@@ -72,19 +74,19 @@ export const createUnsubscribing = () => {
     send,
     tokensOf,
     ask,
-    /** A token of ours of any two ids. */
+    /** A token signed with our secret for any two ids. */
     tokenOf: (messageId: string, recipientId: string): string => unsubscribeToken(secret, messageId, recipientId),
     aToken: async (): Promise<string> => tokensOf(await send())[0] ?? '',
     post: (token: string, payload: string = 'List-Unsubscribe=One-Click', type = FORM) =>
       ask(token, { method: 'POST', payload, headers: { 'content-type': type } }),
     request: (options: InjectOptions) => service.request({ ...options, key }),
-    /** By recipient. */
+    /** Unsubscribed or not, by recipient. */
     unsubscribedOf: async ({ id }: Sent): Promise<readonly boolean[]> => {
       const { recipients } = (await service.request({ url: `/v1/messages/${id}`, key })).json();
       return recipients.map(({ unsubscribed }: { unsubscribed: boolean }) => unsubscribed);
     },
     historyOf: async (messageId: string) => service.deps.context.store.readStream(messageStream(messageId)),
-    /** What the log says of an address. */
+    /** The log's events for an address. */
     listOf: async (address: string) =>
       service.deps.context.store.readStream(suppressionStream(suppressionId('live', addressDigest(secret, address)))),
     putOn: async (address: string): Promise<void> => {
@@ -95,14 +97,14 @@ export const createUnsubscribing = () => {
       const url = `/v1/domains/${domainId}`;
       expect((await service.request({ method: 'PATCH', url, key, payload: { branding } })).statusCode).toBe(200);
     },
-    /** Somebody takes an address off the list. */
+    /** Removes an address from the list, as a member. */
     takeOff: async (address: string): Promise<void> => {
       const added = await service.request({ method: 'POST', url: '/v1/suppressions', key, payload: { address } });
       const { id } = added.json();
       expect((await service.request({ method: 'DELETE', url: `/v1/suppressions/${id}`, key })).statusCode).toBe(204);
-      await service.deps.context.system.sleep(2); // what happens in the same millisecond was known to him
+      await service.deps.context.system.sleep(2); // a removal also covers events of its own millisecond
     },
-    /** While the log does not answer. */
+    /** Runs `work` while the log is unavailable. */
     whileAway: async <T>(work: () => Promise<T>): Promise<T> => {
       isAway = true;
       try {

@@ -1,12 +1,12 @@
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
 
-/** What requests of the walk are made of. */
+/** Names, addresses and bodies for the requests of the walk. */
 
 const HOUR_MS = 3_600_000;
-/** Of a webhook of the walk. Nothing listens there. */
+/** URL of a webhook of the walk. No server listens there. */
 export const LISTENER = 'http://127.0.0.1:9/';
 
-/** Where a tenant of the walk sends from. */
+/** The domain that a tenant of the walk sends from. */
 export interface WalkedDomain {
   readonly domainId: string;
   readonly domainName: string;
@@ -14,7 +14,7 @@ export interface WalkedDomain {
 
 let names = 0;
 
-/** A name belongs to whoever proves it first. */
+/** Domain names are unique: a name belongs to the first organization that proves it. */
 export const newName = (): string => {
   names += 1;
   return `walk${names}.test`;
@@ -29,7 +29,7 @@ export const newPerson = (): string => {
 
 let addresses = 0;
 
-/** Failures are counted by address: each request of the walk comes from another. */
+/** Failures are limited by address, so each request of the walk uses a new one. */
 export const nextAddress = (): string => {
   addresses += 1;
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
@@ -57,7 +57,7 @@ export const newMember = () => ({ email: newPerson(), role: 'analyst' });
 
 type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}` | `${string} /compat/${string}`>;
 
-/** What every route with a body succeeds with; one that is missing here does not compile. */
+/** A valid body for every route with a body. A missing route is a compile error. */
 export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>> = {
   'POST /v1/messages/send': ({ domainName }) => messageFrom(domainName),
   'POST /v1/messages/batch': ({ domainName }) => ({ messages: [messageFrom(domainName)] }),

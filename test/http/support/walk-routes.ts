@@ -17,28 +17,28 @@ export interface WalkedRoute {
   readonly rule: GuardedRoute;
   readonly method: string;
   readonly url: string;
-  /** What `:id` names; null: the path names nothing. */
+  /** Kind of the resource that `:id` names, or null if the path names none. */
   readonly kind: Kind | null;
 }
 
-/** Routes whose path names a resource, by the kind of it. */
+/** Kinds of resources that appear in the paths of routes. */
 type KindIn<Name> = Name extends `${string} /v1/${infer Segment}/:id${string}` ? Segment : never;
 export type Kind = KindIn<RouteName>;
 
 interface KindLaw {
-  /** null: its ids are numbers, or UUIDs. */
+  /** null: its ids are numbers or UUIDs. */
   readonly prefix: IdPrefix | null;
-  /** What refusals call it. */
+  /** Its name in error messages. */
   readonly noun: string;
-  /** Whether keys of an environment see those of another. */
+  /** True if keys of environment `by` see resources of environment `of`. */
   sees(by: Environment, of: Environment): boolean;
-  /** Whether keys with only `send` or `read` see those of their own domain alone. */
+  /** True if keys with only `send` or `read` see the resources of their own domain only. */
   readonly ofOneDomain: boolean;
-  /** It never changes and has no ETag; another organization's is answered as what does not exist. */
+  /** It never changes and has no ETag. Those of another organization are answered with 404. */
   readonly isUnrevised?: true;
-  /** It says what others became: it has no ETag. */
+  /** It reports on other resources and has no ETag. */
   readonly isReport?: true;
-  /** Only live keys see any. */
+  /** Only live keys see it. */
   readonly isOnlyLive?: true;
 }
 
@@ -46,7 +46,7 @@ const same = (by: Environment, of: Environment): boolean => by === of;
 
 const PEOPLE = { isUnrevised: true, isOnlyLive: true } as const;
 
-/** A kind of resource that a path of the table names and that is missing here does not compile. */
+/** A kind of resource that is in the route table but missing here is a compile error. */
 export const KINDS = {
   messages: { prefix: 'msg', noun: 'message', sees: same, ofOneDomain: true },
   'api-keys': {
@@ -97,7 +97,7 @@ const entries = Object.keys(ROUTES)
   .filter(isRouteName)
   .map((name): readonly [RouteName, RouteRule] => [name, ROUTES[name]]);
 
-/** Every route of our API that needs a key. Those of other services' clients are walked by `test/http/compat`. */
+/** Every route of our API that needs a key. `test/http/compat` walks the routes for clients of other services. */
 const ours = entries.filter(isGuarded).filter(([, { compat }]) => compat === undefined);
 
 export const GUARDED: readonly WalkedRoute[] = ours.map(([name, rule]) => {
@@ -106,16 +106,16 @@ export const GUARDED: readonly WalkedRoute[] = ours.map(([name, rule]) => {
   return { name, rule, method, url, kind: isKind(segment) ? segment : null };
 });
 
-/** Every route that anybody may ask for. */
+/** Every route that needs no authentication. */
 export const OPEN_ROUTES = entries.filter((entry) => !isGuarded(entry)).map(([name]) => name);
 
-/** A key as far as the table is concerned. */
+/** The properties of a key that the table refers to. */
 export interface Holder {
   readonly permission: Permission;
   readonly environment: Environment;
 }
 
-/** How a request is answered: by its status alone, or by a refusal and its very words. */
+/** The expected response: a status, or an error with its exact message. */
 export interface Expected {
   readonly status: number;
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly details?: Details } | null;
@@ -126,7 +126,7 @@ export const UNAUTHORIZED: Expected = {
   error: { code: 'unauthorized', message: 'invalid or missing API key' },
 };
 
-/** The same, and what a header lacks that holds no key at all. */
+/** The same, with the problem of a header that contains no key at all. */
 export const unauthorizedFor = (authorization: string | undefined): Expected => {
   if (/^Bearer \S+$/.test(authorization ?? '')) return UNAUTHORIZED;
   const problem = authorization === undefined ? 'is required' : 'is malformed';
@@ -139,7 +139,7 @@ export const missing = (kind: Kind): Expected => ({
   error: { code: 'not_found', message: `${lawOf(kind).noun} not found` },
 });
 
-/** The answer about what is another organization's (spec §7). */
+/** The response for a resource of another organization (spec §7). */
 export const othersOf = (kind: Kind): Expected =>
   lawOf(kind).isUnrevised === true
     ? missing(kind)
@@ -148,7 +148,7 @@ export const othersOf = (kind: Kind): Expected =>
         error: { code: 'other_organization', message: `${lawOf(kind).noun} belongs to another organization` },
       };
 
-/** What follows from the table alone for a request that is right in everything else. */
+/** The expected response by the table for a request that is otherwise valid. */
 export const expectedOf = (
   { permission, environments, status, membersOnly }: GuardedRoute,
   holder: Holder,

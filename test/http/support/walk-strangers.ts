@@ -9,7 +9,7 @@ export const bearer = (value: string): Headers => ({ authorization: `Bearer ${va
 const NEVER_ISSUED = formatSecret('live', new Uint8Array(32).fill(7));
 const otherEnd = (value: string): string => `${value.slice(0, -1)}${value.endsWith('0') ? '1' : '0'}`;
 
-/** What no key ever looked like, and what looks like one that nobody has. */
+/** Values that never were keys, in the wrong format or never issued. */
 const GUESSES: Readonly<Record<string, Headers>> = {
   'no Authorization header': {},
   'a header that is not Bearer': { authorization: `Basic ${NEVER_ISSUED}` },
@@ -20,7 +20,7 @@ const GUESSES: Readonly<Record<string, Headers>> = {
   'a value that was never issued': bearer(NEVER_ISSUED),
 };
 
-/** Keys that worked once, and what ended them. */
+/** Keys that once worked, by the reason for their end. */
 const ENDED = [
   'an expired key',
   'a revoked key',
@@ -30,10 +30,10 @@ const ENDED = [
 ] as const;
 type Ended = (typeof ENDED)[number];
 
-/** Everything that is no key that works. */
+/** Every kind of credential that is not a working key. */
 export const STRANGERS: readonly string[] = [...Object.keys(GUESSES), ...ENDED];
 
-/** The headers of each of `STRANGERS`; all the ended keys had `admin`. */
+/** The headers of each of `STRANGERS`. All ended keys had `admin`. */
 export const makeStrangers = async (
   service: Service,
   tenant: WalkTenant,

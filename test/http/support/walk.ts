@@ -33,28 +33,28 @@ import {
 } from './walk-bodies.ts';
 import { type Expected, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
 
-/** Each permission alone, in each environment. */
+/** Each permission, separately, in each environment. */
 export const HOLDERS: readonly Holder[] = environmentSchema.options.flatMap((environment) =>
   permissionSchema.options.map((permission) => ({ permission, environment })),
 );
 
-/** An organization with a domain, a key of each holder, and ways to make what paths name. */
+/** An organization with a domain and a key of each holder. It creates the resources that paths name. */
 export interface WalkTenant extends WalkedDomain {
   readonly organizationId: string;
   keyOf(holder: Holder): string;
-  /** Something new that every change of the table can be made to. @returns its id. */
+  /** Creates a resource to which every change of the table can be applied. @returns its id. */
   make(kind: Kind, environment: Environment): Promise<string>;
 }
 
 let invoices = 0;
 
-/** A replay of a webhook of the walk, which has ended. */
+/** A finished replay of a webhook of the walk. */
 const replayOf = (webhookId: string): string => `rpl_${webhookId.slice(4)}`;
 
 /** The passkey of a member of the walk. */
 const passkeyOf = (memberId: string): string => `psk_${memberId.slice(4)}`;
 
-/** Each webhook of the walk is owed it. */
+/** An event that each webhook of the walk must deliver. */
 const WALKED_EVENT: CustomerEvent = {
   id: 'evt_walk',
   type: 'message.accepted',
@@ -86,7 +86,7 @@ const WALKED_REFUSAL = {
   addressDigests: [],
 } as const;
 
-/** What a route asks for that its path does not say. */
+/** Query parameters that a route requires in addition to its path. */
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
   'GET /v1/suppressions/check': '?address=ann@example.net',
   'GET /v1/audit/consistency': '?from=1',
@@ -94,7 +94,7 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
   'GET /v1/templates/:id/versions/:version/diff': '?with=1',
 };
 
-/** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
+/** A captured mail with an attachment. */
 const WALKED_MAIL = [
   'Subject: Walk',
   'Content-Type: multipart/mixed; boundary=b',
@@ -103,10 +103,11 @@ const WALKED_MAIL = [
   ...['--b', 'Content-Type: text/plain; name=a.txt', '', 'x', '--b--', ''],
 ].join('\r\n');
 
+/** A valid request to a route by the tenant. @param id replaces `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
   url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':place', '0').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id)).replace(':passkey', passkeyOf(id))}${QUERIES[name] ?? ''}`,
-  remoteAddress: nextAddress(), // the table's own
+  remoteAddress: nextAddress(),
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
 
@@ -138,11 +139,11 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
   const makers: Readonly<Record<Kind, (environment: Environment) => Promise<string>>> = {
     messages: makeMessage,
     'api-keys': makeKey,
-    // Live keys alone read reports, and of their own environment's messages.
+    // Only live keys read reports, and only of live messages.
     'audit/reports/messages': () => makeMessage('live'),
     'audit/reports/api-keys': makeKey,
     domains: () => service.makeDomain(organizationId, newName()),
-    // One that a message of the domain has caused: keys with `read` alone see no other.
+    // A suppression caused by a message of the domain: keys with `read` alone see no other.
     suppressions: async (environment) => {
       const { context } = service.deps;
       const address = newPerson();
@@ -159,7 +160,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       });
       return suppression.suppressionId;
     },
-    // One that has a version, and a draft that could be the next.
+    // A template with one version, and a draft that can be published next.
     templates: async () => {
       const key = keyOf({ permission: 'admin', environment: 'live' });
       const id = await create('/v1/templates', 'live', newTemplate());
@@ -177,7 +178,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       await closePeriod(context, { organizationId, month, count });
       return invoiceIdOf(organizationId, month);
     },
-    // One that is owed something.
+    // A webhook with a pending delivery.
     webhooks: async (environment) => {
       const webhookId = await create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] });
       const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // what the service has is whole
@@ -230,7 +231,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return (await inbox?.list({ limit: 1 }))?.mails[0]?.id ?? '';
     },
   };
-  // What is asked for below is signed.
+  // The routes below need signed entries.
   await create('/v1/audit/checkpoints', 'live', {});
   return {
     organizationId,
@@ -245,7 +246,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
   };
 };
 
-/** Status, code and message are as the table says, and a refusal says nothing else. */
+/** Asserts status, code and message by the table, and no further fields in an error. */
 export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: Expected): void => {
   const isJson = String(answer.headers['content-type']).startsWith('application/json;');
   const told = isJson ? answer.json() : null;

@@ -9,13 +9,13 @@ describe('a day of a time zone', () => {
     ['2026-11-27', 'America/Los_Angeles', '2026-11-27T08:00:00.000Z', '2026-11-28T07:59:59.999Z'],
     ['2026-11-27', 'Asia/Kathmandu', '2026-11-26T18:15:00.000Z', '2026-11-27T18:14:59.999Z'],
     ['2026-11-27', 'Pacific/Kiritimati', '2026-11-26T10:00:00.000Z', '2026-11-27T09:59:59.999Z'],
-    // 23 and 25 hours.
+    // Days of 23 and of 25 hours.
     ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
     ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
-    // Clocks go from 23:59:59 to 01:00:00, and from 00:59:59 back to 00:00:00.
+    // The clock jumps from 23:59:59 to 01:00:00, and from 00:59:59 back to 00:00:00.
     ['2026-03-29', 'Asia/Beirut', '2026-03-28T22:00:00.000Z', '2026-03-29T20:59:59.999Z'],
     ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z', '2026-11-02T04:59:59.999Z'],
-    // At the ends of what can be stored.
+    // The earliest and latest times that can be stored.
     ['1970-01-01', 'Asia/Tokyo', '1970-01-01T00:00:00.000Z', '1970-01-01T14:59:59.999Z'],
     ['9999-12-31', 'America/Los_Angeles', '9999-12-31T08:00:00.000Z', '9999-12-31T23:59:59.999Z'],
   ])('%s in %s begins and ends by its clocks', (date, zone, start, end) => {

@@ -6,7 +6,7 @@ import { createMemoryStore, type Service, startService } from '../../support/ser
 
 let service: Service;
 let tenant: KeyTenant;
-/** What the log does with refusals instead of keeping them. */
+/** Fault with which the log rejects the recording of a refusal, if set. */
 let fault: (() => Promise<never>) | null = null;
 
 beforeAll(async () => {

@@ -175,7 +175,7 @@ describe('the history of an API key', () => {
       seen.push(...body.data.map((entry: Entry) => entry.id));
       expect([body.has_more, body.next_cursor !== null]).toEqual([page < 3, page < 3]);
       query = `?limit=2&after=${body.next_cursor}`;
-      if (page === 0) await ask('POST', `/${id}/revoke`); // refused, and newer than where the reader is
+      if (page === 0) await ask('POST', `/${id}/revoke`); // rejected, and newer than the reader's cursor
     }
     expect(seen).toEqual(all);
   });

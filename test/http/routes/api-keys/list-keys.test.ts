@@ -47,7 +47,7 @@ test('what becomes of a key is in the feed', async () => {
   await tenant.update(id, { name: 'n' });
   await tenant.ask('POST', `/${id}/rotate`);
   await tenant.ask('DELETE', `/${id}`);
-  await tenant.ask('POST', `/${tenant.admin.id}/rotate`, { by: tenant.manager.value }); // refused, which is no event
+  await tenant.ask('POST', `/${tenant.admin.id}/rotate`, { by: tenant.manager.value }); // rejected, and so no event
   const url = '/v1/events?limit=100';
   const { data } = (await service.request({ url, key: tenant.admin.value })).json();
   const own = data.filter((event: { data: { api_key_id: string } }) => event.data.api_key_id === id);

@@ -26,7 +26,7 @@ const start = () => {
     { onChange: (listener) => void changed.push(listener) },
   );
   const watches: Watch[] = [];
-  /** Opens as many as it may. @returns how many, and the code of the refusal. */
+  /** Opens as many readers as allowed. @returns the number, and the code of the rejection. */
   const openAll = async (organizationId: string, keyId: string): Promise<readonly [number, unknown]> => {
     for (let count = 0; ; count += 1) {
       try {

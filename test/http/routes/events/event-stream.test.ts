@@ -6,7 +6,7 @@ import { type Frame, type OpenStream, openStream, type StreamRequest } from './o
 
 let service: DatabaseService;
 let aheadMs = 0;
-let clockReads = 0; // each authentication reads it
+let clockReads = 0; // each authentication reads the clock
 let base: string;
 let organizationId: string;
 let domainId: string;
@@ -174,7 +174,7 @@ describe('a stream of events', () => {
     const brief = await service.makeKey(organizationId, domainId);
     const quiet = await Promise.all(Array.from({ length: 40 }, () => open({ query: 'types=topic.created' })));
     const revoked = await open({ key: brief.value, query: 'types=topic.created' });
-    await sleep(1_000); // all streams sleep
+    await sleep(1_000); // all streams are idle
     const before = clockReads;
     await sleep(2_000);
     expect(clockReads - before).toBeLessThan(quiet.length);
@@ -198,7 +198,7 @@ describe('a stream of events', () => {
     const stalled = await open();
     const steady = await open();
     stalled.pause();
-    // More than the buffers between the two hold.
+    // More than the buffers between client and server hold.
     const metadata = { filler: 'x'.repeat(9_000) };
     const messages = Array.from({ length: 400 }, () => ({
       from: 'a@example.test',

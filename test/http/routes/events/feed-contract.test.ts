@@ -168,7 +168,7 @@ describe('docs/events.md', () => {
     const text = await stream.ended();
     const { next_cursor } = JSON.parse(/^event: end\ndata: (.*)$/m.exec(text)?.[1] ?? '{}');
     const resumed = await service.request({ url: `/v1/events?after=${next_cursor}`, key: admin.value });
-    // The stream may have shown it itself, before it looked at its key again.
+    // The stream may have sent it before it checked its key again.
     const shown = stream.frames().filter(({ event }) => event !== 'end');
     const types = [...shown.map(({ data }) => data), ...resumed.json().data].map(({ type }) => type);
     expect(types).toEqual(['api_key.revoked']);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** Asks for events, over a connection of its own. */
+/** Requests events on a new connection. */
 const ask = async (query: string, accept: string): Promise<Socket> => {
   const socket = await openConnection(port);
   socket.write(

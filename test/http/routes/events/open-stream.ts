@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** A server-sent event as the wire has it. */
+/** A server-sent event in its wire format. */
 export interface Frame {
   readonly id: string | null;
   readonly event: string | null;
@@ -10,13 +10,13 @@ export interface Frame {
 export interface OpenStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** All of it so far. */
+  /** All text received so far. */
   text(): string;
-  /** Frames with data so far. */
+  /** Frames with data received so far. */
   frames(): readonly Frame[];
-  /** Resolves once `count` frames with data have arrived. @throws {Error} the stream ended before. */
+  /** Resolves once `count` frames with data have arrived. @throws {Error} if the stream ends before. */
   atLeast(count: number): Promise<readonly Frame[]>;
-  /** Resolves with all of it once the server has ended the stream. */
+  /** Resolves with the whole text once the server has ended the stream. */
   ended(): Promise<string>;
   pause(): void;
   resume(): void;

@@ -77,7 +77,7 @@ describe('contents of mail that are withdrawn', () => {
   const openAs = async ({ cookie }: Person, query: string, accept: string, signal: AbortSignal) =>
     fetch(`${base}/v1/events?${query}`, { headers: { accept, cookie }, signal });
 
-  /** Everything a stream sends from now on. */
+  /** Collects everything that a stream sends from now on. */
   const reading = (stream: Response) => {
     let text = '';
     const over = (async () => {
@@ -95,7 +95,7 @@ describe('contents of mail that are withdrawn', () => {
       payload: { ...MAIL, to: 'bob@example.net', tags: [{ name: 'user', value: tag }] },
     });
 
-  /** Whoever reads a stream is looked up again within a second, not for each event. */
+  /** Waits for the reader of a stream to be looked up again, which happens once a second and not for each event. */
   const isSeen = () => new Promise((resolve) => setTimeout(resolve, 1_000));
 
   test('are masked in a stream of events that is open', async () => {

@@ -12,9 +12,9 @@ import { ALL_KINDS, GUARDED, type Kind, type WalkedRoute } from '../../support/w
 
 const LIVE_ADMIN = { permission: 'admin', environment: 'live' } as const;
 const WORDS = Object.values(PLANTED);
-/** Every address but a masked one. */
+/** Any address that is not masked. */
 const ADDRESS = /(?<!\*)@/;
-/** JSON, and whatever else a route may answer. */
+/** JSON, and the other formats that routes can return. */
 const ACCEPTED = ['application/json', 'text/csv, text/html, text/plain', 'application/x-ndjson'];
 
 let service: DatabaseService;
@@ -53,7 +53,7 @@ afterAll(() => service.close());
 
 const READS = GUARDED.filter(({ method }) => method === 'GET');
 
-/** What was planted, by the kind of route that shows it. */
+/** Planted resources, by the kind of route that shows them. */
 const plantedOf = (kind: Kind | null): readonly string[] => {
   if (kind === 'messages' || kind === 'audit/reports/messages') return [planted.messageId, planted.clickedId];
   if (kind === 'suppressions') return [planted.suppressionId];
@@ -63,7 +63,7 @@ const plantedOf = (kind: Kind | null): readonly string[] => {
 
 const STATS = ['group_by=tag', 'group_by=tag,bounce_class', 'group_by=bounce_class', 'group_by=recipient_domain'];
 
-/** Of something of the route's kind, and of what was planted. */
+/** Paths of one resource of the route's kind and of the planted ones. */
 const pathsOf = (route: WalkedRoute): readonly string[] => {
   const { kind, name } = route;
   const asked = [kind === null ? '' : ids[kind], ...plantedOf(kind)];
@@ -74,7 +74,7 @@ const pathsOf = (route: WalkedRoute): readonly string[] => {
   return paths;
 };
 
-/** @param rule of the route: what has nothing of mail may name the people of the organization. */
+/** @param rule of the route. A route without mail may name the people of the organization. */
 const expectMasked = (text: string, { mail }: Pick<WalkedRoute['rule'], 'mail'> = {}): void => {
   if (mail !== 'none') expect(text).not.toMatch(ADDRESS);
   const lower = text.toLowerCase();
@@ -180,7 +180,7 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
   });
 });
 
-/** Where an owner reads what was planted: that it is not shown to others is worth nothing where nobody is shown it. */
+/** Fields in which an owner sees the planted mail. Hiding it from others proves nothing if no role sees it. */
 const SHOWN = {
   'GET /v1/messages': ['subject', 'metadata', 'mailbox'],
   'GET /v1/messages/:id': ['subject', 'metadata', 'mailbox', 'reply'],

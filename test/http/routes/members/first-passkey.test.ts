@@ -34,7 +34,9 @@ const originOf = (actor: Actor) => internalOrigin({ actor, organizationId, cause
 
 let invited = 0;
 
-/** A member who has signed in by a link that the first start (`service`) or the command line (`operator`) printed. */
+/**
+ * A member who has signed in with a link printed by the first start (`service`) or by the command line (`operator`).
+ */
 const enter = async (actor: Actor, email: string | null = null) => {
   invited += 1;
   const name = `Owner ${invited}`;

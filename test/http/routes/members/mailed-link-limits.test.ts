@@ -45,7 +45,7 @@ describe('a mailed link', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => links.ask(email)));
     expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([202]));
     await links.mailed(email, 5);
-    await links.settle(); // by then the others were refused
+    await links.settle(); // by then the other requests were rejected
     const mails = await links.mailsTo(email);
     expect(mails.length).toBe(5);
     for (const { url } of mails) expect((await signInWith(service, url)).statusCode).toBe(200);

@@ -153,7 +153,7 @@ describe('a member', () => {
 });
 
 describe('the last owner', () => {
-  /** In an organization of their own. */
+  /** Two owners in a new organization. */
   const twoOwners = async () => {
     const organization = await service.makeOrganization();
     const domain = await service.makeDomain(organization, `owners${people}.test`);

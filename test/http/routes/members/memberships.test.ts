@@ -24,7 +24,7 @@ interface Membership {
   readonly status: string;
 }
 
-/** The way to the provider and back, to the list of memberships. */
+/** Signs in at the provider and returns to the list of memberships. */
 const list = async (email: string, verified = true) => {
   opened.provider.person = { email, email_verified: verified };
   const { url, cookie } = await begin(opened.service);

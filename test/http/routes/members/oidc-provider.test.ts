@@ -56,7 +56,7 @@ describe('an identity provider', () => {
     issuer = 'http://127.0.0.1:1';
     server.close();
     server.closeAllConnections();
-    expect((await ask()).statusCode).toBe(200); // what is known is not asked for again
+    expect((await ask()).statusCode).toBe(200); // cached data is not fetched again
     await close();
   });
 

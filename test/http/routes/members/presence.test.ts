@@ -42,7 +42,7 @@ const leave = (): void => {
   shiftMs += 10 * MINUTE_MS;
 };
 
-/** A new link of a member, as whoever runs the service would print it. @returns its token. */
+/** A new link of a member, as the operator would print it. @returns its token. */
 const newLink = async (memberId: string): Promise<string> => {
   const url = `/v1/members/${memberId}/links`;
   const made = await service.request({ method: 'POST', url, key: people.key, payload: {} });
@@ -143,7 +143,7 @@ describe('what needs a member to be present', () => {
     expect((await ask(cookie, 'POST', `/v1/api-keys/${sending}/revoke`, {})).statusCode).toBe(200);
     const stranger = await people.join('owner', 1);
     leave();
-    // Whether a key of another organization holds admin is not told.
+    // A stranger does not learn whether another organization's key has `admin`.
     expect(codeOf(await ask(stranger.cookie, 'POST', `/v1/api-keys/${admin}/rotate`, {}))).toEqual([
       403,
       'other_organization',

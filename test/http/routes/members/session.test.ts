@@ -213,7 +213,7 @@ describe('a session', () => {
     const value = cookie.split('=')[1] ?? '';
     expect((await service.request({ url: '/v1/session', key: value })).statusCode).toBe(401);
     expect((await ask(`outbox_session=${key}`)).statusCode).toBe(401);
-    expect((await ask(`${cookie}; ${cookie}`)).statusCode).toBe(401); // somebody else has set another
+    expect((await ask(`${cookie}; ${cookie}`)).statusCode).toBe(401); // another site has set a second cookie
   });
 
   test('and a key at once are refused', async () => {

@@ -32,7 +32,7 @@ const post = async (url: string, payload: object, by = 'admin') => {
 const cancel = (payload: object, by?: string) => post('/v1/messages/cancel', payload, by);
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-/** A message that waits. */
+/** Sends a scheduled message. */
 const send = async (more: object = {}): Promise<string> => {
   const mail = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
   return (await post('/v1/messages/send', { ...mail, ...more })).body.id;
@@ -113,7 +113,7 @@ describe('POST /v1/messages/cancel', () => {
       left: '3',
       body: { error: { code: 'batch_exceeds_limit' } },
     });
-    // One id many times is one.
+    // A repeated id counts once.
     expect(await ask({ ids: ids.map(() => 'none') })).toMatchObject({ status: 200, left: '2', body: { matched: 1 } });
     expect(await ask({ ids: ids.slice(0, 100), dry_run: true })).toMatchObject({ status: 429, left: '1' });
     const filter = { recipient_domain: 'nowhere.example' };
@@ -130,7 +130,7 @@ describe('POST /v1/messages/cancel', () => {
       await post(`/v1/api-keys/${keyId}/revoke`, {});
       const ask = async () => (await service.request({ url: '/v1/session', key })).statusCode;
       await expect.poll(ask, { timeout: 10_000 }).toBe(401);
-      await sleep(100); // so long a request may go on without being authenticated again
+      await sleep(100); // a request may continue this long without re-authentication
     };
     let revoked: Promise<void> | null = null;
     const held = vi.spyOn(store, 'append').mockImplementation(async (asked) => {
@@ -144,7 +144,7 @@ describe('POST /v1/messages/cancel', () => {
     held.mockRestore();
     expect([answer.statusCode, answer.json().error.code]).toEqual([401, 'unauthorized']);
     const statuses = await Promise.all(ids.map(statusOf));
-    // Four are under way at once.
+    // Four cancellations are in flight at once.
     expect(statuses.filter((status) => status === 'scheduled').length).toBeGreaterThanOrEqual(8);
   });
 

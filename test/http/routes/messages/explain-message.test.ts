@@ -15,7 +15,7 @@ let database: DatabaseService;
 let service: Service;
 const keys: Record<string, string> = {};
 
-/** Domains whose name says so are never looked up in time. */
+/** Lookups of these domains never end or always fail. */
 const providerOf = async (domain: string): Promise<string> => {
   if (domain === 'nobody-answers.org') return new Promise(() => undefined);
   if (domain === 'broken.org') throw new Error('SERVFAIL');
@@ -68,7 +68,7 @@ const smtp = (code: number, replyId: string) => ({
   ...({ tls: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', policy: 'opportunistic', stage: 'recipient' } as const),
 });
 
-/** One attempt at whoever is due. @param said for each in turn: code and text. */
+/** Makes one attempt for the recipients that are due. @param said the code and text for each in turn. */
 const attempt = async (messageId: string, ...said: (readonly [code: number, text: string])[]): Promise<void> => {
   const { context } = service.deps;
   const claimed = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
@@ -89,10 +89,12 @@ const attempt = async (messageId: string, ...said: (readonly [code: number, text
   await recordAttempt(context, { message, attempt: message.state.attempts, outcomes, replies, random: 0.5 });
 };
 
-/** What its endpoints were told of the message: the first delivery fails once, the others are not tried yet. */
+/**
+ * Records webhook deliveries for the message: the first attempt of the first one fails, the others are still pending.
+ */
 const post = async (messageId: string, webhookId: string): Promise<void> => {
   const { store, system } = service.deps.context;
-  const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // what the database has of it is whole
+  const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the in-memory implementation is complete
   const events = (await store.readStream(messageStream(messageId))).flatMap(customerEvents);
   const owed = events.map((event) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
   const recording = { logId: await store.logId(), from: null, to: `${LOG_START}1`, owed, now: system.now() };

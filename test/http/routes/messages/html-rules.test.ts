@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Submitting, startSubmitting } from '../../../submission/support/submitting.ts';
 
-/** Which html each entry accepts, and what is recorded of it. */
+/** HTML that each entry point accepts, and the findings that are recorded for it. */
 
 let submitting: Submitting;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => submitting.close());
 
 const FIELDS = { from: 'ann@example.test', to: 'bob@example.org', subject: 'Hello' };
-/** A browser shows it; an end tag matches nothing, and an element is left open. */
+/** Browsers display it, although an end tag matches nothing and an element is left open. */
 const BROKEN = '<div><b>Hello\r\n</i> you</b>';
 const PROBLEMS = [
   ['html-invalid', 'error', 'html', 1, 1],

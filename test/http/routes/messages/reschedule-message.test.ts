@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 let service: Service;
 let organization: string;
-/** How much later it is than the machine says. */
+/** Offset of the test's clock from the machine's. */
 let aheadMs = 0;
 const keys: Record<string, string> = {};
 

@@ -5,7 +5,7 @@ import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;
 let key: string;
-/** What every analysis says from now on, as another version of the rules might. */
+/** A replacement result for every analysis, as a later version of the rules might give. */
 let instead: Analysis | null = null;
 let analyses = 0;
 

@@ -3,7 +3,7 @@ import { longestTurnMs } from '../../../support/longest-turn.ts';
 import { slowness } from '../../../support/slowness.ts';
 import { type Service, startService } from '../../support/service.ts';
 
-/** The first compiles what all need, once: the middle one of five counts. */
+/** The median of five rounds counts: the first one compiles shared code. */
 const ROUNDS = 5;
 const TURN_MS_MAX = 50;
 
@@ -11,7 +11,7 @@ let service: Service;
 let key: string;
 
 beforeAll(async () => {
-  // What is answered is not held against its schema: that would be work of the test within the turn of the answer.
+  // Responses are not checked against the document: the check would run in the same turn of the event loop.
   service = await startService({}, () => undefined);
   const organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const PARAGRAPHS = '<p>Thank you for your order, which is <b>on its way</b>.</p>'.repeat(10);
-/** Some 2 kB each, most of it what takes longest: addresses. */
+/** About 2 kB each, mostly addresses, which take longest to process. */
 const messages = Array.from({ length: 500 }, (_, index) => ({
   from: 'Shop <shop@example.test>',
   to: Array.from({ length: 40 }, (_one, place) => `Customer ${place} <customer-${index}-${place}@example.org>`),

@@ -11,9 +11,9 @@ let service: Service;
 let organizationId: string;
 let domainId: string;
 let key: string;
-/** How far the clock is ahead. */
+/** Offset of the clock, in ms. */
 let aheadMs = 0;
-/** Appends that still work. */
+/** Number of appends that succeed before the log fails. */
 let appendsLeft = Number.POSITIVE_INFINITY;
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ const idsOf = (answer: Awaited<ReturnType<typeof batch>>): string[] =>
 
 const written = async (): Promise<number> =>
   (await service.deps.context.store.readAll({ filter: { categories: ['message'] }, limit: 10_000 })).events.length;
-/** What was written by the work. */
+/** The number of messages that `work` writes. */
 const writtenBy = async (work: () => Promise<unknown>): Promise<number> => {
   const before = await written();
   await work();

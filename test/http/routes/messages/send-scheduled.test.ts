@@ -7,9 +7,9 @@ const DAY_MS = 86_400_000;
 
 let service: Service;
 let key: string;
-/** How far the clock is ahead. */
+/** Offset of the clock, in ms. */
 let aheadMs = 0;
-/** What the DNS says. */
+/** Records in the DNS. */
 let published: readonly { readonly name: string; readonly value: string }[] = [];
 
 const txt = (host: string): string[] => published.flatMap(({ name, value }) => (name === host ? [value] : []));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Submitting, startSubmitting } from '../../../submission/support/submitting.ts';
 
-/** Requests as people really write them. */
+/** Requests in the forms that people actually write. */
 
 let submitting: Submitting;
 beforeAll(async () => {

@@ -118,7 +118,7 @@ describe('importing a file', () => {
     const read = await readSuppressionRows(`address,note\n${rows.join('\n')}\n`, createSystem());
     isOver = true;
     expect(read.rows).toHaveLength(10_000);
-    // One for each piece of 50,000 characters.
+    // One turn for each chunk of 50,000 characters.
     expect(turns).toBeGreaterThan(80);
   });
 });

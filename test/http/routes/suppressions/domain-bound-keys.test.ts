@@ -7,7 +7,7 @@ import { messageStream } from '../../../../src/domain/streams.ts';
 import { isSuppressing } from '../../../../src/domain/suppression/suppressing-event.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
-/** An organization with two domains: keys with only `read` belong to one of them. */
+/** An organization with two domains. Keys with only `read` belong to one of them. */
 let service: DatabaseService;
 let admin: string;
 let manager: string;
@@ -32,7 +32,7 @@ const send = async (from: string, to: string) => {
   return { id: sent.id as string, token: unsubscribeToken(secret, sent.id, sent.recipients[0].id) };
 };
 
-/** A message whose recipient says on the preference page that nothing more is wanted. */
+/** Sends a message whose recipient opts out of all mail on the preference page. */
 const refuse = async (from: string, to: string): Promise<string> => {
   const { id, token } = await send(from, to);
   await service.request({

@@ -34,7 +34,7 @@ const ask = async (by: string, method: 'GET' | 'POST' | 'PATCH', url: string, pa
 const HOOK = { url: 'http://127.0.0.1:9/', events: ['message.*'] };
 const register = async (by: string, more = {}) => ask(by, 'POST', '/v1/webhooks', { ...HOOK, ...more });
 
-/** Pauses them like the workers do once the key has ended. */
+/** Pauses webhooks as the workers do once the key has ended. */
 const pause = (webhookId: string, by: string) =>
   pauseWebhook(
     service.deps.context,

@@ -9,7 +9,7 @@ let key: string;
 
 beforeAll(async () => {
   service = await startService();
-  deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the one in memory is whole
+  deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the in-memory implementation is complete
   const organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'), {})).value;
 });

@@ -53,7 +53,7 @@ const asked = (state: Message, { asks }: Step, now: string, later: string): read
   }
 };
 
-/** A history that the decisions themselves made. */
+/** A history produced by the real decisions. */
 const history = fc.tuple(fc.boolean(), fc.array(step, { maxLength: 15 })).map(([isScheduled, steps]) => {
   const told: Told[] = [];
   let state: Message = message.initial;

@@ -10,7 +10,7 @@ export const minute = (count: number): string => new Date(Date.parse(NOW) + coun
 
 export interface Told {
   readonly event: MessageEvent;
-  /** Minutes after the first. */
+  /** Minutes after the first event. */
   readonly at?: number;
   readonly actor?: string;
 }
@@ -32,7 +32,7 @@ export const recorded = (
     ) as RecordedMessageEvent;
   });
 
-/** Of recipients `rcp_1` to `rcp_3`. */
+/** A message to `rcp_1`, `rcp_2` and `rcp_3`. */
 export const HEAD: MessageBody = {
   kind: 'message',
   messageId: 'msg_1',
@@ -53,7 +53,7 @@ export const HEAD: MessageBody = {
 
 export const reply = (text: string): ReplyText => ({ kind: 'reply', messageId: 'msg_1', text });
 
-/** What is explained of these happenings, a minute after the last. */
+/** The explanation of these events, a minute after the last one. */
 export const explain = (happenings: readonly RecordedMessageEvent[], more: Partial<MessageFacts> = {}): Explanation => {
   const state = fold(message, happenings);
   if (state.status === 'absent') throw new Error('the message was accepted');

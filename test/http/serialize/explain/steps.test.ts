@@ -35,7 +35,7 @@ const one = { ...about, sequence: 9, recipientId: 'rcp_1' };
 const engaged = { ...one, first: true as const, count: 2 };
 const ended = { ...one, reason: 'because of this' };
 
-/** Every event there is, with what its sentence has to say. */
+/** Every event type, with the sentence that explains it. */
 const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & { type: Type }, RegExp] } = {
   MessageAccepted: [
     messageAccepted(),
