@@ -35,7 +35,7 @@ describe('the codec', () => {
     Array.from({ length: currentVersion(type) }, (_, index) => ({ type, version: index + 1 })),
   );
 
-  /** `RecipientBounced.v1.session.json`: the same version with optional fields. */
+  /** Fixtures such as `RecipientBounced.v1.session.json`: the same version with optional fields. */
   const variants = readdirSync(FIXTURES).filter((name) => name.split('.').length === 4);
   const named = variants.map((name) => {
     const [type = '', version = ''] = name.split('.');

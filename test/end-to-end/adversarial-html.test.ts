@@ -4,11 +4,11 @@ import { htmlFacts } from '../../src/lib/html/html.ts';
 import { analysed, messageWith } from '../adapters/html/analyzer/analysed.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 
-/** What is promised; it takes a third of it where nothing else runs. */
+/** The documented limit. An idle machine needs a third of it. */
 const ANSWER_MS_MAX = 2_000;
 const MICROSECONDS = 1000;
 
-/** Of each time on average, by the processor's clock: others use the machine too, and that clock is coarse. */
+/** Processor time of one run on average. Processor time excludes other load on the machine, and its clock is coarse. */
 const cpuMs = (times: number, work: () => unknown): number => {
   const begun = process.threadCpuUsage();
   for (let count = 0; count < times; count += 1) work();
@@ -35,14 +35,14 @@ test('the time is linear in the size', { timeout: 60_000 }, () => {
   const input = (bytes: number) =>
     inputOf(messageWith({ html: catalogue(bytes), text: 'Product and words. '.repeat(bytes / 40) }));
   const [small, large] = [input(10_000), input(1_000_000)];
-  cpuMs(50, () => analyzeMessage(small)); // it is compiled by now
+  cpuMs(50, () => analyzeMessage(small)); // compiles the code
   const ratio = cpuMs(3, () => analyzeMessage(large)) / cpuMs(200, () => analyzeMessage(small));
   expect(ratio).toBeLessThan(200);
 });
 
 test('a message of 100 kB takes less than 20 ms', () => {
   const input = inputOf(messageWith({ html: catalogue(100_000), text: 'Product and words. '.repeat(1000) }));
-  cpuMs(10, () => analyzeMessage(input)); // it is compiled by now
+  cpuMs(10, () => analyzeMessage(input)); // compiles the code
   expect(cpuMs(20, () => analyzeMessage(input))).toBeLessThan(20);
 });
 

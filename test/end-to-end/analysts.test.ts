@@ -18,7 +18,7 @@ interface Panel {
 const dashboard = JSON.parse(readFileSync(new URL('../../docs/grafana/outbox.json', import.meta.url), 'utf8'));
 const panels: readonly Panel[] = dashboard.panels;
 
-/** As Grafana replaces its macros and variables. */
+/** Expands macros and variables as Grafana does. */
 const expanded = (sql: string): string =>
   sql
     .replaceAll(/\$__timeFilter\(([\w.]+)\)/g, "$1 BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'")
@@ -50,7 +50,7 @@ describe('an analyst of a running service', () => {
     created = await run('analysts', 'create', '--organization', organization.organization_id, '--name', 'grafana');
     const connectionString = Object.assign(new URL(created.url), { password: created.password }).href;
     client = new Client({ connectionString });
-    client.on('error', () => undefined); // the role is removed
+    client.on('error', () => undefined); // dropping the role ends the connection
     await client.connect();
   }, 60_000);
   afterAll(async () => {

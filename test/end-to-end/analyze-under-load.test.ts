@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Service, startService } from '../http/support/service.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 
-/** What is promised to other requests meanwhile. */
+/** The documented limit for other requests during an analysis. */
 const DELAY_MS_MAX = 50;
 const MICROSECONDS = 1000;
-/** Seldom enough to leave the thread its processor. */
+/** Long enough between requests to leave the analysis thread its processor. */
 const PING_EVERY_MS = 5;
-/** Once to be compiled, once to be measured. */
+/** The first run compiles the code, the second is measured. */
 const TRIES = 2;
 
-/** Those that cost the event loop itself most, and those that cost the thread beside it most. */
+/** The inputs that cost most on the event loop, and those that cost most on the analysis thread. */
 const WORST = [
   ...['elements nested as deep as they go', 'tables left open', 'one tag with 300,000 attributes', '100,000 links'],
   ...['images without anything', 'damaged text', 'characters of two units', 'lines without text'],
@@ -43,7 +43,7 @@ const analyze = async (body: Buffer): Promise<number> => {
   return answer.status;
 };
 
-/** Until the returned function is called: the longest turn of the event loop, by the processor's clock. */
+/** Measures the longest turn of the event loop, in processor time, until the returned function is called. */
 const watchTurns = (): (() => number) => {
   let longestMs = 0;
   let before = process.threadCpuUsage();
@@ -59,8 +59,8 @@ const watchTurns = (): (() => number) => {
 };
 
 /**
- * The longest that a cheap request waits for this process while something is analysed: the slowest answer, unless it
- * was others on the machine who kept the processor, in which case no turn of the event loop was as long.
+ * The longest delay of a cheap request during an analysis. It is the slowest response or the longest turn of the event
+ * loop, whichever is shorter: a response that took longer than any turn was delayed by other load on the machine.
  */
 const delayMs = async (work: Promise<number>): Promise<number> => {
   const longestTurn = watchTurns();

@@ -8,7 +8,7 @@ import { type OperatorOptions, operator, unlimitedKey } from '../support/operato
 import type { Program } from '../support/program.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Before the backup', text: 'Hello' };
-/** Longer than a restore and a start take on a slow machine. */
+/** Longer than a restore and a start on a slow machine. */
 const SCHEDULED_IN_MS = 60_000;
 
 const start = async (place: OperatorOptions, roles = 'api,projections,workers'): Promise<Program> => {
@@ -21,7 +21,7 @@ const send = (api: ApiClient, name: string, message: object = MESSAGE) =>
 const subjects = async (api: ApiClient): Promise<readonly string[]> =>
   (await api.get('/v1/inbox?limit=100')).body.data.map((mail: { readonly subject: string }) => mail.subject);
 
-/** Accepts messages until it is told to stop. */
+/** Sends messages until it is stopped. */
 const traffic = (api: ApiClient) => {
   let stopped = false;
   const running = (async () => {
@@ -43,7 +43,7 @@ const refusal = async (place: OperatorOptions, ...words: readonly string[]): Pro
   return outcome;
 };
 
-/** Copies of a backup that are not what was written. */
+/** Ways to damage a copy of a backup, by the reported error. */
 const DAMAGE: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   'is damaged: vault.contents.copy.zst': async (path) => truncate(join(path, 'vault.contents.copy.zst'), 20),
   'is damaged: vault.secrets.copy.zst': async (path) => {
@@ -56,7 +56,7 @@ const DAMAGE: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   'that was not finished': async (path) => rm(join(path, 'manifest.json')),
 };
 
-/** Of all messages: the traffic may have sent many pages. */
+/** Subjects of all messages. The traffic may have filled many pages. */
 const allSubjects = async (api: ApiClient): Promise<ReadonlySet<string>> => {
   const found = new Set<string>();
   for (let after = ''; ; ) {
@@ -86,7 +86,7 @@ describe('a backup of a busy service', () => {
     expect(files).toContain('manifest.json');
     expect(taken).toMatchObject({ position: expect.stringMatching(/^\d{16}$/), log_id: expect.any(String) });
 
-    // Another version of PostgreSQL than the one that was backed up.
+    // A restore into another version of PostgreSQL.
     const target = { dataDir: await folderForTest(), env: { SECRET_KEY } };
     expect(await refusal(place, 'restore', backup)).toContain('a service is running');
     await first.end('SIGTERM');
@@ -117,7 +117,7 @@ describe('a backup of a busy service', () => {
       90_000,
     );
     expect(await operator(target, 'restore', '--release')).toMatchObject({ released: false });
-    // What was accepted is in the backup with its contents, or not at all.
+    // An accepted message is in the backup with its contents, or not at all.
     expect(await allSubjects(after)).toEqual(new Set([MESSAGE.subject, 'Scheduled', 'After the restore']));
 
     const empty = { dataDir: await folderForTest(), env: { SECRET_KEY } };

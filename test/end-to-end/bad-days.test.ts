@@ -10,7 +10,7 @@ import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
 
-/** One sentence for the operator, and no stack: neither in lines nor escaped within one. */
+/** One sentence for the operator without a stack trace, neither on separate lines nor escaped within one. */
 const SENTENCE = /^(?!.*(?:\n|\\n)\s+at )/s;
 
 describe('a service that must not start says why in one sentence', () => {
@@ -183,7 +183,7 @@ describe('a service that is older than its log', () => {
         insert into event_log.events
         select position + 1, 'webhook-newer', 0, gen_random_uuid(), 'FromTheFuture', 'webhook', '{}', metadata
         from event_log.events order by position desc limit 1`);
-      // It may find out before it is ready, or just after.
+      // The process may detect it before it is ready, or just after.
       const { code, output } = await startProgram(options).then(
         async (program) => ({ code: await program.ended(), output: program.output() }),
         ({ message }: Error) => ({ code: Number(/^ended with (\d+)/.exec(message)?.[1]), output: message }),

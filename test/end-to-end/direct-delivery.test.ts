@@ -51,7 +51,7 @@ afterAll(async () => {
   await data.remove();
 });
 
-/** Publishes whatever text records the service asks for, for the domain of its first keys. */
+/** Publishes all TXT records that the service requires for the domain of its first keys. */
 const verifyFirstDomain = async (): Promise<void> => {
   const [{ id, records }] = (await api.get('/v1/domains')).body.data;
   const texts = records.filter(({ type }: AnyBody) => type === 'TXT');
@@ -59,7 +59,7 @@ const verifyFirstDomain = async (): Promise<void> => {
   expect((await api.post(`/v1/domains/${id}/verify`)).body).toMatchObject({ status: 'verified' });
 };
 
-/** Sends, and waits for the end. */
+/** Sends a message and waits until it is final. */
 const settled = async (to: string): Promise<AnyBody> => {
   const { status: sent, body } = await api.post('/v1/messages/send', {
     from: 'shop@example.test',

@@ -27,7 +27,7 @@ interface Proof {
 describe('an auditor who was shown a message that is erased later', () => {
   const { ask, read, send, attempt, erase, rounds } = createErasing();
 
-  /** A folder of what the auditor keeps. */
+  /** A folder with the files that an auditor keeps. */
   const keep = async () => {
     const path = await mkdtemp(join(tmpdir(), 'outbox-auditor-'));
     onTestFinished(() => rm(path, { recursive: true }));

@@ -76,7 +76,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     dns.change({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.example.test']] }, 'mx.example.test': { A: ['127.0.0.23'] } });
     expect(await ofReturn()).toEqual([expect.stringContaining(`mx.example.test does not answer at port ${port}`)]);
     dns.change({ 'mx.example.test': { A: ['127.0.0.22'] } });
-    // Nothing answers there, and the records of the domain are not published.
+    // PUBLIC_URL does not answer, and the records of the domain are not published.
     const others = async () => (await problems()).filter((one) => !/^(?:PUBLIC_URL|domain) /.test(one));
     expect(await others()).toEqual([]);
     expect(await problems()).toContainEqual(

@@ -15,7 +15,7 @@ describe('the built-in PostgreSQL', () => {
     const ownership = await own(embedded.url);
     await killServer(embedded.location);
     await vi.waitFor(() => query(embedded.url, 'select 1'), 10_000);
-    await sleep(1_000); // it takes its ownership again within this
+    await sleep(1_000); // it regains ownership within this time
     await expect(own(embedded.url)).rejects.toThrow(/another Outbox service \(process \d+\) is already running/);
     await ownership.release();
     await (await own(embedded.url)).release();
@@ -37,7 +37,7 @@ describe('the built-in PostgreSQL', () => {
     await query(embedded.url, `select pg_terminate_backend(${owner?.pid})`);
     await locked;
     await new Promise((resolve) => earlier.once('end', resolve));
-    await sleep(1_000); // it takes its ownership again within this
+    await sleep(1_000); // it regains ownership within this time
     await expect(own(embedded.url)).rejects.toThrow(/already running/);
     expect(onLost).not.toHaveBeenCalled();
     await ownership.release();

@@ -1,11 +1,11 @@
-/** Stands in for a service: opens the built-in PostgreSQL, says where it is, and stays until it is killed. */
+/** A stand-in for a service: opens the built-in PostgreSQL, prints its location, and runs until it is killed. */
 
 import { createSystem } from '../../src/adapters/system.ts';
 import { claimOwnership, openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../support/logger.ts';
 
 const system = createSystem();
-process.on('SIGINT', () => {}); // as one that is still finishing its work
+process.on('SIGINT', () => {}); // behaves like a service that is still finishing its work
 
 try {
   const dataDir = process.argv[2] ?? '';

@@ -32,7 +32,7 @@ const runsAs = (account: { readonly uid: number; readonly gid: number }): boolea
 /** Only root can act as another user, and only if that user can read this checkout and its Node. */
 export const canActAsNobody = isRoot && runsAs(NOBODY);
 
-/** A folder that the server's user can enter; servers that still run in it are killed with it. */
+/** A folder that the server's user can enter. Servers that still run in it are killed with it. */
 export const temporaryFolder = async (mode = 0o755): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-embedded-'));
   await chmod(folder, mode);
@@ -46,7 +46,7 @@ export const temporaryFolder = async (mode = 0o755): Promise<string> => {
 const pidIn = async (home: string): Promise<number> =>
   Number((await readFile(join(home, 'data', 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
 
-/** As a power cut: the server and all its processes at once, no goodbye. */
+/** Simulates a power cut: kills the server and all its processes at once, without a shutdown. */
 export const killServer = async (home: string): Promise<void> => {
   const pid = await pidIn(home);
   if (!(pid > 0)) return;
@@ -55,7 +55,7 @@ export const killServer = async (home: string): Promise<void> => {
     try {
       process.kill(each, 'SIGKILL');
     } catch {
-      // it was gone already
+      // already gone
     }
   }
 };
@@ -83,7 +83,7 @@ export interface ServiceReport {
   readonly refused?: string;
 }
 
-/** A service in a process group of its own, as a shell starts it. */
+/** Starts a service in its own process group, as a shell does. */
 export const startService = async (
   dataDir: string,
   account: { readonly uid?: number; readonly gid?: number } = {},

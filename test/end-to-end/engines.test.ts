@@ -65,7 +65,7 @@ describe('the service on other engines', () => {
     await second.end('SIGTERM');
 
     const third = await programForTest({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: two } });
-    // What is rotated away works for a second at most.
+    // A key that was rotated away works for a second at most.
     await eventually(
       () => ask(third, rotated.body.key),
       (status) => status === 401,

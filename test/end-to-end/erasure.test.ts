@@ -9,7 +9,7 @@ import { readInbox } from '../support/captured-mail.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { ADDRESS, dumpOf, dumpOfRedis, formsIn } from '../support/traces.ts';
 
-/** A receiver that says back what it got. @returns its URL. */
+/** A receiver that echoes the request body. @returns its URL. */
 const startEcho = async (): Promise<string> => {
   const server = createServer((request, response) => {
     request.pipe(response.writeHead(200));
@@ -27,7 +27,7 @@ const startEcho = async (): Promise<string> => {
 
 const HTML = `<p>Dear ${ADDRESS}, <a href="https://shop.example/?who=${encodeURIComponent(ADDRESS)}">look</a></p>`;
 
-/** A message with all that can name its recipient, delivered, opened and clicked. */
+/** Sends a message in which every field names its recipient, and has it delivered, opened and clicked. */
 const sendTo = async (api: ApiClient, more: object = {}): Promise<string> => {
   const named = { html: HTML, subject: `For ${ADDRESS}`, tags: [{ name: 'who', value: ADDRESS.replace('@', '_') }] };
   const attachments = [{ filename: `${ADDRESS}.txt`, content: Buffer.from(`of ${ADDRESS}`).toString('base64') }];
@@ -38,7 +38,7 @@ const sendTo = async (api: ApiClient, more: object = {}): Promise<string> => {
   return body.id;
 };
 
-/** A request that is refused, with all that can name its recipient. @returns its id. */
+/** Sends an invalid request in which every field names its recipient. @returns its id. */
 const refusedTo = async (api: ApiClient): Promise<string> => {
   const body = { to: [ADDRESS, `Ann <${ADDRESS}>`], html: HTML, [ADDRESS]: ADDRESS, headers: { 'X-Who': ADDRESS } };
   const { headers } = await api.post('/v1/messages/send', body);
@@ -49,7 +49,7 @@ const refusedTo = async (api: ApiClient): Promise<string> => {
 
 const isDelivered = ({ body }: { readonly body: { readonly status: string } }): boolean => body.status === 'delivered';
 
-/** Follows every link to the service in the captured mail. */
+/** Visits every link to the service in the captured mail. */
 const engage = async (api: ApiClient, baseUrl: string): Promise<void> => {
   const [{ html }] = await readInbox(api);
   const links = [...html.matchAll(/(?:href|src)="([^"]*\/[co]\/[^"]*)"/g)].map(([, link]) =>

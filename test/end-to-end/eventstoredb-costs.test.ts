@@ -8,7 +8,7 @@ import { allDelivered, sendMany } from '../support/senders.ts';
 const MESSAGES = 300;
 const DELIVERED_MS_MAX = 60_000;
 
-/** The program on a server that is as quick as one of our own, or as slow as one far away. */
+/** The program with a server that is as fast as a local one, or as slow as a remote one. */
 const onServer = async (callMs: number): Promise<{ double: EventStoreDbDouble; api: ReturnType<typeof apiClient> }> => {
   const double = await startEventStoreDbDouble('24.6.0');
   onTestFinished(double.close);
@@ -32,18 +32,18 @@ test.each(CALLS)(
     const sending = sendMany(api, MESSAGES);
     await sending.done;
     const sent = sending.accepted.length;
-    expect(sent).toBeGreaterThan(0.9 * MESSAGES); // a busy machine refuses some
+    expect(sent).toBeGreaterThan(0.9 * MESSAGES); // a busy machine rejects some
     await allDelivered(api, sending.accepted, DELIVERED_MS_MAX);
     const { append, readAll, subscribe } = double.counts();
-    // Beside them: what the service notes of itself, and what a busy machine makes it claim again.
+    // The margin covers the service's own events, and repeated claims on a busy machine.
     expect(append.calls - before.append.calls).toBeGreaterThanOrEqual(3 * sent);
     expect(append.calls - before.append.calls).toBeLessThan(3.2 * sent);
-    // Some again, on a busy machine.
+    // A busy machine reads some streams again.
     expect(double.streamsRead.slice(streamsBefore).length).toBeLessThan(sent / 2);
-    // Followers share one subscription; it may have to be opened again.
+    // Followers share one subscription, which may have to be reopened.
     expect(subscribe.calls).toBeLessThanOrEqual(3);
     expect(subscribe.events - before.subscribe.events).toBeLessThan(3.5 * sent);
-    // What followers had not brought in time, on a busy machine.
+    // A busy machine re-reads events that the followers did not receive in time.
     expect(readAll.events - before.readAll.events).toBeLessThan(6 * sent);
   },
   120_000,

@@ -1,4 +1,4 @@
-/** Takes every step that has fail points three times, and says when it is about to and when it has been taken. */
+/** Runs every step that has fault injection points three times, and prints a line before and after each. */
 import { EventEmitter } from 'node:events';
 import { writeSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
@@ -17,7 +17,7 @@ const TIMES = [1, 2, 3] as const;
 let step = '';
 let time = 0;
 
-// Written at once: a process that is killed a moment later has said it.
+// Writes synchronously, so that the line is printed even if the process is killed a moment later.
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const done = async (): Promise<void> => say(`${step} ${time} done`);
 

@@ -11,7 +11,7 @@ interface Ended {
   readonly said: readonly string[];
 }
 
-/** A process that takes each step three times, and says so before and after each. */
+/** Runs a process that takes each step three times and prints a line before and after each. */
 const runWith = (failPoint: string): Promise<Ended> =>
   new Promise((resolve) => {
     const env = { PATH: process.env.PATH, OUTBOX_FAIL_POINT: failPoint };

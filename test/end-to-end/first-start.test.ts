@@ -23,7 +23,7 @@ const expectWorkingKeys = async ({ baseUrl, keys }: Program): Promise<void> => {
   }
 };
 
-/** A port that is in use while `work` runs. */
+/** Occupies a port while `work` runs. */
 const withTakenPort = async (work: (port: string) => Promise<void>): Promise<void> => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -52,7 +52,7 @@ test.each(['PORT', 'METRICS_PORT'])(
 );
 
 test('a first start that is killed between making its keys and printing them prints them at the next', async () => {
-  // The organization, its domain, the test key and the live key: each is an append.
+  // Each of these is one append: the organization, its domain, the test key and the live key.
   const { output } = await runToEnd({ dataDir: data.path, env: { OUTBOX_FAIL_POINT: 'after-append-other#4' } });
   expect(output).not.toContain('Outbox is ready');
   program = await startProgram({ dataDir: data.path });

@@ -9,13 +9,15 @@ import { createKnownThings } from './fuzz/known-things.ts';
 import type { Material } from './fuzz/make-request.ts';
 import { createSender } from './fuzz/send-request.ts';
 
-/** `FUZZ_REQUESTS=500 FUZZ_SEED=7 FUZZ_ONLY=123`: how many, the same ones again, one of them alone. */
+/**
+ * `FUZZ_REQUESTS=500 FUZZ_SEED=7 FUZZ_ONLY=123` sets the number of requests, repeats a run, or runs one request alone.
+ */
 const COUNT = Number(process.env.FUZZ_REQUESTS ?? 20_000);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(performance.timeOrigin % 1_000_000));
 const ONLY = process.env.FUZZ_ONLY === undefined ? null : Number(process.env.FUZZ_ONLY);
 const CONCURRENCY = 32;
 const SLOW_MOMENTS_MAX = 5;
-/** Longer than any answer takes. */
+/** Longer than any response takes. */
 const ANSWER_MS_MAX = 10_000;
 
 describe('a service that is sent anything at all', () => {
@@ -31,7 +33,7 @@ describe('a service that is sent anything at all', () => {
     await data.remove();
   });
 
-  /** Another organization with a resource of each kind, all of which must stay hidden. */
+  /** Ids of every kind of resource in another organization, all of which must stay hidden. */
   const foreignIds = async (): Promise<readonly string[]> => {
     const options = { dataDir: data.path };
     const { organization_id: organization } = await operator(options, 'organizations', 'create', '--name', 'Other');
@@ -94,7 +96,7 @@ describe('a service that is sent anything at all', () => {
     process.stdout.write(`fuzz: seed ${SEED}, ${rate} requests/s, ${JSON.stringify(campaign.statuses)}\n`);
     for (const finding of campaign.findings) process.stdout.write(`fuzz: ${JSON.stringify(finding)}\n`);
     expect(campaign.findings.map(({ number, problems }) => `${number}: ${problems.join('; ')}`)).toEqual([]);
-    // Whoever is in flight in a slow moment may be told to come again: more than some moments are no chance.
+    // Requests in flight during a slow moment may get 503. More than a few such moments are no coincidence.
     expect(campaign.statuses['503, asked again'] ?? 0).toBeLessThanOrEqual(SLOW_MOMENTS_MAX * CONCURRENCY);
     expect(Object.keys(campaign.statuses)).toEqual(
       expect.arrayContaining(ONLY === null ? ['200', '201', '202', '204'] : []),

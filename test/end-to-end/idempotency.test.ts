@@ -13,7 +13,7 @@ interface Pair {
   readonly programs: readonly [Program, Program];
 }
 
-/** One service in two processes: both take requests, one of them does the rest. */
+/** One service in two processes. Both accept requests, and one of them runs the other roles. */
 const startPair = async (engine: Record<string, string> = {}): Promise<Pair> => {
   const place = await placeForTest(engine);
   const start = (roles: string): Promise<Program> => programForTest({ ...place, env: { ...place.env, ROLES: roles } });
@@ -30,7 +30,7 @@ const once = (api: ApiClient, name: string, message: object = MESSAGE) =>
 const isReplay = ({ headers }: Answer<AnyBody>): boolean => headers.get('idempotent-replayed') === 'true';
 const listed = async (api: ApiClient): Promise<readonly AnyBody[]> => (await api.get('/v1/messages')).body.data;
 
-/** 50 equal requests at once, half of them to each process, are one message. */
+/** Sends 50 identical requests at once, half to each process, and expects one message. */
 const expectOneOfFifty = async (both: readonly [ApiClient, ApiClient]): Promise<string> => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) => once(both[index % 2 === 0 ? 0 : 1], 'race')),
@@ -58,7 +58,7 @@ describe('an Idempotency-Key on two processes', () => {
     const reused = await once(other, 'race', { ...MESSAGE, subject: 'Another' });
     expect([reused.status, reused.body.error.code]).toEqual([422, 'idempotency_key_reused']);
 
-    const { id: keyId } = (await one.get('/v1/api-keys')).body.data[0]; // the newest: this very key
+    const { id: keyId } = (await one.get('/v1/api-keys')).body.data[0]; // the newest key is this one
     const rotated = await one.post(`/v1/api-keys/${keyId}/rotate`, { revoke_previous: true });
     const replayed = await once(apiClient(pair.programs[1].baseUrl, rotated.body.key), 'race');
     expect([replayed.status, replayed.body.id, isReplay(replayed)]).toEqual([202, id, true]);

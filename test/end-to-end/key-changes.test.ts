@@ -8,12 +8,12 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const SECRET_KEY = 'a secret key that is long enough for a test';
-/** The promise. */
+/** The documented limit. */
 const EVERYWHERE_MS_MAX = 1_000;
 const AWAY_MS = 3_000;
 const ASK_EVERY_MS = 20;
 
-/** Nobody answers there: 404 once the door has opened, and no look at the log behind it. */
+/** A path without a route. A valid key gets 404, without a read of the log after authentication. */
 const NOWHERE = '/v1/nothing';
 const OPEN = 404;
 
@@ -30,7 +30,7 @@ describe.each([
   let dataDir: string;
   let env: Record<string, string>;
   let first: Program;
-  /** Reaches the log by way of the proxy. */
+  /** Connects to the log through the proxy. */
   let second: Program;
   let proxy: TcpProxy;
   let admin: ApiClient;
@@ -74,7 +74,7 @@ describe.each([
     return { begunMs, status };
   };
 
-  /** How long after this moment the second instance refuses the key; it does not open again. */
+  /** Time until the second instance rejects the key. It must keep rejecting it. */
   const refusedAfterMs = async (key: string, status: number): Promise<number> => {
     const sinceMs = performance.now();
     const refused = await eventually(

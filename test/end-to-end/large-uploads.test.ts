@@ -7,7 +7,7 @@ import { operator, unlimitedKey } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
-/** As the answer says. */
+/** Delay given by `Retry-After`. */
 const RETRY_MS = 5_000;
 const CONTENT_CHARACTERS = 24_000_000;
 const BODY = Buffer.from(
@@ -53,7 +53,7 @@ describe('large uploads', () => {
   const head = (more: string, by = key): string =>
     `POST /v1/messages/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${by}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
 
-  /** What comes back, up to the end of the first line of it, and how long that took. */
+  /** The response up to the end of its first line of JSON. */
   const answerOf = (write: (socket: ReturnType<typeof connect>) => unknown): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => void write(socket));
@@ -78,7 +78,7 @@ describe('large uploads', () => {
     };
     expect(await Promise.all(Array.from({ length: 8 }, accepted))).toEqual(Array(8).fill(202));
     expect(refusals.filter((message) => !message.startsWith('too many large requests are in flight'))).toEqual([]);
-    // On a machine with nothing else to do there is none; each body may come again once on one that has.
+    // An idle machine rejects none. A busy one may reject each body once.
     expect(refusals.length).toBeLessThanOrEqual(8);
   }, 120_000);
 
@@ -95,7 +95,7 @@ describe('large uploads', () => {
       return socket;
     });
     await sleep(500);
-    // Read as a whole and refused for its sender's domain alone, and small ones of slow clients are accepted.
+    // The large body is read completely and rejected only for its sender's domain. A small request is accepted too.
     const began = performance.now();
     expect(await send(other)).toBe(403);
     expect((await apiClient(program.baseUrl, key).post('/v1/messages/send', MESSAGE)).status).toBe(202);
@@ -109,7 +109,7 @@ describe('large uploads', () => {
       answerOf((socket) => void socket.write(head(announced) + BODY.toString('latin1', 0, 1_000))),
     );
     await sleep(500);
-    // Nothing of its body has been sent when it is answered.
+    // The response arrives before any of the body has been sent.
     const refused = await answerOf((socket) => void socket.write(head(announced)));
     expect(refused).toMatch(/^HTTP\/1\.1 503 /);
     expect(refused).toMatch(/\r\nretry-after: 5\r\n/i);

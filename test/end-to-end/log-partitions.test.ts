@@ -11,7 +11,7 @@ import { partitionsOf } from '../support/log-rows.ts';
 import { silentLogger } from '../support/logger.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
 
-/** The smallest that the log takes; a message makes three events. */
+/** The smallest allowed size. A message has three events. */
 const PARTITION_EVENTS = 2_000;
 const MESSAGES = 800;
 
@@ -103,6 +103,6 @@ test('an old partition of the log is detached beside the service, which says wha
   await truncate(join(whole, 'event_log.events_000001.copy.zst'), 100);
   const refused = operator(options, 'backup', join(options.dataDir, 'third'), '--after', whole);
   await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining('make a backup without --after') });
-  const damaged = operator(await placeForTest(), 'restore', following); // the file is one for both
+  const damaged = operator(await placeForTest(), 'restore', following); // both share the file
   await expect(damaged).rejects.toMatchObject({ stderr: expect.stringContaining('is damaged') });
 }, 400_000);

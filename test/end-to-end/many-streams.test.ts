@@ -9,18 +9,21 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { longestTurnMs, PROBED } from './fuzz/turn-probe.ts';
 
 const TURN_MS_MAX = 50;
-/** The shortest of some tries counts: the heap of all streams is collected in one of them. */
+/** Number of tries. The shortest counts, because one of them collects the garbage of all streams. */
 const TRIES = 5;
 const SENDS = 90;
 const OPENING = 50;
-/** Of further organizations: the share of each is at most what is free, so that not one can open the rest. */
+/**
+ * Streams of further organizations. The share of each is at most the free capacity, so no single one could open the
+ * rest.
+ */
 const STREAMS_OF_OTHERS = [950, 450, 200, 100, 50];
-/** A clock tick of the kernel, in which it counts processor time. */
+/** A clock tick of the kernel, the unit in which it counts processor time. */
 const TICK_MS = 10;
 
 interface Stream {
   readonly socket: Socket;
-  /** Events so far. */
+  /** Number of events so far. */
   events(): number;
   isClosed(): boolean;
 }
@@ -103,7 +106,7 @@ describe('with as many event streams as the shares allow', () => {
 
   const ofAcme = (): readonly Stream[] => streams.slice(0, 2 * READERS_PER_KEY_MAX);
 
-  /** Sends a batch and waits until the streams of its organization have all of it. */
+  /** Sends a batch and waits until all streams of its organization have received it. */
   const sendBatch = async (): Promise<void> => {
     const before = ofAcme().map(({ events }) => events());
     const api = apiClient(program.baseUrl, keys[0].key);

@@ -5,7 +5,7 @@ import { createTemplateCompiler } from '../../src/lib/templates/compiler.ts';
 import { openBrowser } from '../support/browser.ts';
 import { chromiumIsMissing } from '../support/chromium.ts';
 
-/** Templates are shown as the compiler of MJML alone would show them: the same text, attributes and computed styles. */
+/** Templates render as with the MJML compiler alone: the same text, attributes and computed styles. */
 
 const WIDTHS = [700, 360];
 
@@ -59,7 +59,7 @@ const INTERACTIVE = bodyOf(
 
 const ATTRIBUTES = `<mj-head><mj-html-attributes><mj-selector path=".list li"><mj-html-attribute name="data-id">7</mj-html-attribute></mj-selector></mj-html-attributes></mj-head>`;
 
-/** What is written, and a source that says the same in a way that the compiler of MJML reads right. */
+/** Each source, and an equivalent one that the MJML compiler handles correctly. */
 const CASES: readonly (readonly [string, string, string])[] = [
   ['a newsletter', NEWSLETTER, NEWSLETTER],
   ['a newsletter with CRLF', NEWSLETTER.replaceAll('\n', '\r\n'), NEWSLETTER],
@@ -84,7 +84,9 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ],
 ];
 
-/** Runs in the page: a line for each text, and two for each element, its attributes and its computed styles. */
+/**
+ * Runs in the page: prints one line for each text, and two for each element (its attributes and its computed styles).
+ */
 const WALK = String.raw`(() => {
   const linesOf = (node) => {
     if (!(node instanceof Element)) return [node.nodeValue.replace(/\s+/g, ' ').trim()].filter((text) => text !== '');
@@ -99,7 +101,7 @@ const WALK = String.raw`(() => {
   return lines;
 })()`;
 
-/** Carousels and navigations have an id made by chance. */
+/** Replaces the random ids of carousels and navigation bars. */
 const withoutChance = (html: string): string => {
   const ids = [...new Set(html.match(/\b[0-9a-f]{16}\b/g))];
   return ids.reduce((text, id, index) => text.replaceAll(id, `id${index}`), html);
@@ -113,7 +115,7 @@ describe.skipIf(chromiumIsMissing)('in Chromium', () => {
   });
   afterAll(() => Promise.all([browser.close(), compiler.close()]));
 
-  /** Each element and text of the page, as it is shown. */
+  /** Each element and text of the page as rendered. */
   const shown = async (html: string, width: number): Promise<readonly string[]> => {
     const page = await browser.newPage({ viewport: { width, height: 900 } });
     await page.route('**/*', (route) => route.abort());

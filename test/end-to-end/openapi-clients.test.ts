@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../http/support/service.ts';
 
-/** A folder of their own: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that nothing else needs. */
+/**
+ * A separate package: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that have no other use.
+ */
 const CLIENTS = new URL('openapi-clients', import.meta.url).pathname;
 const README = new URL('../../README.md', import.meta.url).pathname;
 const INSTALL_MS_MAX = 300_000;
@@ -29,7 +31,7 @@ beforeAll(async () => {
 }, INSTALL_MS_MAX);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What the compiler says of a program that uses the generated types; empty: nothing. */
+/** Compiler errors in a program that uses the generated types. Empty: none. */
 const compiled = async (program: string): Promise<string> => {
   await writeFile(join(folder, 'program.ts'), program);
   const compiler = join('node_modules', 'typescript', 'bin', 'tsc');

@@ -132,7 +132,7 @@ describe('the operator, beside a running service', () => {
       () => statusOf(made.key, '/v1/messages'),
       (status) => status === 200,
     );
-    await program.end('SIGTERM'); // which writes what was last used where
+    await program.end('SIGTERM'); // the shutdown writes the last use of keys
     program = await startProgram(options);
     const listed = await own('list');
     expect(listed.find(({ key_id }: { key_id: string }) => key_id === made.key_id)).toMatchObject({

@@ -70,7 +70,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     expect(JSON.stringify((await run('doctor')).problems)).not.toMatch(/MAIL_URL|EHLO_NAME/);
     await dns.close();
 
-    await startAndEnd({ ROLES: 'projections' }); // which does not send
+    await startAndEnd({ ROLES: 'projections' }); // these roles do not send
     expect((await run('domains', 'list'))[0]).toMatchObject({ verified: false });
 
     await startAndEnd({ MAIL_URL: 'capture:' });

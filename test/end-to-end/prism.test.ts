@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { prismBefore } from '../support/prism.ts';
 
-/** `.ci/openapi` runs it with Prism, before it believes that Prism finds nothing. */
+/** `.ci/openapi` runs this test with Prism, to prove that Prism reports violations at all. */
 const isThere = process.env.PRISM_CLI !== undefined;
 
 const content = (type: string) => ({

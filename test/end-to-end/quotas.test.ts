@@ -9,7 +9,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const QUOTA = 100;
 const CONTACT = 'accounts@example.org';
-/** Longer than the quotas are looked at twice. */
+/** Longer than two checks of the quotas take. */
 const TWO_LOOKS_MS = 11_000;
 const ONE_LOOK_MS = 6_000;
 
@@ -37,14 +37,14 @@ const openWith = async (plan: 'soft' | 'hard'): Promise<Open> => {
   await api.patch('/v1/organization', { contact: CONTACT });
   expect((await api.post('/v1/webhooks', { url: receiver.url, events: ['billing.*'] })).status).toBe(201);
   expect((await api.call('PUT', '/v1/billing/plan', { plan })).status).toBe(200);
-  await sleep(1_000); // the plan comes to the key cache
+  await sleep(1_000); // the key cache picks up the plan
   return { api, posts: receiver.posts };
 };
 
 const MESSAGE = { from: 'shop@example.test', subject: 'Hello', text: 'Hello' };
 const RECIPIENTS = 10;
 
-/** A strict batch of messages to ten recipients each. */
+/** Sends a strict batch of messages with ten recipients each. */
 const sendTo = ({ api }: Open, recipients: number, prefix = 'r') =>
   api.post('/v1/messages/batch', {
     messages: Array.from({ length: recipients / RECIPIENTS }, (_, message) => ({
@@ -116,7 +116,7 @@ describe('an organization with a hard limit', () => {
     expect(race.map(({ status }) => status).toSorted()).toEqual([202, 422]);
     expect(await used(open)).toBe(90);
     const events = (await open.api.get('/v1/events?types=message.accepted&limit=100')).body.data as readonly AnyBody[];
-    // The warning to the contact may have been accepted by now.
+    // The warning to the contact may have been accepted already.
     const data = events.filter((event) => event.data.recipient.address !== CONTACT);
     expect(data).toHaveLength(90);
     const addresses = JSON.stringify(data);

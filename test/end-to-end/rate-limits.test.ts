@@ -6,11 +6,11 @@ import { operator } from '../support/operator.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 
 const LIMIT = 100;
-/** Of two syncs, 0.2 s apart, on a machine that does much else. */
+/** Time for two syncs, 0.2 s apart, on a busy machine. */
 const SYNCED_MS = 2_000;
 
 describe('two API processes', () => {
-  /** Two processes on one database, and a key of 100 requests a minute. */
+  /** Two processes on one database, and a key limited to 100 requests a minute. */
   const openTwo = async (more: Readonly<Record<string, string>> = {}) => {
     const options = await placeForTest({ ...more, ROLES: 'api' });
     const programs = [await programForTest(options), await programForTest(options)];
@@ -24,7 +24,7 @@ describe('two API processes', () => {
   const ask = (client: Two['clients'][number] | undefined) =>
     client === undefined ? Promise.reject(new Error('no client')) : client.get('/v1/organization');
 
-  /** All at once at all of the clients: how many were let in. */
+  /** Sends requests to all clients at once. @returns the number that were admitted. */
   const fire = async (clients: Two['clients'], each: number): Promise<number> => {
     const asked = clients.flatMap((client) => Array.from({ length: each }, () => ask(client)));
     const answers = await Promise.all(asked);
@@ -63,7 +63,7 @@ describe('two API processes', () => {
       onTestFinished(redis.stop);
       const { clients } = await openTwo({ REDIS_URL: redis.url });
       let admitted = 0;
-      // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.
+      // Sent in small groups: processes that are too busy to receive a reply within 50 ms count locally.
       for (let i = 0; i < 20; i += 1) admitted += await fire(clients, 3);
       expect(admitted).toBe(LIMIT);
     },

@@ -9,7 +9,7 @@ import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'ja'];
-/** So that it shows when axe does not look. */
+/** A page with a violation, to prove that axe runs. */
 const FAULTY = '<!doctype html><html><body><img src="/none"></body></html>';
 
 const HTML = `<h1>Sale</h1><p><a href="{{ view_url }}">View in browser</a></p>
@@ -65,7 +65,7 @@ describe('pages for recipients', () => {
 
   test.skipIf(chromiumIsMissing)('show a mail as it is, and run none of its scripts', async () => {
     const { dom } = await render(`${program.baseUrl}${viewPath}`, data.path);
-    expect(dom).toContain('<h1>Sale</h1>'); // its script would change that
+    expect(dom).toContain('<h1>Sale</h1>'); // its script would change the heading
     expect(dom).toContain(`${viewPath}">View in browser</a>`);
   });
 

@@ -9,7 +9,7 @@ import { operator, unlimitedKey } from '../support/operator.ts';
 import { startWitness } from '../support/witness.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
-/** So many that what comes after the restore is fewer. */
+/** More events than are written after the restore. */
 const LOST = 20;
 const PATIENCE_MS = 30_000;
 
@@ -26,7 +26,7 @@ test('a log that was restored from an older backup is not signed until it is reo
   const policy = await keep('witnesses', `witness w ${cosigner.text} ${witness.url}\nquorum w\n`);
   const settings = { AUDIT_INTERVAL: '1', AUDIT_WITNESSES: policy };
   const sign = async (api: ApiClient): Promise<AnyBody> => (await api.post('/v1/audit/checkpoints', {})).body;
-  /** The newest checkpoint that the witness has cosigned, of as many leaves at least. */
+  /** The newest checkpoint that the witness has cosigned and that has at least `size` leaves. */
   const cosigned = async (api: ApiClient, size: number): Promise<string> => {
     const newest = async (): Promise<string> => {
       const { data } = (await api.get('/v1/audit/checkpoints?limit=10')).body;
@@ -84,7 +84,7 @@ test('a log that was restored from an older backup is not signed until it is reo
     await keep('export.jsonl', await lines.text());
     return verifyFile({ ...trusted, since: [kept] });
   };
-  // A checkpoint is made each second: the newest may wait for its witness.
+  // A checkpoint is signed each second: the newest one may still wait for its witness.
   const isDecided = (report: Awaited<ReturnType<typeof verify>>): boolean => report.verdict !== 'undecided';
   const { verdict, faults, doubts, notices, cosigners } = await eventually(verify, isDecided, PATIENCE_MS);
   expect({ verdict, faults, doubts }).toEqual({ verdict: 'verified', faults: [], doubts: [] });

@@ -9,11 +9,11 @@ import { type Program, runToEnd } from '../support/program.ts';
 
 interface Place {
   readonly options: Parameters<typeof programForTest>[0];
-  /** The log is put back to what it was before its last events, and its server comes back with that. */
+  /** Restores the log to its state before the last events, and restarts its server. */
   putBack(): Promise<void>;
 }
 
-/** Of the last message nothing is left. */
+/** Position before the first event of the message, so that none of its events is kept. */
 const KEPT = 'select position - 1 as last from event_log.events where category = $1 order by position limit 1';
 
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
@@ -25,7 +25,7 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
         const sql = new Client({ connectionString: options.env.DATABASE_URL });
         await sql.connect();
         const { rows } = await sql.query(KEPT, ['message']);
-        // Under the lock of appends: what waits for it ends with its connection.
+        // Holds the lock for appends. A waiting append ends with its connection.
         await sql.query(`select pg_advisory_xact_lock(7881693, 1); delete from event_log.events where position > ${rows[0].last};
           ${REMAKE_STREAMS};
           select pg_terminate_backend(pid) from pg_stat_activity
@@ -56,7 +56,7 @@ const send = async ({ baseUrl }: Program, key: string): Promise<number> => {
   return (await fetch(`${baseUrl}/v1/messages/send`, { method: 'POST', headers, body })).status;
 };
 
-/** Webhooks have been recorded from all that the read models have seen. */
+/** Marks webhooks as recorded up to the position of the read models. */
 const RECORDED = `
   insert into vault.webhook_recording (log_id, position)
   select log_id, max(position) from read_models.checkpoints group by log_id

@@ -9,7 +9,7 @@ import { operator } from '../support/operator.ts';
 
 const message = { from: 'shop@example.test', to: 'delivered@sandbox.outbox.test', subject: 'Hello', text: 'Hello' };
 
-/** Sends two messages, the second after the moment that is answered with the id of the first. */
+/** Sends two messages. @returns the id of the first, and a time between the two. */
 const sendTwo = async (api: ReturnType<typeof apiClient>): Promise<{ readonly id: string; readonly time: string }> => {
   const { body } = await api.post('/v1/messages/send', message);
   await eventually(
@@ -58,7 +58,7 @@ test('read models of a moment are made from a log in EventStoreDB', async () => 
   await operator(options, 'replay', 'drop', 'replay_then');
 }, 120_000);
 
-/** Events that the double looks at in a second: a replay takes some seconds then. */
+/** Events that the double scans per second, so that a replay takes some seconds. */
 const SLOWLY = 10;
 
 test('a replay from EventStoreDB that is killed in the middle leaves what no list shows, and the next one replaces', async () => {

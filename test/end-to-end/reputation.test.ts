@@ -94,7 +94,7 @@ test('bulk mail that somebody paused waits, and leaves within seconds once it is
     pauseBulkMail(dependencies, { ...origin, correlationId: 'test', causationId: 'test' }, paused);
   service.workers().start();
   await pause(true);
-  // A release of what rates restrict is none of what somebody paused.
+  // Releasing a sender that was restricted for its rates does not release one that was paused manually.
   const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
   const limits = { bounces: [2, 4, 5], complaints: null } as const;
   await evaluateReputation(dependencies, { domainId: null, organizationId, counts, limits });

@@ -61,7 +61,7 @@ describe('contents of messages', () => {
     await query(age, [[old, open]]);
 
     await program.end('SIGTERM');
-    program = await start(); // a round begins with the start
+    program = await start(); // the start begins a round
     api = apiClient(program.baseUrl, key);
     await eventually(
       () => read(old),

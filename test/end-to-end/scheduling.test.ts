@@ -4,7 +4,7 @@ import { type ApiClient, apiClient, eventually } from '../support/api-client.ts'
 import { unlimitedKey } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-/** A message is found by the sweeper within this of its time, and then sent. */
+/** Time within which the sweeper finds and sends a message that is due. */
 const LATE_MS_MAX = 2000;
 const HOUR_MS = 3_600_000;
 
@@ -38,7 +38,7 @@ const schedule = async (subject: string, scheduledAt: string): Promise<string> =
   return body.id;
 };
 
-/** When the mail server got it; null: it has not. */
+/** Time at which the mail server received it, or null. */
 const receivedAt = async (subject: string): Promise<string | null> => {
   const { body } = await api.get('/v1/inbox?limit=100');
   const found = body.data.filter((mail: { readonly subject: string }) => mail.subject === subject);
@@ -46,7 +46,7 @@ const receivedAt = async (subject: string): Promise<string | null> => {
   return found[0]?.received_at ?? null;
 };
 
-/** Waits for it, and asserts that it came at its time. */
+/** Waits for a message, and asserts that it arrived on time. */
 const arrivesOnTime = async (subject: string, dueAt: string): Promise<void> => {
   const waitMs = Math.max(0, Date.parse(dueAt) - Date.now()) + 10_000;
   const arrived = await eventually(
@@ -128,7 +128,7 @@ describe('a message with scheduled_at', () => {
     await program.end('SIGKILL');
     program = await startProgram({ dataDir: data.path });
     api = apiClient(program.baseUrl, key);
-    expect(Date.now()).toBeLessThan(Date.parse(dueAt)); // else nothing is shown
+    expect(Date.now()).toBeLessThan(Date.parse(dueAt)); // otherwise the test proves nothing
     expect(await statusOf(id)).toBe('scheduled');
     await arrivesOnTime('Survivor', dueAt);
     expect([await statusOf(later), await receivedAt('Later')]).toEqual(['scheduled', null]);

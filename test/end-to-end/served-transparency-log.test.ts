@@ -13,7 +13,7 @@ import { type DatabaseService, startDatabaseService } from '../http/support/data
 import { contextAt, NOW } from '../support/specification.ts';
 import { goIsMissing, runGo } from './transparency-log/run-go.ts';
 
-/** Three bundles, the last one in part. */
+/** Three bundles, the last of which is partial. */
 const EVENTS = 600;
 
 const witness = createCosigner('witness.example', randomBytes(32));

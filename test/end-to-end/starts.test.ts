@@ -14,20 +14,20 @@ import { allDelivered, sendMany } from '../support/senders.ts';
 import { slowness } from '../support/slowness.ts';
 
 /**
- * A start costs what is in flight, not what the log holds. The logs here are long in proportion to how quickly they are
- * looked through: a start that reads all of one takes a minute.
+ * The cost of a start depends on the work in flight, not on the length of the log. The logs here are long relative to
+ * the speed at which they are scanned: a start that reads a whole log takes a minute.
  */
 const READY_MS_MAX = 5_000;
-/** The same beside the first start on an empty database, for machines that are busy with other things. */
+/** The limit relative to the first start on an empty database, for machines under other load. */
 const READY_RATIO_MAX = 2;
 const readyMsMax = (first: Pick<Program, 'readyAfterMs'>): number =>
   Math.max(READY_MS_MAX * slowness(), READY_RATIO_MAX * first.readyAfterMs);
 
 const EVENTS = 1_000_000;
-/** Looked through at 5,000 a second, as ten million are at 200,000. */
+/** Scanned at 5,000 a second, which corresponds to ten million at 200,000. */
 const EVENTS_OF_DOUBLE = 250_000;
 const SCANNED_PER_SECOND = 5_000;
-/** What followers look at where they go on from, a page of it each at most. */
+/** Followers read at most one page each from their checkpoints. */
 const EVENTS_READ_MAX = 5_000;
 
 const place = async () => {
@@ -38,7 +38,7 @@ const place = async () => {
   return { db, env, dataDir };
 };
 
-/** A service that has worked, and has been stopped once every read model knew of it. */
+/** A service that has sent mail and was stopped once every read model was up to date. */
 const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db: Client): Promise<Program> => {
   const program = await programForTest(options);
   const api = apiClient(program.baseUrl, program.keys.live);
@@ -53,13 +53,13 @@ const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db:
   return program;
 };
 
-/** Says that the read models have seen all of it, so that starts alone are looked at. */
+/** Marks the read models as up to date, so that only the start is measured. */
 const everythingSeen = async (db: Client, position: string): Promise<void> => {
   await db.query('update read_models.checkpoints set position = $1', [position]);
   await db.query('update vault.webhook_recording set position = $1', [position]);
 };
 
-/** From the start of the process until a key is let in. */
+/** Time from the start of the process until a key is accepted. */
 const readyAfterMs = async (options: Parameters<typeof startProgram>[0], key: string): Promise<number> => {
   const begunMs = performance.now();
   const { baseUrl } = await programForTest(options);
@@ -71,7 +71,7 @@ const readyAfterMs = async (options: Parameters<typeof startProgram>[0], key: st
   return performance.now() - begunMs;
 };
 
-/** Copies of the last event of some message, as messages of their own. */
+/** Copies the last event of a message into new messages. */
 const LENGTHEN = `
   insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
   select h.head + n, 'message-msg_' || n, 0, gen_random_uuid(), e.type, e.category, e.data, e.metadata
@@ -118,7 +118,7 @@ test.each(['24.6.0', '24.10.5'] as const)(
   300_000,
 );
 
-/** As many messages that wait for their first attempt, accepted as the sample was. */
+/** Messages waiting for their first attempt, copied from the sample. */
 const WAITING = `
   with numbered as (
     select n, 'msg_' || lpad(n::text, 26, 'w') as message_id from generate_series(1, $1::integer) n
@@ -136,7 +136,7 @@ const WAITING = `
     json_build_array(json_build_object('id', r->>'id', 'dueAt', s.metadata::json->>'occurredAt', 'until', null))
   from sample s, json_array_elements(s.data::json->'recipients') r, numbered m`;
 
-/** Endpoints like the sample, each with a secret of its own. */
+/** Endpoints copied from the sample, each with its own secret. */
 const ENDPOINTS = `
   insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
   select h.head + n, 'webhook-whk_' || lpad(n::text, 26, 'w'), 0, gen_random_uuid(), e.type, e.category,

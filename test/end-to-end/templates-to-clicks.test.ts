@@ -13,10 +13,10 @@ import { CHROMIUM, chromiumIsMissing, HEADLESS } from '../support/chromium.ts';
 import { operator } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-/** As a person's: that of a headless browser tells that it is a program. */
+/** A normal browser's user agent. That of a headless browser reveals a program. */
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
-/** Sooner it is taken for a filter (`record-engagement.ts`). */
+/** Earlier clicks are classified as a security filter (`record-engagement.ts`). */
 const AFTER_DELIVERY_MS = 3_500;
 
 const TEMPLATE = `name: Sale
@@ -35,7 +35,7 @@ interface FeedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The whole way, as customers go it: create, pull, push from files, publish, send, click in Chromium, see statistics. */
+/** The complete customer journey: create, pull, push from files, publish, send, click in Chromium, see statistics. */
 describe('mail by a template that was pushed from files, tracked', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
@@ -44,7 +44,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
   let templateId: string;
   let raw: string;
   let html: string;
-  /** Where links lead, and the mail as a page, as webmail shows it. */
+  /** Serves the targets of links, and the mail as a page, as webmail shows it. */
   let web: Server;
   let webUrl: string;
   const visited: string[] = [];

@@ -27,7 +27,7 @@ import { goIsMissing, runGo } from './transparency-log/run-go.ts';
 
 const TREE = 'org_go';
 const SIZE = 70_000;
-/** Trees up to this size are proved whole. */
+/** Trees up to this size are proved completely. */
 const SMALL = 130;
 const RANDOM_PROOFS = 200;
 

@@ -38,7 +38,7 @@ const start = async (): Promise<Program> => {
     env: {
       DATABASE_URL: database.url,
       SECRET_KEY: 'a secret key that is long enough for a test',
-      // A checkpoint that is signed meanwhile is an event of its own, and no trace of the other.
+      // A checkpoint signed during the test is an event too, and would look like a trace of the other organization.
       AUDIT_INTERVAL: '86400',
     },
   };
@@ -65,12 +65,12 @@ const guard = z.looseObject({
   'x-environments': z.array(environmentSchema),
 });
 
-/** Of members alone: there is no key for them. */
+/** Operations for members only, which no key can call. */
 const isOfMembers = ({ path }: Located): boolean =>
   path.startsWith('/v1/passkeys') ||
   ['/v1/organization/contents', '/v1/service', '/v1/session/presence'].includes(path);
 
-/** Operations that need a key, and what key. */
+/** Operations that need a key, with the required permission and environments. */
 const guarded = () =>
   operationsOf(document).flatMap((located) => {
     const { data } = guard.safeParse(located.operation);
@@ -80,14 +80,17 @@ const guarded = () =>
   });
 type Guarded = ReturnType<typeof guarded>[number];
 
-/** Why a key is refused whatever it asks for; null: it may ask. */
+/** The reason why a key is rejected for any resource, or null. */
 const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): string | null => {
   if (![...key.permissions, 'any'].includes(permission) && !key.permissions.includes('admin'))
     return 'permission_missing';
   return environments.includes(key.environment) ? null : 'environment_not_allowed';
 };
 
-/** null: the path names nothing, or by a number, or what is another’s is answered as what does not exist. */
+/**
+ * The id prefix of the resource in the path. null: no resource, a number, or a kind that is answered with 404 across
+ * organizations.
+ */
 const idPrefix = ({ operation }: Located): string | null => {
   const parameter = operation.parameters.find((one) => one.in === 'path');
   return /^\^([a-z]{3})_\[a-z2-7\]/.exec(String(parameter?.schema.pattern))?.[1] ?? null;
@@ -102,7 +105,7 @@ const keyOf = (tenant: Tenant, name: string): TenantKey => {
   return found;
 };
 
-/** Every path that names something of an organization. */
+/** Every path that names a resource of an organization. */
 const pathsTo = ({ ids }: Pick<Tenant, 'ids'>) =>
   guarded().flatMap((operation) =>
     (ids[idPrefix(operation) ?? ''] ?? []).map((id) => ({
@@ -126,13 +129,13 @@ const attemptsOn = async (victim: Tenant) => {
   return (await Promise.all(all)).flat();
 };
 
-/** Keys of a domain may wait for their records for ever. */
+/** True while work is pending. Keys of a domain may wait for their records forever. */
 const underWay = (snapshot: readonly AnyBody[]): boolean => {
   const others = JSON.stringify(snapshot.filter(([path]) => !path.startsWith('/v1/domains')));
   return others.includes('"status":"pending"') || others.includes('"status":"sending"');
 };
 
-/** When nothing is on its way any more. */
+/** Waits until no work is pending. */
 const atRest = async (tenant: Tenant): Promise<readonly AnyBody[]> => {
   let last = '';
   return eventually(
@@ -227,7 +230,7 @@ describe('a key with send and read at the second domain of its organization', ()
   test('is answered 404 about messages of the first by every route', async () => {
     const { neighbour, ids } = tenants.left;
     const own = pathsTo({ ids: { msg: ids.msg ?? [] } });
-    // Reports are for admins.
+    // Only admins can read reports.
     for (const { operation, path } of own.filter(({ operation }) => operation.permission !== 'admin')) {
       const { status, body } = await neighbour.call(operation.method, path, bodyOf(operation));
       expect([operation.method, path, status, body.error.code]).toEqual([operation.method, path, 404, 'not_found']);

@@ -31,10 +31,10 @@ describe('bulk mail with unsubscribe links of ours', () => {
   let program: Program;
   let api: ApiClient;
   let id: string;
-  /** By address. */
+  /** Captured mails by address. */
   let mails: ReadonlyMap<string, Captured>;
 
-  /** The link of the mail that went to this address. */
+  /** The unsubscribe link in the mail to an address. */
   const linkTo = async (address: string): Promise<string> => {
     const mail = mails.get(address);
     if (mail === undefined) throw new Error(`${address} got no mail`);

@@ -7,11 +7,11 @@ import { until } from '../workers/delivering.ts';
 import { openService, type Parts, type Service } from '../workers/service.ts';
 import { openReceiver, type Receiver } from '../workers/webhooks/receiver.ts';
 
-/** The webhooks of an organization, less the one that works. */
+/** All webhooks of an organization except the healthy one. */
 const DEAD = 49;
 const EVENTS = 40;
 
-/** Takes connections at every address of this machine, and says nothing. @returns its port. */
+/** Accepts connections on every address of this machine and never responds. @returns its port. */
 const openBlackHole = async (): Promise<number> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -26,7 +26,7 @@ const openBlackHole = async (): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** Each at an address of its own, as endpoints have them. */
+/** URLs with different addresses, as real endpoints have. */
 const deadUrls = (port: number): readonly string[] =>
   Array.from({ length: DEAD }, (_, number) => `http://127.0.${1 + (number >> 8)}.${number & 255}:${port}/hook`);
 
@@ -60,7 +60,7 @@ describe('a healthy endpoint', () => {
     service.workers().start();
     await sendAll();
     await until(() => expect(healthy.posts).toHaveLength(EVENTS));
-    // By now all of the others are waited for, and more is owed to each.
+    // By now all the others have requests in flight and further deliveries pending.
     await sendAll();
     expect(await secondsUntil(() => expect(healthy.posts).toHaveLength(2 * EVENTS))).toBeLessThan(10);
   }, 60_000);

@@ -8,11 +8,11 @@ import { longestTurnMs, PROBED } from './fuzz/turn-probe.ts';
 import { makeWorstData, publish, WORST_TEMPLATES, worstReads } from './fuzz/worst-answers.ts';
 
 const TURN_MS_MAX = 50;
-/** The shortest of some tries counts: what the request before left behind is collected in one of them. */
+/** Number of tries. The shortest counts, because one of them collects the garbage of the previous request. */
 const TRIES = 5;
-/** `WORST_ONLY='reports'`: those alone. */
+/** `WORST_ONLY='reports'` runs only those. */
 const ONLY = new RegExp(process.env.WORST_ONLY ?? '');
-/** Refusals of reads of what is not there, and of reads that no key may make. */
+/** Refusals of reads of missing resources, and of reads that no key may make. */
 const REFUSED = new Set([400, 403, 404]);
 
 interface Turn {

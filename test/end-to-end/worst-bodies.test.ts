@@ -12,15 +12,14 @@ import { type WorstBody, worstBodies } from './fuzz/worst-bodies.ts';
 import { WORST_MAIL } from './fuzz/worst-mail.ts';
 
 const PROBE = fileURLToPath(new URL('./fuzz/loop-probe.ts', import.meta.url));
-/** In units of the probe, each 20 ms on a quiet machine: 100 ms. */
+/** Limit in units of the probe. A unit is 20 ms on an idle machine, so this is 100 ms. */
 const PAUSE_UNITS_MAX = 5;
-/** Of a pause that is too long, the shortest: a machine shared with others has slow moments. */
+/** A long pause is measured again and the shortest counts, because a shared machine has slow moments. */
 const TRIES = 3;
-/** `WORST_ONLY='batch .*deep'`: those alone. */
+/** `WORST_ONLY='batch .*deep'` runs only those. */
 const ONLY = new RegExp(process.env.WORST_ONLY ?? '');
 const ANSWER_CHARACTERS_MAX = 200_000;
-/** Answers that are no fault of the service. */
-/** 409: the alias of a template is taken from the first body on. */
+/** Acceptable statuses. 409: the first body takes the alias of a template. */
 const REFUSED = new Set([400, 403, 404, 409, 413, 422]);
 
 interface Pause {
@@ -53,7 +52,7 @@ describe('a service that is sent the worst of everything', () => {
     await data.remove();
   });
 
-  /** The longest since it was asked last. */
+  /** The longest pause since the previous call. */
   const nextPause = async (what: string): Promise<Pause> => {
     const told = (): RegExpExecArray[] => [...program.output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
     const before = told().length;
@@ -65,7 +64,7 @@ describe('a service that is sent the worst of everything', () => {
     }
   };
 
-  /** The shortest pause of some tries, of which one is enough where it is short. */
+  /** The shortest pause of some tries. The first one suffices if it is within the limit. */
   const shortestPause = async (attempt: () => Promise<string>): Promise<Pause> => {
     const pauses: Pause[] = [];
     do pauses.push(await nextPause(await attempt()));
@@ -81,7 +80,7 @@ describe('a service that is sent the worst of everything', () => {
     return sorted.filter(({ units }) => units > PAUSE_UNITS_MAX);
   };
 
-  /** @returns what is wrong with the answer beside the pause. */
+  /** @returns a problem with the response other than the pause, or null. */
   const sendWorst = async ({ method, path, make }: WorstBody): Promise<string | null> => {
     const answer = await fetch(program.baseUrl + path, {
       method,

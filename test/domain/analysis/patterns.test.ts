@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 const FOLDERS = ['../../../src/domain/analysis/', '../../../src/lib/html/', '../../../src/adapters/html/'];
-/** A literal stands where a value may begin. */
+/** A regular expression literal, which can only follow the start of a value. */
 const LITERAL = /(?<=[=(,[:]\s*|^\s*)\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([a-z]*)(?=[\s,;.)\]])/gm;
 
-/** Every regular expression an analysis uses, found in the source so that a new one cannot be forgotten. */
+/** Every regular expression of the analysis, found in the source so that a new one cannot be forgotten. */
 const patterns = FOLDERS.flatMap((folder) => {
   const root = new URL(folder, import.meta.url).pathname;
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -23,10 +23,10 @@ const patterns = FOLDERS.flatMap((folder) => {
 
 const CHARACTERS = 100_000;
 const MICROSECONDS = 1000;
-/** A search that is linear takes 5 ms; a quadratic one half a minute. The rest is for a busy machine. */
+/** A linear search takes 5 ms, a quadratic one half a minute. The rest allows for a busy machine. */
 const TIME_LIMIT_MS = 400;
 
-/** Pieces of the expression itself come closest to matching it, with something of every class. */
+/** Pieces of the expression itself come closest to matching it. One character of every class is added. */
 const piecesOf = (source: string): readonly string[] => [
   ...new Set([
     ...source.replaceAll(/\\[\w]|[()[\]?*+|^$\\]/g, ''),

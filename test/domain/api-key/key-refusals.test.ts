@@ -18,7 +18,7 @@ const ask = (more: Partial<NoteRefusal> = {}): NoteRefusal => ({
   ...more,
 });
 
-/** Refusals in their order, as they would come about. */
+/** Refusals in the order in which they would happen. */
 const noted = (...asked: readonly NoteRefusal[]): readonly RecordedEvent[] => {
   const log: RecordedEvent[] = [];
   for (const each of asked) {

@@ -8,7 +8,7 @@ const DAY = (day: number): string => `2026-11-${String(day).padStart(2, '0')}T12
 
 type Happened = ApiKeyEvent | Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>;
 
-/** @param happened events by the day on which they happened. */
+/** @param happened events with the day on which each happened. */
 const endsOf = (happened: readonly (readonly [day: number, event: Happened])[], expiresAt: string | null = null) => {
   const events = happened.map(([day, event]) => recordedAs(event, { stream: 'apiKey-key_1' }, contextAt(DAY(day))));
   return secretHistory(events, expiresAt).map(({ number, end }) => [number, end?.at ?? null, end?.reason ?? null]);

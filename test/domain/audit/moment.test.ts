@@ -10,7 +10,7 @@ interface Happened {
 }
 
 const timeOf = (second: number): string => `2026-11-20T22:00:${String(second).padStart(2, '0')}.000Z`;
-/** Only what a cut looks at. */
+/** An event with only the metadata that a cut reads. */
 const eventOf = ({ organizationId, second }: Happened) =>
   ({ metadata: { organizationId, occurredAt: timeOf(second) } }) as RecordedEvent;
 
@@ -28,7 +28,7 @@ const logs = fc.array(
 );
 const seconds = fc.integer({ min: 0, max: 9 });
 
-/** The rule as it is told: those before the first whose running maximum is later. */
+/** The documented rule: all events before the first one whose running maximum is later. */
 const prefixOf = (log: readonly Happened[], organizationId: string, second: number): readonly Happened[] => {
   const own = log.filter((one) => one.organizationId === organizationId);
   const end = own.findIndex((_, index) => Math.max(...own.slice(0, index + 1).map((one) => one.second)) > second);

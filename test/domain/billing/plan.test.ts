@@ -24,19 +24,19 @@ const plan = (more: Partial<Plan> = {}): Plan => ({
   ...more,
 });
 
-/** A fraction, reduced by nothing: the recount that amounts are held against. */
+/** An unreduced fraction, with which amounts are recalculated independently. */
 interface Rational {
   readonly over: bigint;
   readonly under: bigint;
 }
 
-/** A decimal string without any of the code under test. */
+/** Parses a decimal string without the code under test. */
 const rational = (decimal: string): Rational => {
   const [whole = '', fraction = ''] = decimal.split('.');
   return { over: BigInt(whole + fraction), under: 10n ** BigInt(fraction.length) };
 };
 
-/** Whether an amount is the nearest whole number of a fraction, the one farther from zero of two. */
+/** True if an amount is the nearest integer to a fraction, with halves rounded away from zero. */
 const isNearest = (amount: number, { over, under }: Rational): boolean => {
   const twice = 2n * (BigInt(amount) * under - over);
   return over >= 0n ? twice > -under && twice <= under : twice >= -under && twice < under;

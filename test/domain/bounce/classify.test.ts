@@ -8,13 +8,13 @@ import { slowness } from '../../support/slowness.ts';
 
 const EXAMPLE = /^(\d{1,3}) (?:([245]\.\d{1,3}\.\d{1,3}) )?(.*)$/;
 
-/** `550 5.1.1 text`, in a bounce message. */
+/** Parses a reply such as `550 5.1.1 text`, received as a bounce message. */
 const reply = (example: string, mx: string | null = null): ClassifiedReply => {
   const [, code = '', enhanced = null, text = ''] = EXAMPLE.exec(example) ?? [];
   return { code: Number(code), enhanced, text, mx };
 };
 
-/** A host that a line is about. */
+/** An example host for a rule. */
 const hostOf = (mx: RegExp | undefined): string | null =>
   mx === undefined
     ? null

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type AttemptCount, countAttempt, perMinuteOf } from '../../../src/domain/destination/rate-limit.ts';
 
-/** Attempts begun at these ms. */
+/** Attempts that started at these times, in ms. */
 const after = (...times: readonly number[]): number => {
   const attempts = times.reduce<AttemptCount | undefined>(countAttempt, undefined);
   return attempts === undefined ? 0 : perMinuteOf(attempts);
 };
 
-/** @param everyMs between two. */
+/** @param everyMs between two attempts. */
 const flow = (everyMs: number, lastsMs: number, fromMs = 0): readonly number[] =>
   Array.from({ length: Math.floor(lastsMs / everyMs) }, (_, at) => fromMs + at * everyMs);
 

@@ -15,7 +15,7 @@ const LATER = '2026-11-23T10:00:00.000Z';
 
 const msOf = (time: string): number => Date.parse(time) - Date.parse(NOW);
 
-/** @param began when each attempt began. */
+/** @param began the start time of each attempt. */
 const after = (limit: ConcurrencyLimit, all: readonly Feedback[], now = NOW, began = now): ConcurrencyLimit =>
   all.reduce((before, feedback) => {
     const times = { now, nowMs: msOf(now), beganMs: msOf(began) };

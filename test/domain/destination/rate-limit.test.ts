@@ -10,10 +10,10 @@ import {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** A destination that asked for fewer at 0 ms, at this many attempts a minute. */
+/** A destination that reported a rate that was too high at 0 ms, given the attempts per minute until then. */
 const askedAt = (given: number): RateLimit => reduceRate(undefined, { perMinute: given, beganMs: -10, nowMs: 0 });
 
-/** Good answers at this interval; the whole rate is used unless `used` is given. */
+/** Successful replies at this interval. The whole rate is used unless `used` is given. */
 const goodUntil = (
   rate: RateLimit,
   { everyMs, untilMs, used }: { everyMs: number; untilMs: number; used?: number },

@@ -32,7 +32,7 @@ const CLAIMED = attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 });
 describe('cancelling a message', () => {
   const { given } = specify(message);
 
-  /** The attempt that was claimed, ended so. */
+  /** Ends the claimed attempt with these outcomes. */
   const after = (...outcomes: AttemptOutcome[]): MessageEvent[] => {
     const { state } = given([TWO, CLAIMED]);
     return [TWO, CLAIMED, ...recordAttempt(state, { attempt: 1, outcomes, now: NOW, random: 0.5 })];

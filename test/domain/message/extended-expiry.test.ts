@@ -8,7 +8,7 @@ import { contextAt, NOW, specify } from '../../support/specification.ts';
 const inDays = (days: number): string => new Date(Date.parse(NOW) + days * 86_400_000).toISOString();
 const DAY_SECONDS = 86_400;
 
-/** A look that finds that it waits, without its time to live. */
+/** A claim that holds the message. The wait does not count towards its time to live. */
 const waiting = (days: number, at: Partial<ClaimAttempt> = {}): ClaimAttempt => ({
   now: NOW,
   leaseUntil: inDays(1),

@@ -25,7 +25,7 @@ const recipientsHeld = (recipientIds: readonly string[], sequence: number, data:
   data: { ...about, sequence, recipientIds, reason: 'domain_paused', heldBy: 'dom_1', until: LATER, ...data },
 });
 
-/** As it stands after these looks at it. */
+/** The message after these claims. */
 const after = (state: Message, ...looks: readonly ClaimAttempt[]): Message =>
   looks.reduce(
     (before, look) =>

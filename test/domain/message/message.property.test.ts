@@ -29,11 +29,11 @@ const outcome = fc.record({
 
 const step = fc.record({
   waitMinutes: fc.integer({ min: 0, max: 2000 }),
-  /** What the sender asks for before the next worker comes. */
+  /** The sender's request before the next claim. */
   asks: fc.constantFrom('nothing', 'nothing', 'nothing', 'nothing', 'cancel', 'reschedule'),
-  /** In how many minutes it is to be sent, where it is rescheduled. */
+  /** Delay of a rescheduled message, in minutes. */
   inMinutes: fc.integer({ min: -100, max: 50_000 }),
-  /** Why it does not leave now. */
+  /** The reason why the message is held now. */
   held: fc.constantFrom<Hold | null>(
     ...[null, null, null, { reason: 'domain_paused', heldBy: 'dom_1', waitSeconds: 86_400 } as const],
     { reason: 'warm_up', heldBy: null, waitSeconds: 3600 },
@@ -46,7 +46,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Nothing, where the state of the message forbids it. */
+/** No events if the state of the message forbids the command. */
 const unlessRefused = (decide: () => readonly MessageEvent[]): readonly MessageEvent[] => {
   try {
     return decide();
@@ -63,7 +63,7 @@ const askedFor = (state: Message, { asks, inMinutes }: Step, minute: number): re
   return unlessRefused(() => rescheduleMessage(state, { ...command, scheduledAt: at(minute + inMinutes) }));
 };
 
-/** As it was accepted: to be sent at once, or in so many minutes. */
+/** Events of the acceptance, immediate or scheduled in `inMinutes`. */
 const acceptance = (inMinutes: number | null): readonly MessageEvent[] => {
   const recipients = RECIPIENTS.map(recipient);
   if (inMinutes === null) return [messageAccepted({ recipients, expiresAt: at(TTL_MINUTES) })];
@@ -78,7 +78,7 @@ const recordedIn = (event: MessageEvent, revision: number, minute: number): Reco
   return recordedAs(event, place, contextAt(at(minute), ORGANIZATION));
 };
 
-/** A history that the decisions themselves made, whatever the sender asked for and the world did to the attempts. */
+/** A history produced by the real decisions, for any requests by the sender and any outcomes of attempts. */
 const history = fc
   .record({ first: fc.option(fc.integer({ min: 1, max: 43_200 })), steps: fc.array(step, { maxLength: 25 }) })
   .map(({ first, steps }) => {
@@ -108,7 +108,7 @@ const existing = (state: Message): ExistingMessage => {
   return state;
 };
 
-/** Each event with the state before it; the acceptance aside. */
+/** Each event except the acceptance, with the state before it. */
 const stepsOf = (recorded: readonly RecordedEvent<MessageEvent>[]) =>
   recorded.slice(1).map((event, index) => {
     const before = existing(fold(message, recorded.slice(0, index + 1)));

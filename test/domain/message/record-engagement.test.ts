@@ -20,7 +20,7 @@ const evolve = (state: Message, events: readonly MessageEvent[], second: number)
 
 const ACCEPTED = [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })];
 const SENDING = evolve(message.initial, [...ACCEPTED, attemptStarted(1, ['rcp_1'])], 0);
-/** Delivered at second 10. */
+/** A message that was delivered at second 10. */
 const DELIVERED = evolve(SENDING, [delivered], 10);
 
 const open = (more: Partial<Engagement> = {}): Engagement => ({

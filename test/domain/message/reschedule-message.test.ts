@@ -5,7 +5,7 @@ import { type Message, message } from '../../../src/domain/message/message.ts';
 import { about, attemptStarted, messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
-/** As `messageScheduled` has it, with a day to live. */
+/** The time in `messageScheduled`. The message expires a day later. */
 const SCHEDULED_AT = '2026-11-22T08:00:00.000Z';
 const EARLIER = '2026-11-21T18:00:00.000Z';
 const LATER = '2026-12-01T18:00:00.000Z';

@@ -61,7 +61,7 @@ describe('unsubscribing a recipient', () => {
     when(by('rcp_1', 'one_click')).thenNothing();
   });
   test('is recorded again once the address was taken off the list, and once again', () => {
-    // The order of the log decides: clocks differ.
+    // The order of the log decides, because clocks differ.
     const list = (removedAt: number, clock: string): Suppression =>
       [suppressionAdded, suppressionRemoved].reduce<Suppression>(
         (before, event) => suppression.evolve(before, event, contextAt(clock), positionOf(removedAt)),

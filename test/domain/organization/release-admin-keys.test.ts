@@ -21,7 +21,7 @@ const released = (keys: readonly (readonly [string, number])[], domain: ReleaseA
 
 type Created = Parameters<typeof keyCreated>[0];
 
-/** A key cache after these events, each of a stream of its own name. */
+/** A key cache after these events, each in the named stream. */
 const keyCacheOf = (...events: readonly (readonly [stream: `${string}-${string}`, event: OutboxEvent])[]) => {
   const keyCache = createKeyCacheProjection();
   const revisions = new Map<string, number>();

@@ -20,7 +20,7 @@ const suspended = (reason: string): OrganizationEvent => ({
 });
 const resumed: OrganizationEvent = { type: 'OrganizationResumed', data: { organizationId: ID, reason: 'Solved.' } };
 
-/** One a minute. */
+/** Applies the events, one per minute. */
 const after = (...events: readonly OrganizationEvent[]) =>
   fold(
     organization,

@@ -32,7 +32,7 @@ const judge =
   (state: Reputation) =>
     evaluateReputation(state, { domainId: 'dom_1', organizationId: 'org_1', counts: found, limits });
 
-/** How it stands after judging these one after another. */
+/** The reputation after it has been evaluated with each of these counts. */
 const after = (state: Reputation, found: readonly ReputationCounts[], limits = LIMITS): Reputation =>
   found.reduce(
     (before, each) =>

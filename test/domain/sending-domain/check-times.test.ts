@@ -8,7 +8,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const SOUND = [registered, verified, activated(['r1'])];
 
-/** All times until one is later than `untilMs`, in milliseconds since the events. */
+/** All check times up to the first after `untilMs`, in milliseconds since the events. */
 const timesOf = (events: readonly SendingDomainEvent[], untilMs: number): readonly number[] => {
   const domain = domainAfter(events);
   const startMs = Date.parse(after(0));

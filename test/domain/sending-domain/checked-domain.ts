@@ -10,7 +10,7 @@ export const NAME = 'example.test';
 export const TOKEN = 'token';
 export const OWNERSHIP = `_outbox.${NAME}`;
 
-/** Selectors `r<number>` and `e<number>`. */
+/** A pair of keys with selectors `r<number>` and `e<number>`. */
 export const pair = (number: number): DkimKey[] => [
   { selector: `r${number}`, algorithm: 'rsa-sha256', publicKey: `R${number}`, secretId: `sr${number}` },
   { selector: `e${number}`, algorithm: 'ed25519-sha256', publicKey: `E${number}`, secretId: `se${number}` },
@@ -39,7 +39,7 @@ export const activated = (selectors: string[], safeToRemoveAt: string | null = n
   data: { domainId: 'dom_1', selectors, safeToRemoveAt },
 });
 
-/** A domain after these events, all at one time. */
+/** A domain after these events, which all happen at one time. */
 export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): ExistingSendingDomain => {
   const recorded = events.map((event, revision) =>
     recordedAs(event, { stream: 'domain-dom_1', revision }, contextAt(at)),
@@ -49,7 +49,7 @@ export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): Ex
   return state;
 };
 
-/** States by host, or by selector. What is not named is missing. */
+/** States by host or by selector. Records without an entry are missing. */
 export const look = (states: Readonly<Record<string, RecordState>>, now = NOW) => {
   const hosts = [OWNERSHIP, ...[1, 2, 3].flatMap((number) => pair(number).map(({ selector }) => selector))];
   const records = hosts.map((host): RecordSeen => {

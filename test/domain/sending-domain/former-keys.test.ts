@@ -34,7 +34,7 @@ const destroyed = (name: string): SendingDomainEvent => ({
   data: { domainId: 'dom_1', keys: keys(name).map(({ selector, secretId }) => ({ selector, secretId })) },
 });
 
-/** Each event a day after the one before. */
+/** Applies the events, one per day. */
 const after = (...events: readonly SendingDomainEvent[]) =>
   events.reduce((state, event, day) => formerKeys.evolve(state, event, contextAt(at(day))), formerKeys.initial);
 const names = (state: ReturnType<typeof after>, days: number): readonly string[] => [

@@ -15,10 +15,13 @@ import { contextAt } from '../../support/specification.ts';
 import { after, domainAfter, NAME, OWNERSHIP, pair, registered, TOKEN } from './checked-domain.ts';
 
 const HOUR_MS = 3_600_000;
-/** How late a signature may be verified by a receiver. */
+/** The longest time after which a receiver may verify a signature. */
 const VERIFIED_WITHIN_MS = 7 * 24 * HOUR_MS;
 
-/** What an owner, the clock and the service may do, in any order. The owner removes nothing that he was not told he may. */
+/**
+ * Steps of the owner, the clock and the service, in any order. The owner only removes records that the service has
+ * declared safe to remove.
+ */
 type Step =
   | { readonly do: 'wait'; readonly hours: number }
   | { readonly do: 'look'; readonly unanswered: number }
@@ -30,7 +33,7 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 100 }) }),
-  // Each bit: a host for which the DNS does not answer.
+  // A bit mask of the hosts for which the DNS does not answer.
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('look' as const), unanswered: fc.constantFrom(0, 0, 0, 1, 5, 255) }),
@@ -50,7 +53,7 @@ interface Signature {
   readonly signedMs: number;
 }
 
-/** A domain, its zone, and mail that receivers have yet to verify. */
+/** A domain, its zone, and mail that receivers have not verified yet. */
 const createWorld = () => {
   let state: ExistingSendingDomain = domainAfter([registered]);
   let nowMs = 0;
@@ -138,7 +141,7 @@ const createWorld = () => {
     }
   };
 
-  /** Mail that a receiver may verify at this moment is verified. */
+  /** Verifies all mail that a receiver may verify at this moment. */
   const check = (): void => {
     const underWay = signatures.filter(({ signedMs }) => nowMs - signedMs < VERIFIED_WITHIN_MS);
     expect(underWay.filter(({ selector }) => !published.has(selector))).toEqual([]);

@@ -209,7 +209,7 @@ test('an address has another id in each environment', () => {
 
 describe('the word of somebody who unsubscribed', () => {
   const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
-  /** @param after how many of the events they said so. */
+  /** @param after the number of events that precede the opt-out. */
   const stands = (
     events: readonly SuppressionEvent[],
     { after = 0, at = NOW, stream = 'bulk' }: { after?: number; at?: string; stream?: 'transactional' | 'bulk' } = {},

@@ -56,7 +56,7 @@ test('a value with line ends ends no header', () => {
 
 test('the address of the copy for browsers is there, unless the template has a variable of this name', () => {
   const html = '<p>{{view_url}}</p>';
-  // The address is filled in for each recipient.
+  // The address differs for each recipient, so it is filled in later.
   expect(rendered({ html }).html).toBe('<p>{{ view_url }}</p>');
   expect(rendered({ html }, { view_url: 'mine' }).html).toBe('<p>mine</p>');
 });

@@ -25,7 +25,7 @@ const placeIn = (text: string, offset: number) => {
 
 const VALUES = { name: 'Ann\nB.', list: [1, 2, 3], yes: true };
 
-/** Where in the template the last `word` of the rendering comes from. */
+/** Maps the last `word` of the rendering to its place in the template. */
 const sourceOf = (content: TemplateContent, word: string, field: 'html' | 'text' = 'html', locale = 'en') => {
   const made = atOnce(renderTemplate(renderer, content, { values: VALUES, locale }));
   const text = made[field] ?? '';

@@ -90,7 +90,7 @@ describe('a token of a tracked link', () => {
 
   test('outlives the key it was made with, if that is known', () => {
     expect(readClick([keyOf(2, 2), ...KEYS], TOKEN, TARGET)).toEqual(LINK);
-    expect(readClick([keyOf(1, 2), ...KEYS], TOKEN, TARGET)).toEqual(LINK); // ids are short, and may be the same
+    expect(readClick([keyOf(1, 2), ...KEYS], TOKEN, TARGET)).toEqual(LINK); // ids are short, and may collide
     expect(readClick([keyOf(2, 2)], TOKEN, TARGET)).toBeNull();
     expect(readClick([keyOf(1, 2)], TOKEN, TARGET)).toBeNull();
   });

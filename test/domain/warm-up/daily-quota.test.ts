@@ -28,7 +28,7 @@ interface Asked {
   readonly count: number;
 }
 
-/** Recipients that left for one destination, by processes each of which takes lots of its own. */
+/** Sends to one destination from several processes, each of which reserves its own lots. */
 const takenByMany = (asked: readonly Asked[], cap: number) => {
   let day = dailyQuota.initial;
   let left = 0;
@@ -93,7 +93,7 @@ describe('places of a day', () => {
       fc.property(requests, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
         const { day, left, reserved } = takenByMany(asked, cap);
         expect(day.taken.get('a.test') ?? 0).toBe(left + reserved);
-        // A process with one reserved place lets a message of ten pass by it.
+        // A process with one reserved place lets a message with ten recipients exceed the cap.
         expect(left).toBeLessThanOrEqual(cap + 9 * 4);
       }),
     );

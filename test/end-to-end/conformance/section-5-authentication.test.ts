@@ -13,7 +13,7 @@ const post = (path: string, body: unknown, key?: string) =>
   service().ask({ method: 'POST', path, body, ...(key === undefined ? {} : { key }) });
 const get = (path: string, key?: string) => service().ask({ path, ...(key === undefined ? {} : { key }) });
 
-/** One request that each permission is there for. */
+/** Requests that each permission allows. */
 const ACTIONS = {
   send: [
     (key: string) => post('/v1/messages/send', MESSAGE, key),
@@ -34,7 +34,7 @@ const ACTIONS = {
 type Permission = keyof typeof ACTIONS;
 const PERMISSIONS = Object.keys(ACTIONS) as Permission[];
 
-/** What a key that holds one permission is told when it does what another allows; null: it may. */
+/** The error for a key with one permission that makes a request of another. null: allowed. */
 const PAIRS = PERMISSIONS.flatMap((held) =>
   PERMISSIONS.map((needed) => {
     const lacking = held === needed || held === 'admin' ? null : `API key lacks '${needed}' permission`;

@@ -13,7 +13,7 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A made key: its id and its full value. */
+/** A new key: its id and its full value. */
 export interface MadeKey {
   readonly id: string;
   readonly value: string;
@@ -21,18 +21,18 @@ export interface MadeKey {
 
 export interface Conforming {
   readonly program: Program;
-  /** An admin key of the first organization without limits that a test could reach. */
+  /** An admin key of the first organization, without limits that a test could reach. */
   readonly admin: string;
-  /** The same of another organization, with a domain `other.test` of its own. */
+  /** An admin key of another organization, which has the domain `other.test`. */
   readonly stranger: string;
   /** Ids of the two domains. */
   readonly domainId: string;
   readonly otherDomainId: string;
-  /** One request by a key; `admin` when none is named. */
+  /** Makes a request with a key, by default `admin`. */
   ask(asked: Asked): Promise<Answer<AnyBody>>;
-  /** One request with these headers and no others. */
+  /** Makes a request with these headers and no others. */
   raw(path: string, init?: RequestInit): Promise<Response>;
-  /** A key of the first organization, made by its admin key. */
+  /** Creates a key of the first organization with its admin key. */
   makeKey(fields?: object): Promise<MadeKey>;
 }
 
@@ -46,7 +46,7 @@ export const MESSAGE = {
   html: '<p>Thank you.</p>',
 };
 
-/** @param front between the tests and the program. */
+/** @param front placed between the tests and the program. */
 const open = async (dataDir: string, program: Program, front: Front): Promise<Conforming> => {
   const command = (...words: readonly string[]) => operator({ dataDir }, ...words);
   const adminOf = async (organization: string, domain: string): Promise<string> => {
@@ -85,7 +85,7 @@ const open = async (dataDir: string, program: Program, front: Front): Promise<Co
   };
 };
 
-/** The service as its user starts it, for all the tests of a file. */
+/** The service as a user starts it, shared by all tests of a file. */
 export const conforming = (): { readonly service: () => Conforming } => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;

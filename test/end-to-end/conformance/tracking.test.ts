@@ -6,8 +6,9 @@ import { readInbox } from '../../support/captured-mail.ts';
 import { conforming } from './service.ts';
 
 /**
- * The section Tracking of the API's design, sentence by sentence. That links lead to the tracking host of a domain once its
- * CNAME is seen is in `workers/delivery/load-mails`; that they lead on while PostgreSQL is down in `clicks-without-postgres`.
+ * The section Tracking of the API's design, sentence by sentence. Two statements are tested elsewhere: links use a
+ * domain's tracking host once its CNAME has been found (`workers/delivery/load-mails`), and links keep working while
+ * PostgreSQL is down (`clicks-without-postgres`).
  */
 
 const { service } = conforming();
@@ -26,7 +27,10 @@ ${LEFT_ALONE.slice(0, 3)
   .join('\n')}
 <a href="${LEFT_ALONE[3]}" data-outbox-track="off">off</a></p>`;
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-/** Sooner after delivery it is taken for a filter; of all that is asked for at once, recording takes five more. */
+/**
+ * An earlier request after delivery is classified as a security filter. Recording requests that come together takes
+ * five more seconds.
+ */
 const AFTER_DELIVERY_MS = 3_200;
 const RECORDED_MS = 15_000;
 
@@ -44,7 +48,7 @@ interface Copy {
   readonly pixel: string | undefined;
 }
 
-/** Sends to so many, and reads the copy that each of them got. */
+/** Sends to `count` recipients and reads each one's copy. */
 const send = async (tracking: object | undefined, count = 1, key = service().admin): Promise<readonly Copy[]> => {
   const to = Array.from({ length: count }, newPerson);
   const body = { from: 'shop@example.test', to, subject: 'Sale', html: HTML, ...(tracking && { tracking }) };
@@ -69,7 +73,7 @@ const send = async (tracking: object | undefined, count = 1, key = service().adm
 const visit = (url: string | undefined, userAgent = FIREFOX, method = 'GET') =>
   fetch(url ?? '', { method, redirect: 'manual', headers: { 'user-agent': userAgent } });
 
-/** What customers are told of the openings and clicks of a recipient, once there are so many. */
+/** Opens and clicks of a recipient that customers can read, once there are `count` of them. */
 const engagements = async ({ id, recipientId }: Copy, count = 0, key = service().admin): Promise<readonly AnyBody[]> =>
   eventually(
     async () => {
@@ -173,7 +177,7 @@ test('`opened` and `clicked` are events per recipient, the first of each marked,
   expect(await engagements(bob, 1)).toMatchObject([{ type: 'message.opened', data: { first: true, count: 1 } }]);
   await visit(ann.pixel);
   await visit(ann.pixel, FIREFOX.replaceAll('140', '1').replace('Firefox', 'Chrome'));
-  // Another program is another event; the same one waits until the minute is over.
+  // Another program is a separate event. A repeat by the same program is held until the minute is over.
   const after = (await engagements(ann, 3)).filter(({ type }) => type === 'message.opened');
   expect(after.map(({ data: { first, client } }) => [first, client]).toSorted()).toEqual([
     [undefined, 'chrome'],

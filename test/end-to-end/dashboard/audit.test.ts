@@ -122,7 +122,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
     const lines = (await readFile(await (await file).path(), 'utf8')).trimEnd().split('\n');
     expect(lines[0]).toContain('"audit_export":1');
     expect(lines.at(-1)).toContain('"checkpoint"');
-    // The browser's word on the proof that was not there yet.
+    // The browser logs the 409 of the proof that did not exist yet.
     expect(complaints.filter((one) => !one.includes('409'))).toEqual([]);
     await close();
   });

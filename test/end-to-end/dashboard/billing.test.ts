@@ -33,7 +33,7 @@ describe.skipIf(chromiumIsMissing)('the screen of billing', () => {
     },
   );
 
-  /** A month that is over: no month ends while a test runs. Its events are those of today. */
+  /** An invoice for a past month, since no month ends during a test. Its events are today's. */
   const invoice = () => {
     const day = new Date().toISOString().slice(0, 10);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);

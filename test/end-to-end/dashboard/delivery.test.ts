@@ -115,7 +115,7 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     for (const ofTenant of ['example.test', 'example.net', 'sandbox', 'org_', 'dom_', 'msg_', '@'])
       expect(answer).not.toContain(ofTenant);
     const read = page.waitForResponse('**/v1/service');
-    expect((await read).status()).toBe(200); // it is read again by itself
+    expect((await read).status()).toBe(200); // the page reads it again automatically
     expect(complaints).toEqual([]);
     await close();
   });

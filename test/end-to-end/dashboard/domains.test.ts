@@ -30,7 +30,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
       const records = await recordsOf(domainId);
       publish(records.filter(({ purpose, value }) => purpose !== 'dkim' || !value.includes('k=rsa')));
       const rsa = records.find(({ value }) => value.includes('k=rsa'));
-      // Cut off, as forms do that take no more.
+      // Truncated, as by DNS forms with a length limit.
       dns.change({
         [rsa?.name ?? '']: { TXT: [rsa?.value.slice(0, 255) ?? ''] },
         '_dmarc.mail.nordlys.example': { TXT: ['v=DMARC1; p=<script>window.ran = 1</script>'] },
@@ -71,7 +71,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText(/^Asking the name servers/).waitFor();
     publish(await recordsOf(id));
-    // It goes on asking by itself.
+    // The page keeps polling.
     await page.getByText('Verified since').waitFor();
     await page.getByLabel('Count clicks').check();
     await page.getByLabel('Name on pages').fill('Nordlys');
@@ -117,7 +117,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
     await page.getByText('It was not there yet.').waitFor();
     await page.getByRole('button', { name: 'Back to now' }).click();
     await page.getByText('Verified since').waitFor();
-    // The browser notes that nothing was there.
+    // The browser logs a 404 for the missing resource.
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
     await close();
   });

@@ -5,7 +5,9 @@ import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, NARROW, startDashboard, WIDE } from './support.ts';
 
-/** What people see while the service, the network or a version of it fails, and that it passes by itself. */
+/**
+ * How the dashboard reports failures of the service, of the network and of a deployment, and recovers without a reload.
+ */
 
 const UNAVAILABLE = {
   status: 503,
@@ -23,7 +25,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
   });
 
   const fail = (route: Route): Promise<void> => route.fulfill(UNAVAILABLE);
-  /** The page was not loaded anew. */
+  /** Marks the page, to detect a reload. */
   const mark = (page: Page): Promise<void> => page.evaluate('void (globalThis.isKept = true)');
   const isKept = (page: Page): Promise<boolean> => page.evaluate('globalThis.isKept === true');
 
@@ -83,7 +85,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     const holder = new Client({ connectionString: dashboard.databaseUrl });
     await holder.connect();
     await holder.query('begin');
-    // Whoever moves the read model on waits, and whoever reads it does not.
+    // The lock blocks the projection, but not its readers.
     await holder.query("select from read_models.checkpoints where name = 'messages' for update");
     await send('Not there yet');
     await shown.page.getByText('Not read again since').waitFor();
@@ -137,7 +139,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
 
   test('is none where two versions stand behind one address', async () => {
     const { page, close } = await dashboard.open(WIDE);
-    /** Every second file is asked of the other version, where it has another name. */
+    /** Every second request for a file reaches the other version, where the file has another name. */
     let turn = 0;
     await page.route(/\/dashboard\/assets\/(main|chunk)-/, (route) => {
       turn += 1;

@@ -6,7 +6,7 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { type Keyboard, keyboardOf } from './keyboard.ts';
 import { startDashboard, WIDE } from './support.ts';
 
-/** Whatever the dashboard is for, without a mouse. */
+/** Every purpose of the dashboard, without a mouse. */
 
 const SUSPENDED = {
   object: 'suspended_destination',
@@ -50,7 +50,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     await page.goto('/dashboard');
     await page.getByRole('heading', { level: 1 }).waitFor();
     await walk(page, keyboardOf(page, unseen));
-    // The browser notes that the proof of an entry that is not signed yet was asked for.
+    // The browser logs the 409 of a proof for an entry that is not signed yet.
     expect(complaints.filter((text) => !text.includes('409 (Conflict)'))).toEqual([]);
     await close();
   };
@@ -99,7 +99,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
       await go('m', 'Messages');
       await page.getByText('Bulk 2').waitFor();
-      // The row that was left is selected again.
+      // Returning to the list selects the previous row.
       for (const subject of ['Bulk 1', 'Bulk 2']) {
         await page.keyboard.press('k');
         await page.locator('[data-selected]', { hasText: subject }).waitFor();
@@ -182,14 +182,15 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await follow(/Template created/);
       const sign = page.getByRole('button', { name: 'Sign now' });
       const verified = page.getByText('Verified here');
-      await sign.or(verified).first().waitFor(); // both, in the moment when it is signed
-      // It may have been signed meanwhile, as is done by and by: then there is no button, or it goes before it is reached.
+      await sign.or(verified).first().waitFor(); // both are visible at the moment of signing
+      // The service may have signed it by then, as it does periodically. The button is then absent, or disappears
+      // before it is reached.
       if (await sign.isVisible()) await press('Sign now').catch(() => verified.waitFor());
       await verified.waitFor();
       await page.getByText('The log is intact.').waitFor();
     }));
 
-  /** Presses keys, and waits until the address has another value of a parameter each time. */
+  /** Presses keys, and waits each time until a parameter of the URL has changed. */
   const steps = async (page: Page, parameter: string, keys: readonly string[]): Promise<readonly (string | null)[]> => {
     const values: (string | null)[] = [];
     for (const key of keys) {
@@ -201,7 +202,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     return values;
   };
 
-  /** Goes down, down and up again: where it was after the first. */
+  /** Moves down twice and up once, which must return to the first item. */
   const walkDown = async (page: Page, parameter: string): Promise<void> => {
     const [first, second, third] = await steps(page, parameter, ['j', 'j', 'k']);
     expect([second === first, third === first, first === null]).toEqual([false, true, false]);
@@ -238,7 +239,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.getByRole('link', { name: /Template created/ }).waitFor({ state: 'detached' });
     }));
 
-  // The session is that of all walks: it ends behind them.
+  // All walks share the session, so it ends last.
   test('the member signs out', () =>
     sit(async (page, { press }) => {
       await press('Sign out');

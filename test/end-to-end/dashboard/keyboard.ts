@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { eventually } from '../../support/api-client.ts';
 
-/** Drives a screen by keys alone, and sees where the focus is. */
+/** Operates a screen with the keyboard alone, and checks that the focus is visible. */
 
-/** More than any screen has. */
+/** More stops than any screen has. */
 const STOPS_MAX = 120;
 
 const OPTIONS_MAX = 40;
@@ -13,27 +13,27 @@ interface Selected {
 }
 
 export interface Keyboard {
-  /** Presses Tab until it is focused; each stop on the way has to show that it is. */
+  /** Presses Tab until the target is focused. Each stop on the way must show its focus. */
   reach(target: Locator): Promise<void>;
-  /** Reaches it and presses Enter. */
+  /** Focuses a button and presses Enter. */
   press(name: string | RegExp): Promise<void>;
   follow(name: string | RegExp): Promise<void>;
-  /** Opens a dialog, answers it, and finds the focus where it was. */
+  /** Opens a dialog, confirms it, and checks that the focus has returned. */
   confirm(name: string, fill?: () => Promise<void>, done?: string): Promise<void>;
-  /** `G` and a letter. */
+  /** Presses `G` and a letter. */
   go(letter: string, heading: string): Promise<void>;
   type(label: string, text: string): Promise<void>;
-  /** By arrow keys: what is typed has to be typed quickly, which a busy machine does not. */
+  /** Selects an option with the arrow keys. Typing its name would have to be quick, which a busy machine is not. */
   choose(box: string | RegExp, option: string): Promise<void>;
 }
 
 interface Focus {
-  /** What is focused, in words. */
+  /** A description of the focused element. */
   readonly name: string;
   readonly isShown: boolean;
 }
 
-/** Runs in the page: the outline of what is focused, or of what is around it. */
+/** Runs in the page: finds the outline of the focused element or of its ancestors. */
 const FOCUS = `(() => {
   let focused = document.activeElement;
   while (focused.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
@@ -54,7 +54,7 @@ const focusIn = (page: Page): Promise<Focus> => page.evaluate(FOCUS);
 const isFocused = (target: Locator): Promise<boolean> =>
   target.evaluateAll((elements) => elements.some((element) => element.matches(':focus')));
 
-/** @param unseen takes what is focused without showing it. */
+/** @param unseen collects elements that do not show their focus. */
 export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
   const dialog = page.locator('dialog[open]');
   const button = (within: Page | Locator, name: string | RegExp): Locator =>
@@ -88,7 +88,7 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
       await enter(button(dialog, name));
       if (done !== undefined) await enter(button(dialog, done));
       await dialog.waitFor({ state: 'detached' });
-      // What was done may have taken the button away.
+      // The action may have removed the button.
       await eventually(
         async () => (await isFocused(page.locator('main'))) || (await isFocused(opener)),
         (focused) => focused,

@@ -7,26 +7,26 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { startDashboard, WIDE } from './support.ts';
 
 /**
- * Screens that follow live events stay open while the mail of an hour, a thousand messages, comes in some seconds. What
- * they keep is bounded by what they show: the first rounds fill it, and later ones leave nothing more behind.
+ * Screens that follow live events stay open while an hour's mail, a thousand messages, arrives within seconds. Their
+ * memory is bounded by the content that they show: the first rounds fill it, and later ones must not add to it.
  */
 
 const WARM_UP_ROUNDS = 2;
 const LATER_ROUNDS = 3;
-/** Of a round, in one batch: their events come too fast to be drawn one by one. */
+/** Messages in a round, sent as one batch. Their events arrive too fast to be drawn one by one. */
 const MESSAGES = 200;
-/** Accepted, sending, delivered. */
+/** The events are accepted, sending and delivered. */
 const EVENTS_PER_MESSAGE = 3;
 const ROUND_MS_MAX = 30_000;
 
 /**
- * More at the end of the later rounds than before them. Of the events that were told only the ids are kept, the newest
- * 10,000: about 80 kB a round until then. Whole events are ten times as much.
+ * Growth allowed in the later rounds. Only the ids of received events are kept, the newest 10,000: about 80 kB a round
+ * until that number is reached. Whole events would take ten times as much.
  */
 const MORE_MAX = { heap: 500_000, nodes: 100, listeners: 20 } as const;
 type Measured = Readonly<Record<keyof typeof MORE_MAX, number>>;
 
-/** Reads what a page holds, behind a collection of what nobody holds any more. */
+/** Reads the memory of a page after a garbage collection. */
 const meterOf = async (page: Page): Promise<() => Promise<Measured>> => {
   const metric = await metricsOf(page);
   return async () => {
@@ -61,7 +61,7 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
   });
   afterAll(() => hook?.close());
 
-  /** A tab for each of the screens. */
+  /** Opens a tab for each screen. */
   const openScreens = async (events: Page): Promise<ReadonlyMap<string, Page>> => {
     const screens = new Map<string, Page>();
     const paths = {
@@ -96,14 +96,14 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
       const messages = Array.from({ length: MESSAGES }, (_, n) => mailTo(`round${at}-${n}@example.net`));
       expect((await sender.post('/v1/messages/batch', { messages })).status).toBe(202);
       await eventually(came, (now) => now - before >= MESSAGES * EVENTS_PER_MESSAGE, ROUND_MS_MAX);
-      // The newest of all, on each screen.
+      // The newest message appears on each screen.
       const last = `last${at}@example.net`;
       expect((await sender.post('/v1/messages/send', mailTo(last))).status).toBe(202);
       for (const page of screens.values()) {
         await page.getByText(last).first().waitFor();
         await settle(page);
       }
-      // One stream for all of them, and no answer that nobody takes.
+      // All screens share one stream, and no request is left unread.
       await eventually(
         async () => [...openRequests].map((request) => new URL(request.url()).pathname),
         (open) => open.length === 1 && open[0] === '/v1/events',

@@ -5,10 +5,10 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startDashboard, WIDE } from './support.ts';
 
 const BURST = 70;
-/** Each of these messages has three: accepted, sending, delivered. */
+/** Each message of the burst has three events: accepted, sending and delivered. */
 const BURST_EVENTS = BURST * 3;
 
-/** Keeps the times at which the list was drawn, ms. */
+/** Records the times at which the list was drawn, in ms. */
 const OBSERVE = `
   globalThis.drawn = [];
   new MutationObserver(() => drawn.push(performance.now())).observe(document.querySelector('.evs'), { childList: true })`;
@@ -20,7 +20,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     await send('first@example.net');
   });
 
-  /** Counts the streams that are open in a context. */
+  /** Counts the open streams of a context. */
   const streamsOf = (context: BrowserContext): (() => number) => {
     const open = new Set<Request>();
     context.on('request', (request) => {
@@ -102,7 +102,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     await eventually(came, (events) => events >= BURST_EVENTS);
     const drawn = await page.evaluate<number[]>('drawn');
     const seconds = ((drawn.at(-1) ?? 0) - (drawn[0] ?? 0)) / 1_000;
-    // The first of the burst come as they are, and the rest once a second.
+    // The first events of the burst are drawn immediately, and the rest once a second.
     expect(drawn.length).toBeLessThanOrEqual(3 + 2 * seconds);
     await close();
   });

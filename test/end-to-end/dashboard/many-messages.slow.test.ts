@@ -9,9 +9,9 @@ import { startDashboard, WIDE } from './support.ts';
 const MESSAGES = 100_000;
 const SECONDS_APART = 1;
 const ROW_NODES_MAX = 60;
-/** Work of the page's thread for a step, whatever else the machine does; 16.7 ms on a machine of one's own. */
+/** Work of the page's thread for one step, which excludes other load. 16.7 ms on an idle machine. */
 const FRAME_MS_P95_MAX = 50;
-/** Pages that are read by going to the end, of 50. */
+/** Number of pages of 50 that are loaded by scrolling to the end. */
 const PAGES = 8;
 
 const SEED = `
@@ -22,7 +22,7 @@ const SEED = `
     created_at - n * interval '${SECONDS_APART} second', updated_at, expires_at
   from read_models.messages cross join generate_series(1, ${MESSAGES - 1}) n`;
 
-/** Scrolled in this many steps. */
+/** Number of scroll steps. */
 const STEPS = 40;
 const SCROLL = `new Promise((resolve) => {
   scrollBy(0, 400);
@@ -97,7 +97,7 @@ describe.skipIf(chromiumIsMissing)('a list of 100,000 messages', () => {
       if (new URL(request.url()).pathname === '/v1/messages') requests += 1;
     });
     await page.mouse.click(640, 430);
-    // The log has no such message.
+    // The log does not contain this message.
     await page.waitForURL(/\/messages\/msg_/);
     await page.getByRole('alert').waitFor();
     await page.goBack();

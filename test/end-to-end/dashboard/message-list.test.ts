@@ -113,7 +113,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     expect(await page.locator('[data-selected]').innerText()).toContain('Waits 1');
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
-    // Opened from no list, it has none beside it.
+    // A message that is opened directly has no list next to it.
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
     expect(await older.count()).toBe(0);

@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 const HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"> \u202Egnp.exe';
 const HTML = '<h1>On its way</h1><script>window.ran = 1</script><img src="https://elsewhere.example.test/pixel.png">';
 
-/** Keys of the views of a message, and what shows that each is there. */
+/** Keyboard shortcuts of the views of a message, and a text that each view shows. */
 const VIEWS = [
   ['2', 'preview', 'A preview needs a member’s session.'],
   ['3', 'text', '<h1>On its way</h1>'],
@@ -18,7 +18,7 @@ const VIEWS = [
 ] as const;
 
 describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
-  /** Id of a message that says what would run if it could. */
+  /** Id of a message whose content would run a script if it could. */
   let hostile: string;
 
   const send = async (to: string, subject: string): Promise<string> => {

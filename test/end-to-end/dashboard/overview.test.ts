@@ -25,7 +25,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard');
     await page.getByText('Waiting for your first message').waitFor();
-    expect(await page.getByRole('button', { name: 'SMTP' }).count()).toBe(0); // nothing takes it
+    expect(await page.getByRole('button', { name: 'SMTP' }).count()).toBe(0); // no SMTP listener is running
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
     const command = await page.getByText('curl http').innerText();
     const [, body = ''] = /-d '([^']+)'/.exec(command) ?? [];

@@ -3,7 +3,7 @@ import { look, openWindow } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, startDashboard, WIDE } from './support.ts';
 
-/** Shell, list and fonts, as they come over the wire. */
+/** Size of the shell, the list and the fonts as transferred. */
 const FIRST_LOAD_BYTES_MAX = 150_000;
 
 describe('the page of the dashboard', () => {

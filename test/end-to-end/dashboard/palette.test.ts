@@ -87,7 +87,7 @@ describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox', { name: 'Search or jump to' }).fill(text);
       await page.keyboard.press('Enter');
-      // Two of these lead to one address: what is typed next is not for the palette that is about to close.
+      // Two of these have the same URL. The palette must be closed before the next input.
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.waitForURL(
         ({ pathname, searchParams }) =>

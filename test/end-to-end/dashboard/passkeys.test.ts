@@ -4,10 +4,10 @@ import { look, openWindow, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
 
-/** Sets the clock of the service ahead when it is told to. */
+/** Sets the clock of the service ahead on a signal. */
 const CLOCK = new URL('../../support/clock-ahead.ts', import.meta.url).href;
 
-/** A phone or a key, as Chromium pretends to have it. */
+/** A platform authenticator, emulated by Chromium. */
 const AUTHENTICATOR = {
   protocol: 'ctap2',
   transport: 'internal',
@@ -32,19 +32,19 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     return `/dashboard/sign-in${new URL(body.link.url).hash}`;
   };
 
-  /** At the name of the host, which passkeys need. */
+  /** Opens the page at a host name, which passkeys require. */
   const open = async (size: Size, more: { readonly keepsPolicy?: true } = {}) => {
     const baseUrl = dashboard.program.baseUrl.replace('127.0.0.1', 'localhost');
     const opened = await openWindow(dashboard.browser, { baseUrl, ...size, ...more });
     windows += 1;
-    // Together they sign in more often than one client may.
+    // All windows together exceed the sign-in limit of one client.
     await opened.page.context().setExtraHTTPHeaders({ 'x-forwarded-for': `127.0.1.${windows}` });
     const devTools = await opened.page.context().newCDPSession(opened.page);
     await devTools.send('WebAuthn.enable');
     const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
     return {
       ...opened,
-      /** Ids of the passkeys on the device. */
+      /** Ids of the passkeys on the virtual device. */
       passkeysOnDevice: async () =>
         (await devTools.send('WebAuthn.getCredentials', { authenticatorId })).credentials.map(
           ({ credentialId }) => credentialId,
@@ -157,7 +157,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
       await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
       if (size !== WIDE) expect(await look(page, `presence-${name}`)).toEqual(FINE);
       await press(page, 'Use a passkey');
-      await page.getByText(/#ob_link_\w{49}/).waitFor(); // what was asked for was done
+      await page.getByText(/#ob_link_\w{49}/).waitFor(); // the interrupted request was completed
       await press(page, 'It is handed over');
       await page.getByText(`late-${name}@example.net`).first().waitFor();
       expect(complaints.filter((text) => !text.includes('403'))).toEqual([]);

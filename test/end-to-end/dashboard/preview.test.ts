@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startDashboard, WIDE } from './support.ts';
 
-/** Whatever a mail can try: each way has an address of its own. */
+/** A mail that tries every kind of request, each with its own path. */
 const hostile = (host: string): string => `<!doctype html>
 <html><head>
 <meta http-equiv="refresh" content="0;url=${host}/refresh">
@@ -30,7 +30,7 @@ const hostile = (host: string): string => `<!doctype html>
 <a href="https://elsewhere.example.test/page" ping="${host}/ping">Open</a>
 </body></html>`;
 
-/** As a member's browser asks for it: by itself, in a frame of the dashboard. */
+/** Loads a preview like a member's browser: as a page of its own, in a frame of the dashboard. */
 const frameIn = async (page: Page, key: string, path: string): Promise<void> => {
   await page.route('**/preview*', (route) =>
     route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${key}` } }),
@@ -48,7 +48,7 @@ const frameIn = async (page: Page, key: string, path: string): Promise<void> => 
 describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
   let tracker: Server;
   let host: string;
-  /** What is shown, by what it is a preview of. */
+  /** Path of each kind of preview. */
   const paths = { message: '', template: '' };
   const hits: string[] = [];
   let connections = 0;
@@ -86,7 +86,7 @@ describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
     const mail = page.frameLocator('iframe').first();
     await mail.getByText('Sealed off').waitFor();
     await page.waitForTimeout(1_000);
-    // Before anybody points at a link, to whose host browsers connect.
+    // Browsers preconnect to the host of a link only on hover.
     expect(connections).toBe(0);
     await mail.getByRole('button', { name: 'Post' }).click();
     await mail.getByRole('link', { name: 'Run' }).click();

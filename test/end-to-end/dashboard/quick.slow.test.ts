@@ -3,13 +3,13 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { slowness } from '../../support/slowness.ts';
 import { startDashboard, WIDE } from './support.ts';
 
-/** How long it takes until the rows of a list are there, on a quiet machine. */
+/** Time until the rows of a list are visible, on an idle machine. */
 
 const LOOPBACK_MS_MAX = 1_000;
 const SLOW_MS_MAX = 2_500;
-/** 1.6 Mbit/s each way, and 150 ms from asking to the first byte. */
+/** 1.6 Mbit/s in each direction, and 150 ms to the first byte. */
 const SLOW = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 200_000 };
-/** A machine shared with others is slow now and then: the best counts. */
+/** Number of tries. The best one counts, because a shared machine is slow at times. */
 const TRIES = 5;
 
 describe.skipIf(chromiumIsMissing)('a list of messages, in a browser that has seen nothing yet', () => {

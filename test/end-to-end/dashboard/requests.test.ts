@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('the screen of refused requests', () => {
     await page.getByRole('link', { name: 'Without filters' }).click();
     await page.goto(`/dashboard/requests?request=req_${'0'.repeat(32)}`);
     await page.getByRole('link', { name: 'Messages of this request' }).waitFor();
-    // The browser notes that there is no refusal of this id.
+    // The browser logs a 404 for an unknown id.
     expect(complaints.filter((text) => !text.includes('404 (Not Found)'))).toEqual([]);
     await close();
   });

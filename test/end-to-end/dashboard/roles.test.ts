@@ -7,17 +7,17 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { NARROW, ROLES, type Role, type Size, startDashboard, WIDE } from './support.ts';
 
-/** Every screen there is, as each role sees it. */
+/** Every screen, as each role sees it. */
 
 const TABLE = new URL('../../../src/dashboard/screens/table.ts', import.meta.url);
-/** `/messages/([^/]+)`, as the table writes it, with the title of the screen. */
+/** Patterns such as `/messages/([^/]+)` from the route table, with the title of each screen. */
 const SCREENS = new Map(
   [...readFileSync(TABLE, 'utf8').matchAll(/path: \/\^(.*)\$\/,\s+title: '(.*)',/g)].map(
     ([, pattern = '', title = '']): [string, string] => [pattern.replaceAll('\\/', '/'), title],
   ),
 );
 const PATTERNS = [...SCREENS.keys()];
-/** Of the tab. */
+/** Title of the tab. */
 const titleOf = (path: string): string =>
   `${SCREENS.get(PATTERNS.find((pattern) => new RegExp(`^${pattern}$`).test(path)) ?? '')} · Outbox`;
 
@@ -33,7 +33,7 @@ const OF_OWNERS = ['/settings', '/delivery', '/audit', '/billing'];
 const INBOX = ['/inbox', `/inbox/${ONE}`];
 const MANAGED = ['/templates', '/keys', '/webhooks', '/domains'].flatMap((path) => [path, `${path}/${ONE}`]);
 
-/** Screens on which a role is refused everything, or a part: an auditor sees a template, but does not render it. */
+/** Screens on which all or some requests of a role are refused: an auditor sees a template, but cannot render it. */
 const REFUSED: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: OF_OWNERS,
@@ -44,7 +44,7 @@ const REFUSED: Readonly<Record<Role, readonly string[]>> = {
 const REFUSAL =
   /^Your role does not allow it\. The role '\w+' .*: (?:First owner|The owner), an owner, can (?:allow it to this role, or )?give you the role '\w+'/;
 
-/** Goes there as a link does. */
+/** Navigates as a link does. */
 const go = (page: Page, path: string): Promise<void> =>
   page.evaluate((to) => {
     // biome-ignore lint/suspicious/noExplicitAny: of the page
@@ -53,7 +53,7 @@ const go = (page: Page, path: string): Promise<void> =>
     dispatchEvent(new PopStateEvent('popstate'));
   }, path);
 
-/** What is wrong with a screen, and whether it refuses anything. */
+/** The problems of a screen, and whether it shows a refusal. */
 const problemsOf = async (page: Page, path: string) => {
   const { violations, isTooWide } = await inspect(page);
   const alerts = await page.locator('main [role=alert]').allInnerTexts();
@@ -114,7 +114,7 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     const problems: string[] = [];
     for (const path of paths()) {
       await go(page, `/dashboard${path}`);
-      // The screen that was shown before is gone.
+      // The previous screen has been replaced.
       await eventually(
         () => page.title(),
         (title) => title === titleOf(path),
@@ -128,7 +128,7 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     }
     expect(problems).toEqual([]);
     expect(refused.toSorted()).toEqual(REFUSED[role].toSorted());
-    // The browser notes each refusal.
+    // The browser logs each refusal.
     expect(complaints.filter((text) => !text.includes('403 (Forbidden)'))).toEqual([]);
     await close();
   });

@@ -19,7 +19,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     return new URL(body.link.url).hash;
   };
 
-  /** Without keys. */
+  /** A window without keys. */
   const open = (size: Size, more: { readonly keepsPolicy?: true } = {}): Promise<Window> =>
     openWindow(dashboard.browser, { baseUrl: dashboard.program.baseUrl, ...size, ...more });
 
@@ -37,7 +37,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await look(page, `sign-in-link-${name}`)).toEqual(FINE);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL(/\/dashboard$/); // the token does not stay in the address
+    await page.waitForURL(/\/dashboard$/); // the token is removed from the URL
     await page.goto('/dashboard/settings');
     await page.getByRole('list', { name: 'Members' }).waitFor();
     await page.getByText('this browser').waitFor();
@@ -192,7 +192,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.goto('/dashboard/settings');
     const { body } = await dashboard.api.get('/v1/sessions');
     for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
-    // Nobody has to do anything: the stream of events ends, and is not opened again.
+    // Sign-out needs no user action: the stream of events ends and is not reopened.
     await page.getByLabel('API key').waitFor();
     expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await close();

@@ -25,7 +25,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
 
   let spent = 0;
 
-  /** Each from another address: together they sign in more often than one may. */
+  /** Uses a link from a new address each time: together the tests exceed the sign-in limit. */
   const spend = (url: string): Promise<Response> => {
     spent += 1;
     return fetch(`${dashboard.program.baseUrl}/v1/session`, {
@@ -47,7 +47,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return { email, url: body.link.url };
   };
 
-  /** The address of a member who has accepted the invitation. */
+  /** Email address of a member who has accepted the invitation. */
   const join = async (): Promise<string> => {
     const { email, url } = await invite();
     expect((await spend(url)).status).toBe(200);
@@ -59,7 +59,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return openWindow(dashboard.browser, { baseUrl, ...size, ...more });
   };
 
-  /** The cookie of an owner who has just signed in, as reading captured links requires. */
+  /** Session cookie of an owner who has just signed in, which reading captured links requires. */
   const owner = async (): Promise<string> => {
     const email = `owner${randomUUID()}@example.net`;
     const { body } = await dashboard.api.post('/v1/members', { email, role: 'owner' });
@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return String(answer.headers.get('set-cookie')).split(';')[0] ?? '';
   };
 
-  /** The captured link. */
+  /** The captured link for an address. */
   const linkTo = async (email: string): Promise<string> => {
     const cookie = await owner();
     const find = async () => {
@@ -123,7 +123,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     expect(page.url()).toMatch(/\/dashboard\/messages\?status=delivered$/);
     expect(await look(page, `sign-in-provider-${size.theme}-${size.width}`)).toEqual(FINE);
     provider.person = { email: await join(), email_verified: true };
-    await page.context().clearCookies(); // of the provider, which knows who it was
+    await page.context().clearCookies(); // the provider must forget the signed-in person
     await enter.click();
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
     expect(page.url()).toMatch(/\/dashboard\/messages\?status=delivered$/);

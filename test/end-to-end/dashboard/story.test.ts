@@ -5,7 +5,7 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { startDashboard, WIDE } from './support.ts';
 
-/** From the first start to signing out, by mouse and keyboard alone. */
+/** From the first start to signing out, in the browser alone. */
 describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
   const dashboard = startDashboard();
   let hook: Awaited<ReturnType<typeof startWebhookReceiver>>;
@@ -27,7 +27,7 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
     const confirm = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
     const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-    // The link that the start printed.
+    // The sign-in link printed at the start.
     const [printed = ''] = /\/dashboard\/sign-in#ob_link_\w+/.exec(program.output()) ?? [];
     await page.goto(printed);
     await press('Sign in');
@@ -66,7 +66,7 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
     await confirm('Add a webhook');
     await press('It is stored');
 
-    // What the shop sends arrives while it is looked at.
+    // New mail from the shop arrives while the list is open.
     await open('Messages');
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
     const mail = {
@@ -114,7 +114,7 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
       (posts) => posts > posted,
     );
 
-    // The log has it a moment later, and so has the screen.
+    // The event reaches the log, and then the screen, a moment later.
     await open('Audit');
     const resent = page.getByRole('link', { name: /webhook delivery resent by First owner/i });
     await resent.click();
@@ -136,7 +136,7 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
     await page.getByLabel('API key').waitFor();
     await page.goto('/dashboard/messages');
     await page.getByLabel('API key').waitFor();
-    // The browser notes that the proof of an entry that is not signed yet was asked for.
+    // The browser logs the 409 of a proof for an entry that is not signed yet.
     expect(complaints.filter((text) => !text.includes('409 (Conflict)'))).toEqual([]);
     await close();
   }, 240_000);

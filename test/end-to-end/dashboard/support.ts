@@ -7,29 +7,29 @@ import type { OperatorOptions } from '../../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
-/** A service of its own for the tests of a screen, and a browser that looks at it. */
+/** A service for the tests of a screen, and a browser that shows it. */
 
-/** Each screen is looked at in each of these. */
+/** Theme and width of each window in which a screen is checked. */
 export const WINDOWS = THEMES.flatMap((theme) => [1280, 390].map((width) => ({ theme, width })));
 export type Size = (typeof WINDOWS)[number];
 export const WIDE: Size = { theme: 'light', width: 1280 };
 export const NARROW: Size = { theme: 'dark', width: 390 };
 
-/** What `look` finds on a screen that is as it should be. */
+/** Result of `look` for a correct screen. */
 export const FINE = { violations: [], isTooWide: false };
 
 export interface Dashboard {
   readonly program: Program;
-  /** With the live admin key of the first start. */
+  /** Client with the live admin key of the first start. */
   readonly api: ApiClient;
   readonly browser: Browser;
-  /** Of the service. */
+  /** The service's database. */
   readonly databaseUrl: string;
-  /** Where the operator's commands find its data. */
+  /** Environment and data folder for the operator's commands. */
   readonly place: OperatorOptions;
-  /** Signed in with that key. */
+  /** Opens a window that is signed in with that key. */
   open(size: Size, options?: Kept): Promise<Window>;
-  /** Signed in as a member, the same one for each role. */
+  /** Opens a window that is signed in as a member, the same one for each role. */
   openAs(role: Role, size: Size, options?: Kept): Promise<Window>;
 }
 
@@ -40,7 +40,7 @@ interface Kept {
 export const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Invites a member, and has them sign in. */
+/** Invites a member and signs them in. */
 const signIn = async ({ api, browser, program }: Dashboard, role: Role): Promise<StorageState> => {
   const { status, body } = await api.post('/v1/members', { email: `${role}@example.net`, name: `The ${role}`, role });
   if (status !== 201) throw new Error(JSON.stringify(body));
@@ -54,9 +54,9 @@ const signIn = async ({ api, browser, program }: Dashboard, role: Role): Promise
 };
 
 /**
- * Starts before the tests of a file, and ends behind them.
+ * Starts before the tests of a file, and ends after them.
  *
- * @param prepare what the service is to hold before anybody looks.
+ * @param prepare creates the data that the tests need.
  * @param settings of the service.
  */
 export const startDashboard = (

@@ -15,7 +15,7 @@ const HTML = `<table role="presentation">
 `;
 const HOSTILE = '<script>window.ran = 1</script><img src="https://elsewhere.example.test/x" onerror="window.ran = 1">';
 
-/** Not the one that is still loaded. */
+/** The current preview, not the one that is still loading. */
 const SHOWN = 'iframe:not(.behind)';
 const frame = (page: Page) => page.frameLocator(SHOWN);
 
@@ -48,7 +48,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await page.getByText('order-shipped').first().click();
     await page.getByText('Your order has shipped, Ana').waitFor();
     await frame(page).getByText('On its way, Ana.').waitFor();
-    // A member belongs to no domain: the first of the organization is analysed.
+    // A member belongs to no domain: the analysis uses the first domain of the organization.
     await page.getByText('no receiver judges example.test').waitFor();
     expect(await look(page, `template-${name}`)).toEqual(FINE);
     await page.getByRole('link', { name: 'Compare with 1' }).click();
@@ -81,7 +81,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await page.keyboard.type('{% if name %}');
     await page.getByRole('button', { name: 'Go there' }).waitFor();
     await frame(page).getByText('See you, Ben').waitFor();
-    // The browser notes that rendering was refused.
+    // The browser logs the 422 of the failed rendering.
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([]);
     await close();
   });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
 import { addressesIn, filesOf, firstMail, PNG, useProgram } from './program.ts';
 
-/** The published client, unmodified, against the program: what arrives is read from the mail itself. */
+/** The published client, unmodified, against the program. Assertions read the delivered mail itself. */
 const { now, arrived } = useProgram(['welcome', '1234567']);
 
 describe('postmark', () => {

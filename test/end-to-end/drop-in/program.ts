@@ -4,7 +4,7 @@ import { type ApiClient, apiClient, eventually } from '../../support/api-client.
 import { readInbox } from '../../support/captured-mail.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
-/** The program, with keys and templates for a published client of another service. */
+/** The program with keys and templates for a published client of another service. */
 
 interface Captured {
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
@@ -12,7 +12,7 @@ interface Captured {
   readonly subject: string;
 }
 
-/** One copy of a mail that arrived. */
+/** One copy of a delivered mail. */
 export interface Copy {
   readonly to: readonly string[];
   readonly mail: ParsedMail;
@@ -32,7 +32,7 @@ export const filesOf = ({ attachments }: ParsedMail) =>
 
 export const PNG = Buffer.from('not really an image');
 
-/** The first copy. @throws {Error} there is none. */
+/** The first copy. @throws {Error} if there is none. */
 export const firstMail = ([copy]: readonly Copy[]): ParsedMail => {
   if (copy === undefined) throw new Error('nothing arrived');
   return copy.mail;
@@ -79,9 +79,9 @@ export const useProgram = (templates: readonly string[]) => {
   });
 
   return {
-    /** Once it has started: where it is, a key for everything, and one that may send twice a minute and do nothing else. */
+    /** State after the start: the URL, a key with all permissions, and one that may only send, twice a minute. */
     now,
-    /** All copies of a mail by its subject, as they arrived. */
+    /** All delivered copies of a mail, by its subject. */
     arrived: async (subject: string, count = 1): Promise<readonly Copy[]> => {
       const found = await eventually(
         async (): Promise<readonly Captured[]> =>

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
 import { addressesIn, filesOf, firstMail, HOUR_MS, inMs, PNG, useProgram } from './program.ts';
 
-/** The published client, unmodified, against the program: what arrives is read from the mail itself. */
+/** The published client, unmodified, against the program. Assertions read the delivered mail itself. */
 const { now, arrived } = useProgram(['welcome']);
 
 describe('resend', () => {

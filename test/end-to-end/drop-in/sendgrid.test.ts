@@ -4,7 +4,7 @@ import sendgrid from '@sendgrid/mail';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { addressesIn, filesOf, firstMail, HOUR_MS, inMs, PNG, useProgram } from './program.ts';
 
-/** The published client, unmodified, against the program: what arrives is read from the mail itself. */
+/** The published client, unmodified, against the program. Assertions read the delivered mail itself. */
 const { now, arrived } = useProgram(['d-0123456789abcdef0123456789abcdef']);
 
 describe('@sendgrid/mail', () => {
@@ -14,7 +14,7 @@ describe('@sendgrid/mail', () => {
     warn.mockClear();
     sendgridClient.setApiKey(by);
     sendgridClient.setDefaultRequest('baseUrl', `${now.baseUrl}/compat/sendgrid/`);
-    sendgrid.setClient(sendgridClient); // as its users do: this client, with this base URL
+    sendgrid.setClient(sendgridClient); // users set the base URL the same way
     return sendgrid;
   };
 

@@ -4,7 +4,7 @@ import { type FuzzRequest, type Material, makeRequest } from './make-request.ts'
 import { createRandom } from './random.ts';
 import type { FuzzAnswer, Sender } from './send-request.ts';
 
-/** A request that was answered as none may be. */
+/** A request with a forbidden response. */
 export interface Finding {
   readonly number: number;
   readonly problems: readonly string[];
@@ -14,7 +14,7 @@ export interface Finding {
 
 export interface Campaign {
   readonly findings: readonly Finding[];
-  /** How many answers had each status. */
+  /** Number of responses with each status. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly seconds: number;
 }
@@ -26,7 +26,7 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly count: number;
   readonly concurrency: number;
-  /** Only this one of the requests, to look at it. */
+  /** Number of the only request to run, for debugging. */
   readonly only: number | null;
 }
 
@@ -35,7 +35,7 @@ type Count = (status: string) => void;
 const FINDINGS_MAX = 30;
 const TRIES_MAX = 5;
 const SHOWN_CHARACTERS = 1_500;
-/** Two seeds that follow one another make nothing alike. */
+/** Spreads consecutive seeds, so that they generate unrelated requests. */
 const SPREAD = 0x9e3779b1;
 
 const shown = ({ method, path, headers, body }: FuzzRequest): string =>
@@ -54,8 +54,8 @@ const parsed = (text: string): unknown => {
 const MS_PER_SECOND = 1_000;
 
 /**
- * The answer; a 503 is taken at its word, and asked again after the time it names, a few times: a machine that does
- * something else for some seconds is no mistake of ours.
+ * The response to a request. After a 503 the request is repeated a few times, each time after the given delay: a
+ * machine that is busy for some seconds is no defect.
  */
 const answerTo = async (asked: FuzzRequest, { sender, check }: CampaignOptions, count: Count): Promise<FuzzAnswer> => {
   for (let tries = 1; ; tries += 1) {
@@ -72,7 +72,7 @@ const problemsOf = (asked: FuzzRequest, answer: FuzzAnswer, check: AnswerCheck):
   ...check({ method: asked.method, path: asked.path, ...answer }),
 ];
 
-/** Sends `count` requests made by chance, some at a time, and keeps what should not have been answered so. */
+/** Sends `count` random requests, `concurrency` at a time, and collects the forbidden responses. */
 export const runCampaign = async (options: CampaignOptions): Promise<Campaign> => {
   const { material, check, seed, count, concurrency, only } = options;
   const findings: Finding[] = [];

@@ -22,12 +22,12 @@ interface Schema {
 export type Sampler = (schema: object, name: string) => unknown;
 
 const ID = /^\^([a-z]{3})_\[/;
-/** Nobody's fields are longer by accident. */
+/** Long enough for every field that is not meant to be too long. */
 const TEXT_LENGTH = 24;
 
 /**
- * Makes values that a schema of the document allows, or nearly.
- * @param known a value that the service would take for a field of this name, where there is one.
+ * Generates values that a schema of the document allows, or almost allows.
+ * @param known returns a value that the service accepts for a field of this name, if there is one.
  */
 export const sampler = (
   { components }: OpenApi,

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** Texts that something somewhere has choked on. */
+/** Texts that have broken some software before. */
 const TEXTS = [
   ...['', ' ', '\0', '\r\n', 'a\r\nBcc: x@example.org', 'a\nb', '\u2028', '\u0085', '\u202e', '\ufeff', '\u200b'],
   ...['\ud800', '\udfff', 'a\udc00b', '💥', 'e\u0301', '\u{10ffff}', 'İ', 'ß', '٣', 'Ａ', 'Ω'.repeat(300)],
@@ -30,7 +30,7 @@ const NUMBERS = [
 
 /** Lengths near the limits. */
 const LENGTHS = [63, 64, 65, 253, 254, 255, 256, 257, 512, 998, 999, 2048, 10_000, 65_536, 70_000] as const;
-/** Rare, since they cost time: more than any field takes. */
+/** Larger than any field allows. Rare, because it costs time. */
 const HUGE = 1_100_000;
 const DEPTHS = [3, 33, 200, 1_500] as const;
 

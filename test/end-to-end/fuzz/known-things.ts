@@ -3,26 +3,26 @@ import type { Random } from './random.ts';
 const KEPT_MAX = 200;
 const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
 const UUID = /^[0-9a-f-]{36}$/;
-/** Operations take an event by its `evt_…` or by its UUID. */
+/** Operations accept an event's `evt_…` id or its UUID. */
 const prefixOf = (id: string): string => (UUID.test(id) ? 'evt' : id.slice(0, 3));
 
-/** Ids and cursors that the service has given, for requests to name. */
+/** Ids and cursors from responses, for use in later requests. */
 export interface KnownThings {
-  /** Remembers what an answer holds. @param ours it was made by this run, which may end it again. */
+  /** Stores the ids in a response. @param ours this run created the resource and may delete it. */
   learn(body: unknown, ours: boolean): void;
-  /** @param ending it may be changed or ended by what it is picked for. */
+  /** @param ending the request may change or delete the resource. */
   id(random: Random, prefix: string, ending: boolean): string | undefined;
   cursor(random: Random): string | undefined;
 }
 
-/** Every text in a body, by the name of its field. */
+/** Every text in a body, with the name of its field. */
 const textsIn = (body: unknown): readonly (readonly [name: string, text: string])[] =>
   Object.entries(Object(body)).flatMap(([name, value]) => {
     if (typeof value === 'string') return [[name, value] as const];
     return typeof value === 'object' ? textsIn(value) : [];
   });
 
-/** @param foreign ids of another organization, which are to be picked now and then. */
+/** @param foreign ids of another organization, which are picked occasionally. */
 export const createKnownThings = (own: readonly string[], foreign: readonly string[]): KnownThings => {
   const seen = new Map<string, string[]>();
   const made = new Map<string, string[]>();

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into the service before its own code: measures the longest pause of the event loop, in processor time of its
- * thread, so that it does not matter how busy the machine is. Tells it, and begins anew, at every SIGUSR2.
+ * Loaded into the service before its own code. Measures the longest pause of the event loop in processor time of its
+ * thread, so that other load on the machine does not count. On every SIGUSR2 it prints the result and starts again.
  */
 const INTERVAL_MS = 5;
-/** Of the calibration: what takes about 20 ms on the machines this runs on. */
+/** Size of the calibration, which takes about 20 ms on the machines in use. */
 const UNIT_BYTES = 30_000_000;
 const ROUNDS = 5;
-/** Fewer than at the start: a slow moment of the machine is one of both measurements. */
+/** Fewer rounds than at the start: a slow moment of the machine affects both measurements. */
 const LATER_ROUNDS = 2;
 
 const cpuMs = (): number => {
@@ -17,7 +17,7 @@ const cpuMs = (): number => {
   return (user + system) / 1_000;
 };
 
-/** The quickest of some, of work that has nothing to do with the service. */
+/** The fastest of several runs of work that is unrelated to the service. */
 const unitMs = (rounds: number): number => {
   const bytes = Buffer.alloc(UNIT_BYTES, 'x');
   const took = Array.from({ length: rounds }, () => {

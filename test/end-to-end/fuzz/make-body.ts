@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
 
 const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
 const DAY_MS = 86_400_000;
-/** Nobody listens there: what is posted to it is refused at once. */
+/** No server listens there, so webhooks to it fail immediately. */
 const LISTENER = 'http://127.0.0.1:9/hook';
 
 export interface Body {
@@ -19,7 +19,7 @@ export interface Body {
 
 const soon = (random: Random): string => new Date(Date.now() + (1 + random.int(29)) * DAY_MS).toISOString();
 
-/** What the service would take for a field of this name. */
+/** A value that the service accepts for a field of this name. */
 const valueFor =
   (known: KnownThings, random: Random) =>
   (name: string, prefix: string | undefined): unknown => {
@@ -43,7 +43,7 @@ const valueFor =
 export const samplerOf = (document: OpenApi, known: KnownThings, random: Random): Sampler =>
   sampler(document, random, valueFor(known, random));
 
-/** An example with ids, times and addresses of this run. */
+/** Fills an example with ids, times and addresses of this run. */
 const filledIn = (value: unknown, known: KnownThings, random: Random): unknown =>
   JSON.parse(JSON.stringify(value), (name, one) => {
     if (name === 'scheduled_at') return soon(random);
@@ -58,7 +58,7 @@ const mutated = (value: unknown, random: Random): unknown => {
   return result;
 };
 
-/** Text that JSON cannot be, or is by a hair. */
+/** Text that is invalid JSON, or barely valid. */
 const broken = (text: string, random: Random): Buffer => {
   const at = random.int(text.length + 1);
   const kinds: readonly (() => Buffer)[] = [
@@ -99,14 +99,14 @@ interface Tools {
 
 type Content = NonNullable<OpenApiOperation['requestBody']>['content'][string];
 
-/** One of its examples, or what its schema allows. */
+/** One of the documented examples, or a value that the schema allows. */
 const wellMade = ({ schema, examples }: Content, { known, random, sample }: Tools): unknown => {
   const values = Object.values(examples);
   if (values.length === 0 || random.chance(0.4)) return sample(schema, 'body');
   return filledIn(random.pick(values).value, known, random);
 };
 
-/** What is sent to an operation: what it takes, what it nearly takes, or anything; null: nothing. */
+/** The body for an operation: valid, almost valid, or arbitrary. null: no body. */
 export const makeBody = ({ requestBody }: OpenApiOperation, tools: Tools): Body | null => {
   const { random } = tools;
   const content = requestBody?.content['application/json'];

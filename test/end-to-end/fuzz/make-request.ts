@@ -12,7 +12,7 @@ export interface FuzzRequest {
   readonly body: Buffer | null;
 }
 
-/** What requests are made of; `keys` by name, the first being the one that is used most. */
+/** Sources for requests. The first of `keys` is used most often. */
 export interface Material {
   readonly document: OpenApi;
   readonly operations: readonly Located[];
@@ -51,7 +51,7 @@ const encode = (text: string): string => {
   try {
     return encodeURIComponent(text);
   } catch {
-    return '%ED%A0%80'; // half of a character, as some encoders write it
+    return '%ED%A0%80'; // half of a surrogate pair, as some encoders write it
   }
 };
 
@@ -60,7 +60,7 @@ interface Tools extends Material {
   readonly sample: Sampler;
 }
 
-/** In a pattern that an id may be of several forms. */
+/** A prefix in the pattern of an id, which may allow several forms. */
 const PREFIX = /\b([a-z]{3})_/;
 
 const segment = (pattern: string, ending: boolean, { known, random }: Tools): string => {
@@ -90,7 +90,7 @@ const pathOf = ({ method, path, operation }: Located, tools: Tools): string => {
   ]);
 };
 
-/** A wait for what never comes is answered in its time, which is longer than an answer may take here. */
+/** Longest wait for events. A longer one would exceed the time limit of a response. */
 const WAIT_SECONDS_MAX = 5;
 
 const wanted = (name: string, value: unknown): string =>
@@ -122,7 +122,7 @@ const queryOf = ({ operation }: Located, { random, sample }: Tools): string => {
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 };
 
-/** Failures and what needs no key are counted by address: each request comes from another. */
+/** Failures and unauthenticated requests are limited by address, so each request uses another one. */
 const address = (random: Random): string => `10.${random.int(256)}.${random.int(256)}.${random.int(256)}`;
 
 const authorization = ({ keys, random }: Tools): Record<string, string> => {
@@ -170,7 +170,7 @@ const oddHeaders = (random: Random): Record<string, string> => {
   ]);
 };
 
-/** Where there is most to get wrong. */
+/** Operations with a body, which have the most input to validate. */
 const taking = (operations: readonly Located[]): readonly Located[] =>
   operations.filter(({ operation }) => operation.requestBody !== undefined);
 
@@ -190,7 +190,7 @@ const headersOf = ({ operation }: Located, body: Body | null, tools: Tools): Rec
 const bodyFor = ({ method, operation }: Located, tools: Tools): Body | null =>
   READS.has(method) && tools.random.chance(0.97) ? null : makeBody(operation, tools);
 
-/** One request, made from the document by chance. */
+/** A random request, generated from the document. */
 export const makeRequest = (material: Material, random: Random): FuzzRequest => {
   const tools: Tools = { ...material, random, sample: samplerOf(material.document, material.known, random) };
   const located = random.pick(random.chance(0.4) ? taking(material.operations) : material.operations);
@@ -198,7 +198,7 @@ export const makeRequest = (material: Material, random: Random): FuzzRequest => 
   const method = random.chance(0.96) ? located.method : random.pick(METHODS);
   return {
     method,
-    // By the method that is sent: a DELETE in place of a GET would end the campaign's own key.
+    // Uses the method that is sent: a DELETE in place of a GET would delete the campaign's own key.
     path: pathOf({ ...located, method }, tools) + queryOf(located, tools),
     headers: headersOf(located, body, tools),
     body: body?.bytes ?? null,

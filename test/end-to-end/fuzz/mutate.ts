@@ -7,7 +7,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const withField = (fields: Fields, name: string, value: unknown): Fields =>
-  // As JSON has it: `__proto__` is a field like any other.
+  // Like JSON.parse, treats `__proto__` as an ordinary field.
   Object.fromEntries([...Object.entries(fields).filter(([known]) => known !== name), [name, value]]);
 
 const mutateFields = (fields: Fields, random: Random): Fields => {
@@ -23,7 +23,9 @@ const mutateFields = (fields: Fields, random: Random): Fields => {
   return withField(fields, name, mutate(fields[name], random));
 };
 
-/** More than any route takes. Copies of copies would not fit into a string, and keep the fuzzer itself from answers. */
+/**
+ * More than any route accepts. Copies of copies would exceed the length of a string and delay the fuzzer's own reads.
+ */
 const COPIES_CHARACTERS_MAX = 12_000_000;
 
 const copiesOf = (item: unknown, random: Random): readonly unknown[] => {
@@ -58,7 +60,7 @@ const mutateText = (text: string, random: Random): unknown => {
   return random.pick(kinds)();
 };
 
-/** The value with one thing changed somewhere in it. */
+/** The value with one random change. */
 export const mutate = (value: unknown, random: Random): unknown => {
   if (random.chance(0.2)) return hostileValue(random);
   if (Array.isArray(value)) return mutateItems(value, random);

@@ -1,9 +1,9 @@
-/** Chance that repeats: the same seed, the same choices. */
+/** Repeatable randomness: the same seed gives the same choices. */
 export interface Random {
-  /** From 0 to `below - 1`. */
+  /** An integer from 0 to `below - 1`. */
   int(below: number): number;
   chance(probability: number): boolean;
-  /** @throws when there is nothing to pick from. */
+  /** @throws if the list is empty. */
   pick<T>(from: readonly T[]): T;
 }
 

@@ -16,7 +16,10 @@ const readable = (headers: IncomingHttpHeaders): FuzzAnswer['headers'] => ({
 });
 
 export interface Sender {
-  /** Of an event stream, which has no end, the first frame. @throws when there is no whole answer within the time. */
+  /**
+   * Sends a request. For an event stream, which never ends, the answer is the first frame. @throws after the time
+   * limit.
+   */
   send(asked: FuzzRequest): Promise<FuzzAnswer>;
   close(): void;
 }
@@ -33,7 +36,7 @@ export const createSender = (baseUrl: string, connections: number, timeoutMs: nu
         const end = (): void => {
           clearTimeout(timer);
           const bytes = Buffer.concat(chunks);
-          const isPacked = answer.headers['content-encoding'] === 'gzip' && bytes.length > 0; // not of a 304
+          const isPacked = answer.headers['content-encoding'] === 'gzip' && bytes.length > 0; // a 304 has no body
           const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
           resolve({ status: answer.statusCode ?? 0, headers: readable(answer.headers), text });
         };

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Program } from '../../support/program.ts';
 
-/** How tests use `loop-probe.ts` in a service. */
+/** Functions for tests that use `loop-probe.ts` in a service. */
 
-/** For the environment of the service. */
+/** Environment of the service. */
 export const PROBED = { NODE_OPTIONS: `--import=${fileURLToPath(new URL('./loop-probe.ts', import.meta.url))}` };
 
-/** The probe's unit of work takes so long on a quiet machine. */
+/** Duration of the probe's unit of work on an idle machine. */
 const UNIT_MS = 20;
 
-/** Processor time of the longest turn of the event loop since the call before, as a quiet machine would take it. */
+/** Processor time of the longest turn of the event loop since the previous call, scaled to an idle machine. */
 export const longestTurnMs = async ({ output, child }: Program): Promise<number> => {
   const printed = (): RegExpExecArray[] => [...output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
   const before = printed().length;

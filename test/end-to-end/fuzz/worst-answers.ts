@@ -1,13 +1,13 @@
 import { type ApiClient, eventually } from '../../support/api-client.ts';
 import type { Located } from '../../support/openapi/document.ts';
 
-/** The most and the largest data that the limits allow, and the requests that are answered with all of it. */
+/** The most and largest data that the limits allow, and the requests that return all of it. */
 
-/** Characters of a part of a template, some left for what stands around them. */
+/** Length of a part of a template, with room for the text around it. */
 const SOURCE_CHARACTERS = 199_000;
 const RECIPIENTS = 50;
 const MESSAGES = 100;
-/** As many events of a key as a report holds. */
+/** Number of events of a key that fills a report. */
 const KEY_CHANGES = 160;
 /** Base64 of 17 MB. */
 const LARGE = 'QUJD'.repeat(5_800_000);
@@ -71,13 +71,13 @@ const makeWebhook = async (api: ApiClient, url: string): Promise<string> => {
   return id;
 };
 
-/** What stands for `{id}` in paths, by the segment before, and for other parameters, by their names. */
+/** Values for `{id}` in paths, by the preceding segment, and for other parameters, by name. */
 export interface WorstData {
   readonly ids: Readonly<Record<string, string>>;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** @param webhookUrl takes posts. */
+/** @param webhookUrl of a server that accepts posts. */
 export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise<WorstData> => {
   const key = await makeKey(api);
   const templateId = await makeTemplates(api);
@@ -131,7 +131,7 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   '/v1/suppressions/check': ['?address=worst@example.org'],
 };
 
-/** Requests of an operation that reads, with `x` for what is not there. A list is asked for as much as it gives. */
+/** Requests of a read operation, with `x` for missing values. Lists are requested with the largest limit. */
 export const worstReads = ({ method, path, operation }: Located, { ids, parameters }: WorstData): readonly string[] => {
   if (method !== 'GET') return [];
   const [, segment = ''] = /([^/]+)\/\{id\}/.exec(path) ?? [];
@@ -143,7 +143,7 @@ export const worstReads = ({ method, path, operation }: Located, { ids, paramete
   return queries.map((query) => filled + query);
 };
 
-/** Templates that cost most to publish; the names of the two variables are declared and used. */
+/** The templates that cost most to publish. The names of the two variables are declared and used. */
 export const WORST_TEMPLATES: Readonly<Record<string, object>> = {
   'many assignments': { html: `<p>${'{%assign b=a%}'.repeat(4_990)}x</p>`, variables: [variable('a')] },
   'many paths': { html: `<p>${'{{a.b.c.d.e.f.g.h.i}}'.repeat(4_990)}x</p>`, variables: [variable('a')] },
@@ -172,7 +172,7 @@ export const WORST_TEMPLATES: Readonly<Record<string, object>> = {
   },
 };
 
-/** Makes a draft of it and publishes that. @returns the statuses of both. */
+/** Creates a draft of a template and publishes it. @returns the statuses of both requests. */
 export const publish = async (api: ApiClient, template: object): Promise<readonly number[]> => {
   const existing = await api.get('/v1/templates/published');
   const drafted =

@@ -1,13 +1,13 @@
 import { type Located, nameIn, type OpenApi } from '../../support/openapi/document.ts';
 
 /**
- * For every field of every body that the document describes, the values that cost most: as much of one thing as the body
- * can hold.
+ * The most expensive values for every field of every body in the document: as many repetitions of one element as the
+ * body can hold.
  */
 export interface WorstBody {
   readonly method: string;
   readonly path: string;
-  /** `to: a list of wrong texts, 60000 bytes` */
+  /** A description such as `to: a list of wrong texts, 60000 bytes`. */
   readonly what: string;
   make(): string;
 }
@@ -21,7 +21,7 @@ interface Schema {
 
 type Path = readonly (string | number)[];
 
-/** Fields by their paths, those of the first item of each list with them. @param seen what was looked into already. */
+/** Paths of all fields, including those of the first item of each list. @param seen schemas that have been visited. */
 const fieldsOf = (document: OpenApi, schema: Schema, seen: Set<string>, path: Path = []): readonly Path[] => {
   const into = (inner: Schema, at: Path): readonly Path[] => fieldsOf(document, inner, seen, at);
   if (schema.$ref !== undefined) {
@@ -38,7 +38,7 @@ const fieldsOf = (document: OpenApi, schema: Schema, seen: Set<string>, path: Pa
   ];
 };
 
-/** JSON text of about so many bytes. */
+/** Generates JSON text of about this many bytes. */
 type Make = (bytes: number) => string;
 
 const text =
@@ -63,7 +63,7 @@ const mapOf =
   (bytes) =>
     `{${listOf(make)(bytes).slice(1, -1)}}`;
 
-/** The first thousand, which is as many as pass. */
+/** A thousand items, which is the maximum that is accepted. */
 const first = (make: (index: number) => string, open: string, close: string): Make => {
   const items = Array.from({ length: 1_000 }, (_, index) => make(index)).join();
   return () => `${open}${items}${close}`;
@@ -113,7 +113,7 @@ const WORST: Readonly<Record<string, Make>> = {
   'deep objects': nested('{"a":', '}'),
 };
 
-/** The example with a value in one place, as JSON; the value is text already. */
+/** The example as JSON with a value at one path. The value is JSON text already. */
 const put = (example: unknown, path: Path, value: string): string => {
   const marker = 'put-here-what-is-worst';
   const copy = structuredClone(example) as Record<string | number, unknown>;
@@ -124,13 +124,13 @@ const put = (example: unknown, path: Path, value: string): string => {
     holder = holder[step] as Record<string | number, unknown>;
   }
   holder[path.at(-1) ?? ''] = marker;
-  // By a function: the value may have `$` in it.
+  // A replacer function is needed because the value may contain `$`.
   return JSON.stringify(copy).replace(`"${marker}"`, () => value);
 };
 
-/** Most routes take 64 kB. */
+/** Most routes accept 64 kB. */
 const SMALL_BYTES = 60_000;
-/** Those that take more, as far as possible to the byte; sends have it beside their attachments. */
+/** Routes that accept more, filled almost to the limit. For sends this is the limit without attachments. */
 const LARGER: Readonly<Record<string, number>> = {
   '/v1/messages/send': 7_800_000,
   '/v1/messages/batch': 7_800_000,
@@ -149,7 +149,7 @@ const bodiesOf = (example: unknown, fields: readonly Path[], bytes: number) =>
     ];
   });
 
-/** @param seen schemas whose fields had their turn with another operation; those looked at now are added. */
+/** @param seen schemas that were tested with another operation. New ones are added. */
 export const worstBodies = (
   document: OpenApi,
   { method, path, operation }: Located,

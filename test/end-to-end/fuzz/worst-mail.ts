@@ -1,4 +1,4 @@
-/** Messages (RFC 5322) that cost most to take: as much of one thing as a message can hold. */
+/** The messages (RFC 5322) that cost most to process: as many repetitions of one element as a message can hold. */
 
 const TOP = 'From: ann@example.test\r\nTo: bob@example.org\r\nSubject: x\r\n';
 const BYTES = 6_000_000;
@@ -19,7 +19,7 @@ const attachment = (bytes: number): string =>
 
 const htmlPart = (): string => `Content-Type: text/html\r\n\r\n${many(9_000, () => `<p>${'cid:'.repeat(20)}</p>\r\n`)}`;
 
-/** By what there is too much of. */
+/** Messages by the element that is repeated. */
 export const WORST_MAIL: Readonly<Record<string, () => string>> = {
   'ten thousand headers': () => `${many(10_000, (index) => `X-${index}: x\r\n`)}${TOP}\r\nHi`,
   'ten thousand headers of one name': () => `${many(10_000, () => 'Comments: x\r\n')}${TOP}\r\nHi`,

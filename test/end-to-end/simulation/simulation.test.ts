@@ -2,11 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { BROKEN_PARTS } from '../../../chaos/simulation/broken-parts.ts';
 import { simulate } from '../../../chaos/simulation/simulate.ts';
 
-/** About two seconds of one core; thousands are for `npm run chaos`. */
+/** About two seconds on one core. `npm run chaos` runs thousands. */
 const SEEDS = 60;
-/** The machine may be busy with other things. */
+/** Allows for a busy machine. */
 const PATIENCE_MS = 120_000;
-/** Of a broken part: the rarest is found within some forty on average, however the parts around it change. */
+/**
+ * Number of seeds that must reveal a broken part. The rarest failure appears within about forty on average, and changes
+ * in other parts vary that.
+ */
 const SEEDS_TO_FIND = 400;
 
 const violationsWithin = async (seeds: number, breakage: (typeof BROKEN_PARTS)[string]): Promise<number> => {
@@ -45,7 +48,7 @@ describe('the simulated core', () => {
         copies += run.copies;
         disturbances += run.disturbances;
       }
-      // It was no quiet day.
+      // The runs had real load and real failures.
       expect(accepted).toBeGreaterThan(SEEDS);
       expect(copies).toBeGreaterThan(SEEDS);
       expect(disturbances).toBeGreaterThan(SEEDS);

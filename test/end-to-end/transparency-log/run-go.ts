@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Go's transparency log as Debian packages it: golang-go, golang-golang-x-mod-dev. */
+/** Go's transparency log as packaged by Debian: golang-go, golang-golang-x-mod-dev. */
 const PACKAGES = '/usr/share/gocode';
 
 const isInstalled = (): boolean => {
@@ -19,7 +19,7 @@ export const goIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'require
 
 const fileOf = (name: string): string => new URL(`${name}.go`, import.meta.url).pathname;
 
-/** Runs a program of this folder. @returns what it prints, which is JSON. @throws if it ends with another code than 0. */
+/** Runs a program of this folder. @returns its output, parsed as JSON. @throws if its exit code is not 0. */
 export const runGo = async (
   program: 'check' | 'served',
   args: readonly string[],

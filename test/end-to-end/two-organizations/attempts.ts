@@ -3,25 +3,25 @@ import type { Answer, AnyBody, ApiClient } from '../../support/api-client.ts';
 import { refusalsOf } from './refusals.ts';
 import { messageFrom, searchesFor, type Tenant, type TenantKey } from './tenant.ts';
 
-/** One request that names what is another organization's, and how it must be answered. */
+/** A request that names a resource of another organization, and its required response. */
 export interface Attempt {
-  /** In place of the path's `{id}`, where ids have no prefix. */
+  /** Value for `{id}` in the path, if ids have no prefix. */
   readonly id?: string;
   readonly query?: string;
   readonly body?: object;
-  /** A refusal with this status and code; without: a success that shows nothing of the other's. */
+  /** The status and code of the error. Absent: a success that reveals no data of the other organization. */
   readonly refused?: readonly [status: number, code: string];
-  /** Keys that see their own domain only are told that they do: 403 `permission_missing`. */
+  /** Keys bound to a domain get 403 `permission_missing`. */
   readonly ofOtherDomain?: true;
-  /** It finds what it changes: keys without `read` are told that they need it. */
+  /** The request searches for its targets, so keys without `read` are rejected with the missing permission. */
   readonly finds?: boolean;
-  /** Ids that the request names, each of which its answer says the fate of. */
+  /** Ids in the request that the response lists with their outcomes. */
   readonly repeats?: readonly string[];
-  /** What else must hold of a success. */
+  /** Additional assertions for a success. */
   check?(body: AnyBody): void;
 }
 
-/** What makes a body that nothing is wrong with, by operation; for paths that name a resource. */
+/** A valid body for each operation whose path names a resource. */
 export const BODIES: Readonly<Record<string, object>> = {
   rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
   updateKey: { name: 'Mine now', permissions: ['read'] },
@@ -40,7 +40,7 @@ const OWN_ALONE = ['choosePlan', 'updateOrganization', 'setLegalHold', 'pauseBul
 const isEmpty = ({ data }: AnyBody): void => expect(data).toEqual([]);
 const counted = ({ totals }: AnyBody): void => expect(totals.accepted).toBe(0);
 
-/** Cursors that the other's list gives, from its first entry and from its last. */
+/** Cursors at the first and last entry of the other organization's list. */
 const cursorsOf = async (victim: Tenant, path: string): Promise<readonly Attempt[]> => {
   const cursors = [victim.live, victim.test].map(async (api: ApiClient) => {
     const { status, body } = await api.get(`${path}?limit=1`);
@@ -71,7 +71,7 @@ const MISMATCH = [403, 'from_domain_mismatch'] as const;
 
 type Maker = (victim: Tenant) => readonly Attempt[] | Promise<readonly Attempt[]>;
 
-/** How each operation whose path names nothing can be asked for what is another organization's. */
+/** Attempts to reach another organization's data, for each operation whose path names no resource. */
 export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   sendMessage: (victim) => sendings(victim).map((body) => ({ body, refused: MISMATCH })),
   analyzeMessage: (victim) => sendings(victim).map((body) => ({ body, refused: MISMATCH })),
@@ -127,7 +127,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       refused: [403, 'other_organization'] as const,
     })),
   listTopics: () => [{ query: '?limit=100' }],
-  // An alias is its organization's own.
+  // Aliases are unique within an organization only.
   createTemplate: () => [],
   listTemplates: (victim) => cursorsOf(victim, '/v1/templates'),
   registerWebhook: (victim) =>
@@ -136,7 +136,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       refused: [403, 'other_organization'] as const,
     })),
   listWebhooks: () => [{}],
-  // Both suppress this address: each reads and changes its own list only.
+  // Both suppress this address: each reads and changes only its own list.
   addSuppressions: () => [{ body: { address: 'nobody@example.net', expires_at: null } }],
   importSuppressions: () => [{ body: { csv: 'address\nnobody@example.net\n' } }],
   listSuppressions: async (victim) => [
@@ -157,14 +157,14 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   getUsage: () => [{}],
   listPlans: () => [{}],
   listInvoices: () => [{ check: isEmpty }],
-  // Of the caller's own organization: there is nothing to name another by.
+  // These act on the caller's organization: no parameter can name another.
   ...Object.fromEntries(OWN_ALONE.map((operation) => [operation, () => []])),
-  // Mail servers of others are the same for every organization; the list names none of its recipients.
+  // Destinations are the same for every organization. The list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [
     { body: { destination: 'example.net' }, check: ({ released }) => expect(released).toBe(false) },
   ],
-  // Each erases what is its own, and that moves while others look.
+  // Each organization erases its own data, which would change during the other's reads.
   requestErasure: () => [],
   previewErasure: () => [
     {
@@ -179,7 +179,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     ...(ids.msg ?? []).map((id) => ({ query: `?message_id=${id}`, check: isEmpty })),
   ],
   listCheckpoints: () => [{ query: '?limit=100' }],
-  // Of the caller's own tree: there is nothing to name another by.
+  // These act on the caller's tree: no parameter can name another.
   createCheckpoint: () => [],
   getConsistencyProof: () => [],
   exportAuditLog: () => [],
@@ -187,7 +187,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   listAuditors: () => [{}],
   getAuditProof: (victim) => eventsOf(victim),
   getDisclosure: (victim) => eventsOf(victim),
-  // Who asks, and the people of the own organization: there is nothing to name another by.
+  // These act on the caller and on members of its organization: no parameter can name another.
   getSession: () => [{}],
   signOut: () => [{}],
   inviteMember: () => [],
@@ -219,7 +219,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
 };
 
-/** Everything that would tell that an answer is about this organization. */
+/** Every text that would reveal that a response is about this organization. */
 const tracesOf = ({ organizationId, domain, second, ids, neighboursMessage }: Tenant): readonly string[] => [
   ...[organizationId, domain.name, second.name, neighboursMessage],
   ...Object.values(ids).flat(),
@@ -232,7 +232,7 @@ const refusalOf = ({ refused, finds, ofOtherDomain }: Attempt, { permissions }: 
   return ofOtherDomain === true && isNarrow ? [403, 'permission_missing'] : refused;
 };
 
-/** An answer as the attempt says, and with no trace of the other organization where it is a success. */
+/** Asserts the response that the attempt requires. A success must contain no trace of the other organization. */
 export const expectHarmless = (
   { status, body }: Answer<AnyBody>,
   { attempt, key, victim }: { readonly attempt: Attempt; readonly key: TenantKey; readonly victim: Tenant },

@@ -29,7 +29,7 @@ const LISTS = [
   ],
 ];
 
-/** Moves by itself: what the reader does is a use, and counts follow the clock and the log of everybody. */
+/** Fields that change without a command: reads count as uses, and counts follow the clock and the whole log. */
 const MOVING = new Set(['last_used_at', 'counted_up_to', 'complete_until']);
 
 const fixed = (body: AnyBody): AnyBody =>
@@ -40,7 +40,7 @@ const read = async (api: ApiClient, path: string): Promise<AnyBody> => {
   return [path, status, headers.get('etag'), fixed(body)];
 };
 
-/** Everything an organization can see of itself, in both environments, with revisions. */
+/** All data that an organization can read about itself, in both environments, with revisions. */
 export const snapshotOf = async ({ live, test, ids }: Tenant): Promise<readonly AnyBody[]> => {
   const paths = Object.entries(ids).flatMap(([prefix, all]) =>
     all.flatMap((id) => (PATHS[prefix] ?? []).map((path) => path.replace('ID', id))),
@@ -48,7 +48,7 @@ export const snapshotOf = async ({ live, test, ids }: Tenant): Promise<readonly 
   const seen: AnyBody[] = [];
   for (const api of [live, test]) for (const path of [...LISTS, ...paths]) seen.push(await read(api, path));
   const statuses = new Set(seen.map(([, status]) => status));
-  // Each is there in one environment at least.
+  // Each resource exists in at least one environment.
   expect([...statuses].sort()).toEqual([200, 404]);
   for (const path of paths) expect([path, seen.some((one) => one[0] === path && one[1] === 200)]).toEqual([path, true]);
   return seen;

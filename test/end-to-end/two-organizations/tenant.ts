@@ -7,7 +7,7 @@ import { type OperatorOptions, operator } from '../../support/operator.ts';
 const HOUR_MS = 3_600_000;
 const WIDE = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
 const WIDE_OPTIONS = ['--send', '1000000', '--read', '1000000', '--manage', '1000000'];
-/** Of what both organizations send first: a key of one is none of the other. */
+/** Both organizations use this idempotency key for their first message: keys are scoped to an organization. */
 export const SHARED_IDEMPOTENCY_KEY = 'order-1';
 
 export interface TenantKey {
@@ -17,27 +17,27 @@ export interface TenantKey {
   readonly api: ApiClient;
 }
 
-/** An organization with two domains, keys of every sort, and something of each kind in both environments. */
+/** An organization with two domains, keys of every kind, and a resource of each kind in both environments. */
 export interface Tenant {
   readonly organizationId: string;
   readonly domain: { readonly id: string; readonly name: string };
   readonly second: { readonly id: string; readonly name: string };
-  /** Made by the operator: may do everything in their environment. */
+  /** Admin keys, created by the operator. */
   readonly live: ApiClient;
   readonly test: ApiClient;
   readonly keys: readonly TenantKey[];
-  /** With `send` and `read`, bound to the second domain. */
+  /** A key with `send` and `read`, bound to the second domain. */
   readonly neighbour: ApiClient;
-  /** By the prefix of the ids; all of them existed before the other organization tried them. */
+  /** Ids by prefix. All resources existed before the other organization's attempts. */
   readonly ids: Readonly<Record<string, readonly string[]>>;
-  /** Sent from the second domain by `neighbour`. */
+  /** A message sent from the second domain by `neighbour`. */
   readonly neighboursMessage: string;
 }
 
 export interface Place {
   readonly options: OperatorOptions;
   readonly baseUrl: string;
-  /** Where webhooks post to. */
+  /** URL to which webhooks post. */
   readonly listener: string;
 }
 
@@ -54,7 +54,7 @@ const create = async (api: ApiClient, path: string, body: object, headers = {}):
   return answer.body.id;
 };
 
-/** A message that has left, one that waits, and one of a batch. */
+/** Sends a message that is delivered, a scheduled one, and a batch of one. */
 const sendSome = async (api: ApiClient, domainName: string): Promise<readonly string[]> => {
   const message = messageFrom(domainName);
   const sent = await create(api, '/v1/messages/send', message, { 'idempotency-key': SHARED_IDEMPOTENCY_KEY });
@@ -149,15 +149,15 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       top: topics,
       aud: auditors,
       tpl: templates,
-      mbr: [], // those of others are answered as what does not exist: `routes/members`
+      mbr: [], // those of others are answered with 404: `routes/members`
       ses: [],
-      ers: [], // it moves while it runs
-      inv: [], // there is one when a month is over
+      ers: [], // it changes while it runs
+      inv: [], // there is one only after the end of a month
     },
   };
 };
 
-/** Searches for what is the tenant's, each of which finds nothing. */
+/** Searches for a tenant's resources. For other organizations they must find nothing. */
 export const searchesFor = async ({ live, domain, second }: Tenant) => {
   const { body } = await live.get('/v1/events?limit=3');
   const ids = body.data.flatMap(({ id, data }: AnyBody) => [id, data.message_id]);

@@ -37,7 +37,7 @@ const large = largeLog();
 const largeKeys = { keys: [large.signer.verifierKey] };
 const LARGE = large.export();
 const LINES = LARGE.split('\n');
-/** The line of a leaf: behind the header and the hashes of the bundles before. */
+/** The line of a leaf, after the header and the hashes of the preceding bundles. */
 const lineOf = (leaf: number): number => 1 + leaf + Math.floor(leaf / 256);
 const idOf = (leaf: number): string => JSON.parse(large.leaves[leaf] ?? '').id;
 
@@ -50,7 +50,9 @@ const faultsOf = async (lines: readonly string[], options: Parameters<typeof ver
 const containing = (...texts: readonly string[]) =>
   expect.arrayContaining(texts.map((text) => expect.stringContaining(text)));
 
-/** What is found of changed bytes; and of the same with a checksum that fits, unless that mends them. */
+/**
+ * Asserts that changed bytes fail to verify, also with a corrected checksum, unless the correction restores the export.
+ */
 const requireFound = async (changed: Buffer, what: string): Promise<void> => {
   const mend = mended(changed);
   for (const bytes of mend.equals(SMALL) ? [changed] : [changed, mend]) {
@@ -58,7 +60,7 @@ const requireFound = async (changed: Buffer, what: string): Promise<void> => {
   }
 };
 
-/** Every other order and number of lines that one line makes. */
+/** Every export that results from removing, repeating or moving one line, or from inserting a foreign one. */
 const movedLines = (lines: readonly string[], at: number): readonly (readonly string[])[] => {
   const line = lines[at] ?? '';
   const others = lines.toSpliced(at, 1);

@@ -18,7 +18,7 @@ const PARTS = [
 ];
 const AT = 7;
 
-/** A log with a message whose event is bound to these parts. */
+/** A log with a message whose event commits to these parts. */
 const logWith = (parts: readonly DisclosedPart[] = PARTS): AuditLogWriter => {
   const log = createAuditLog();
   log.fill(AT - 1);
@@ -161,7 +161,7 @@ const MEMBERS = ['leaf', 'hash', 'name'] as const;
 const flipped = (text: string, at: number): string =>
   `${text.slice(0, at)}${String.fromCharCode(text.charCodeAt(at) ^ 1)}${text.slice(at + 1)}`;
 
-/** Each part with one character changed, everywhere that is shown. */
+/** Each part with one character changed, at every position of every member. */
 const changes = PARTS.flatMap((part, index) =>
   MEMBERS.flatMap((member) =>
     Array.from({ length: (part[member] as string).length }, (_, at) => ({

@@ -4,8 +4,8 @@ import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoint
 import { createSigner, type Signer } from '../../../../src/lib/transparency/transparency.ts';
 import { type AuditLogWriter, createAuditLog, exportOf, ORIGIN, verify } from '../../../support/audit-export.ts';
 
-// Exports that a stranger builds around what is public (leaves, genuine checkpoints) with a key of their own. Their hashes,
-// checksums and signatures are all consistent: only the chain of trust is not.
+// Exports that a stranger builds from public data (leaves, genuine checkpoints) with their own key. The hashes,
+// checksums and signatures are all consistent. Only the chain of trust is not.
 
 const trusted = ({ signer }: AuditLogWriter) => ({ keys: [signer.verifierKey] });
 const stranger = (): Signer => createSigner(ORIGIN, randomBytes(32));

@@ -169,7 +169,7 @@ describe('the signature of an export', () => {
     expect(await verify(all, keyOf(log))).toMatchObject({ verdict: 'verified', checkpoints: 3 });
     expect(await verify(all, { keys: [third.verifierKey] })).toMatchObject({ verdict: 'verified' });
     const byFirst = await verify(log.export({ note: signedBy(log, log.signer) }), keyOf(log));
-    expect(byFirst.verdict).toBe('not verified'); // it was retired
+    expect(byFirst.verdict).toBe('not verified'); // the key was retired
   });
 
   test('is not of a later key that nobody vouches for', async () => {

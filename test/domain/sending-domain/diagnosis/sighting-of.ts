@@ -8,7 +8,7 @@ export interface Circumstances {
   readonly domainExists?: boolean;
 }
 
-/** What was found at a host of `example.test`. null: the DNS did not answer. */
+/** Records found at a host of `example.test`. null: the DNS did not answer. */
 export const sightingOf = (
   host: string,
   texts: readonly string[] | null,

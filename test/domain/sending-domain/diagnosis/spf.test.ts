@@ -7,7 +7,7 @@ type Texts = readonly string[] | null;
 
 const OURS = 'bounce.service.test';
 
-/** Names that others include. null: the DNS does not answer. */
+/** Names that other records include. null: the DNS does not answer. */
 const DNS: Readonly<Record<string, Texts>> = {
   [OURS]: ['v=spf1 ip4:192.0.2.1 -all'],
   'fine.test': ['some text', 'v=spf1 a -all'],

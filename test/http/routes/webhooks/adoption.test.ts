@@ -124,6 +124,6 @@ describe('a key without `read`', () => {
     const SECRET = /ann@example\.org|42-42|43-43/;
     expect((await ask('lasting', 'GET', full)).text).toMatch(SECRET);
     for (const url of [full, blind, list]) expect((await ask('blind', 'GET', url)).text).not.toMatch(SECRET);
-    expect((await ask('lasting', 'GET', blind)).body.body).not.toMatch(SECRET); // the body is what is posted
+    expect((await ask('lasting', 'GET', blind)).body.body).not.toMatch(SECRET); // the body is the posted payload
   });
 });
