@@ -5,7 +5,7 @@ import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from './smtp-sink.t
 
 export type Delivering = Service & { readonly sink: SmtpSink };
 
-/** A service and the server that takes its mail; both are closed after the test. */
+/** A service and the server that receives its mail. Both are closed after the test. */
 export const openDelivering = async (options: SmtpSinkOptions & Parts = {}): Promise<Delivering> => {
   const sink = closedAfterTest(await openSmtpSink(options));
   const service = closedAfterTest(await openService({ ...options, smtpUrl: sink.url }));

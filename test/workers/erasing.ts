@@ -20,7 +20,7 @@ import { ADDRESS, dumpOf } from '../support/traces.ts';
 
 const REPLIES = { delivered: { code: 250, enhanced: '2.0.0' }, bounced: { code: 550, enhanced: '5.1.1' } } as const;
 
-/** As the workers know them. */
+/** The auditors as projected by the workers. */
 export const auditorsIn = async (store: EventStore): Promise<Auditors> => {
   const { auditors, apply, category } = createAuditors();
   const { events } = await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 1_000 });
@@ -28,7 +28,7 @@ export const auditorsIn = async (store: EventStore): Promise<Auditors> => {
   return auditors;
 };
 
-/** A database service for each test, with ways to write, find and erase what names a person. */
+/** A database service for each test, with functions to write, find and erase personal data. */
 export const createErasing = () => {
   let service: DatabaseService;
   let pool: Pool;
@@ -70,7 +70,7 @@ export const createErasing = () => {
     return body.id;
   };
 
-  /** What came of an attempt for all recipients of a message, with replies that quote the address. */
+  /** Records an outcome for all recipients of a message, with replies that quote the address. */
   const attempt = async (messageId: string, outcome: 'delivered' | 'bounced') => {
     const { context } = service.deps;
     const claim = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0 });
@@ -126,7 +126,7 @@ export const createErasing = () => {
       receivedAt: new Date(),
     });
 
-  /** Rounds of a worker. */
+  /** Runs rounds of a worker. */
   const rounds = async (times: number, retention: Retention = createPostgresRetention({ pool })): Promise<void> => {
     await ask('GET', '/v1/messages');
     await ask('GET', '/v1/webhooks');
@@ -156,7 +156,7 @@ export const createErasing = () => {
 
   return {
     ask,
-    /** What is no JSON. */
+    /** Reads a response that is not JSON. */
     read: async (url: string): Promise<string> => (await service.request({ url, key })).body,
     send,
     erase,

@@ -33,7 +33,7 @@ const appendMessage = (store: EventStore, messageId: string) =>
     events: [{ ...messageAccepted({ messageId }), id: system.uuid() }],
   });
 
-/** A memory of a family: the streams it was told of, and how often it changed. */
+/** A projection that records the streams of its events and its changes. */
 const memoryOf = (category: string) => {
   const streams: string[] = [];
   const onChange = vi.fn();

@@ -30,7 +30,7 @@ test('of two processes one leads and dispatches, and the other takes over when i
   for (const { workers } of processes) workers.start();
   await service.webhook('http://127.0.0.1:9/', ['message.*'], 'test');
   await service.send('first@example.org', 'test');
-  await sleep(1500); // both met at the checkpoint: one of them stands by now
+  await sleep(1500); // both have reached the checkpoint, and one of them is a follower
 
   const before = processes.map(({ queues }) => queues.added());
   for (const name of ['ann', 'carl']) {

@@ -17,7 +17,7 @@ interface RealService {
   readonly pool: Pool;
 }
 
-/** The service with its log, vault, queue and read models in PostgreSQL, and mail over SMTP. */
+/** The service with its log, vault, queue and read models in PostgreSQL. It sends mail over SMTP. */
 const open = async (): Promise<RealService> => {
   const logger = createRecordingLogger();
   const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(logger);

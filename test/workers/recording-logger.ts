@@ -1,11 +1,11 @@
 import type { Logger } from '../../src/lib/async/async.ts';
 
 export interface RecordingLogger extends Logger {
-  /** Sentences of one level, in order. */
+  /** Messages of a level, in order. */
   said(level: 'info' | 'warn' | 'error'): readonly string[];
-  /** What was noted beside them. */
+  /** Fields of these messages. */
   fieldsOf(level: 'info' | 'warn' | 'error'): readonly object[];
-  /** `outcome` of the lines that have a `kind` and one, in order. */
+  /** Field `outcome` of the lines that have both `kind` and `outcome`, in order. */
   outcomes(): readonly unknown[];
 }
 

@@ -36,7 +36,7 @@ import { TRACKING_KEYS } from '../support/tracking-keys.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 
-/** Everything around the workers, in this process; parts can be replaced by real ones. */
+/** The dependencies of the workers, in this process. Each can be replaced by a real one. */
 export type Parts = Partial<
   Pick<
     WorkersDependencies,
@@ -52,10 +52,10 @@ export interface Service {
   readonly dependencies: WorkersDependencies;
   readonly system: ShiftableSystem;
   readonly logger: RecordingLogger;
-  /** What was fatal to a process of workers, in order. */
+  /** Fatal errors of worker processes, in order. */
   readonly fatal: readonly unknown[];
   readonly organizationId: string;
-  /** Workers of one more process on the same parts. */
+  /** Workers of another process with the same dependencies. */
   workers(parts?: Partial<WorkersDependencies>): Workers;
   /** @returns the message's id. */
   send(
@@ -73,7 +73,7 @@ export interface Service {
 const NEVER = '9999';
 const NOWHERE = 'smtp://127.0.0.1:9';
 
-/** The timetable, read off the log itself. */
+/** The timetable, computed from the log itself. */
 const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable => {
   const dueIn = async ({ bulk, before }: Pick<AskDue, 'bulk' | 'before'>): Promise<readonly DueDelivery[]> => {
     const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
@@ -108,7 +108,7 @@ const dueAtOf = ({ recipients, acceptedAt }: ExistingMessage, destination: strin
   );
 };
 
-/** The same for mail that is kept back. */
+/** The same for held mail. */
 const heldMailOf = ({ store }: Pick<WorkersDependencies, 'store'>): HeldMail => {
   const held = async () => {
     const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });

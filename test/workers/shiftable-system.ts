@@ -2,11 +2,11 @@ import { createSystem } from '../../src/adapters/system.ts';
 import type { System } from '../../src/lib/async/async.ts';
 
 export interface ShiftableSystem extends System {
-  /** Makes the wall clock run ahead: what is due later is due now. Time-outs stay as they are. */
+  /** Advances the wall clock, so that later work becomes due. Time-outs are not affected. */
   shift(ms: number): void;
 }
 
-/** The machine's own clock for tests with real sockets, which can be told that it is later. */
+/** The real clock for tests with real sockets, with a wall clock that can be advanced. */
 export const createShiftableSystem = (): ShiftableSystem => {
   const system = createSystem();
   let aheadMs = 0;

@@ -8,7 +8,7 @@ export interface SinkMail {
   readonly raw: string;
 }
 
-/** An SMTP reply: code and text; null takes it. */
+/** An SMTP reply. null: accepted. */
 export type DomainError = { readonly code: number; readonly text: string } | null;
 
 export interface SmtpSink {
@@ -19,14 +19,14 @@ export interface SmtpSink {
 
 export interface SmtpSinkOptions {
   onRcpt?(address: string): Promise<DomainError> | DomainError;
-  /** Before the answer to the final dot. */
+  /** Runs before the reply to the final dot. */
   onData?(mail: SinkMail): Promise<DomainError>;
 }
 
 const asError = ({ code, text: message }: NonNullable<DomainError>): Error =>
   Object.assign(new Error(message), { responseCode: code });
 
-/** A real SMTP server that keeps what it takes. */
+/** A real SMTP server that stores the mail that it accepts. */
 export const openSmtpSink = async (options: SmtpSinkOptions = {}): Promise<SmtpSink> => {
   const mails: SinkMail[] = [];
   const server = new SMTPServer({
@@ -54,7 +54,7 @@ export const openSmtpSink = async (options: SmtpSinkOptions = {}): Promise<SmtpS
       );
     },
   });
-  server.on('error', () => undefined); // a client that left in the middle
+  server.on('error', () => undefined); // a client that disconnected in the middle
   const listening = Promise.withResolvers<void>();
   server.listen(0, '127.0.0.1', () => listening.resolve());
   await listening.promise;

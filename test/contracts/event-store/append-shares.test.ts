@@ -9,9 +9,9 @@ import { silentLogger } from './silent-logger.ts';
 
 /** Longer than the test takes. */
 const PATIENCE_MS = 120_000;
-/** More than can wait. */
+/** More appends than may wait. */
 const GREEDY_APPENDS = 21_000;
-/** Which every append holds until it commits (`postgres.sql`). */
+/** The lock that every append holds until it commits (`postgres.sql`). */
 const LOCK = 'select pg_advisory_xact_lock(7881693, 1)';
 
 test('an organization that appends more than can wait is refused, and another waits for one commit', async () => {

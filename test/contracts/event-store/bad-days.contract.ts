@@ -7,7 +7,7 @@ import { claimed, type EventStoreHarness, GIVE_UP_MS_MAX, type OpenLog, sentence
 import { events, first, idsOf, newStream, next, textsOf } from './samples.ts';
 import { appendStubbornly } from './stubborn-writer.ts';
 
-/** Writes 25 events to one stream, one after the other; answers their ids. */
+/** Writes 25 events to one stream, one after the other. Returns their ids. */
 const writeStubbornly = async (store: EventStore): Promise<readonly string[]> => {
   const stream = newStream();
   const written: string[] = [];

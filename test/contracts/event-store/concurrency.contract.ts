@@ -7,7 +7,9 @@ import { sharedLog } from './shared-log.ts';
 
 const ROUNDS = 40;
 
-/** Tries to append to `contested` and appends three pairs of events elsewhere, `ROUNDS` times; answers how often it won. */
+/**
+ * Tries to append to `contested` and appends three pairs of events elsewhere, `ROUNDS` times. Returns how often it won.
+ */
 const contend = async (store: EventStore, contested: StreamName, name: string): Promise<number> => {
   let won = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -89,7 +91,7 @@ export const concurrencyContract = (harness: EventStoreHarness): void => {
             ),
           ),
       );
-      // Sent in this order by one writer; whether the later ones wait for the earlier is the adapter's affair.
+      // One writer sent these in order. An adapter may or may not make the later ones wait for the earlier.
       expect(answers[0]).toBe(1);
       const length = answers.filter((answer) => answer !== 'refused').length + 1;
       expect(await store.readStream(stream)).toHaveLength(length);

@@ -7,7 +7,7 @@ import { modelContract } from './model.contract.ts';
 import { readingContract } from './reading.contract.ts';
 import { subscribingContract } from './subscribing.contract.ts';
 
-/** What every event store must do; each adapter's test file calls this with its harness. */
+/** The contract of every event store. Each adapter's test file calls this with its harness. */
 export const eventStoreContract = (harness: EventStoreHarness): void => {
   describe(`event store ${harness.name}`, () => {
     appendingContract(harness);

@@ -26,7 +26,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
     await double.close();
   });
 
-  /** No page moved past an event that came in a later one. */
+  /** Asserts that no page skipped an event that came in a later page. */
   const expectNothingPassedOver = ({ pages }: Following): void => {
     for (const [index, { position }] of pages.entries()) {
       const later = pages.slice(index + 1).flatMap((page) => page.events);

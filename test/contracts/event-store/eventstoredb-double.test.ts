@@ -2,7 +2,7 @@ import { EventStoreDBClient, jsonEvent, NO_STREAM, streamNameFilter } from '@eve
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 
-/** What real nodes were seen to do with the client's default way of appending, which our adapter does not use. */
+/** Observed behaviour of real nodes with the client's default way of appending, which our adapter does not use. */
 describe('the EventStoreDB double, seen through the bare client', () => {
   let double: EventStoreDbDouble;
   let client: EventStoreDBClient;
@@ -72,7 +72,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
         ended = true;
       });
     await expect.poll(() => double.counts().readAll.calls).toBe(1);
-    // Answers on one connection come in order.
+    // Responses on one connection arrive in order.
     for await (const _ of client.readAll({ maxCount: 1 })) expect(ended).toBe(false);
     expect(ended).toBe(false);
     await reading.cancel();

@@ -51,7 +51,7 @@ for (const style of ['24.6.0', '24.10.5'] as const) {
   });
 }
 
-/** Passes connections on to a server that can be chosen for those to come. */
+/** Forwards connections to a server that can be changed for later connections. */
 const startBalancer = async (to: string) => {
   const portOf = (url: string): number => Number(new URL(url.replace('esdb:', 'http:')).port);
   const clients: Socket[] = [];
@@ -70,7 +70,7 @@ const startBalancer = async (to: string) => {
     sendTo: (url: string) => {
       port = portOf(url);
     },
-    /** @param index in the order in which they were made. */
+    /** @param index in order of connection. */
     cut: (index: number) => clients[index]?.destroy(),
     close: () => server.close(),
   };

@@ -11,7 +11,7 @@ const MESSAGE_BYTES = 1000;
 const filter = { categories: ['apiKey', 'webhook'] };
 
 describe('reading few events of a long log in EventStoreDB', () => {
-  /** Events that those who look for keys would be sent for nothing, and could not read. */
+  /** Events that a reader of keys does not need and could not decode. */
   const addMessages = (double: EventStoreDbDouble, count: number): void => {
     const events = Array.from({ length: count }, () => ({
       id: crypto.randomUUID(),
@@ -26,7 +26,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
     }
   };
 
-  /** a0 a1, messages, b0 b1 b2, messages, c0, and last some messages. */
+  /** A log with a0 a1, messages, b0 b1 b2, messages, c0 and a few more messages. */
   const longLog = async (style: ServerStyle = '24.10.5') => {
     const double = await startEventStoreDbDouble(style);
     const store = openEventStoreDb(double.url);
@@ -103,7 +103,10 @@ describe('reading few events of a long log in EventStoreDB', () => {
     expect(textsOf([...page.events, ...rest.events])).toHaveLength(26);
   });
 
-  /** How a read ends that is disturbed once it was sent so many bytes: with a fault, or with this many events. */
+  /**
+   * Disturbs a read once this many bytes were sent. Returns the name of its error, or the number of events that it
+   * read.
+   */
   const disturbed = async (
     { double, store }: Awaited<ReturnType<typeof longLog>>,
     disturb: () => unknown,

@@ -9,7 +9,7 @@ import { PATIENCE_MS } from './harness.ts';
 
 const noContents: Contents = { put: async () => {}, get: async () => new Map(), heads: async () => new Map() };
 
-/** A store on the server of `connectionString` that gives up soon. */
+/** A store with short time-outs on the server of `connectionString`. */
 export const openEventStoreDb = (
   connectionString: string,
   { contents = noContents, logger = silentLogger }: { readonly contents?: Contents; readonly logger?: Logger } = {},

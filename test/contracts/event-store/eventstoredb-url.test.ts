@@ -28,7 +28,7 @@ describe('EVENTSTORE_URL that is wrong', () => {
     await double.close();
   });
 
-  /** What the first use says. */
+  /** The error message of the first use. */
   const sentenceFor = async (url: string): Promise<string> => {
     const store = openEventStoreDb(url);
     const error: unknown = await store.logId().catch((reason: unknown) => reason);

@@ -5,7 +5,7 @@ import { startEventStoreDbDouble } from '../../support/eventstoredb-double/start
 import { eventStoreContract } from './event-store.contract.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
 
-/** Stores on one server, closed together. */
+/** Opens several stores on one server, which are closed together. */
 const storesOn = (url: string) => {
   const store = openEventStoreDb(url);
   const stores = [store];
@@ -50,7 +50,7 @@ onDouble('23.10.8');
 const realUrl = process.env.EVENTSTORE_URL ?? '';
 
 if (realUrl === '' && process.env.CI_ENGINES === 'required') {
-  // No package of a distribution has the server: where engines are installed, this one is not to be had.
+  // No distribution packages the server, so it cannot be required where engines are installed.
 } else if (realUrl === '') {
   describe('event store on a real EventStoreDB', () => {
     it.skip('runs when EVENTSTORE_URL is set: EVENTSTORE_URL=esdb://… npm run test:event-store', () => {});

@@ -13,15 +13,15 @@ const LOOK_MS = 5;
 export interface Following {
   readonly pages: readonly FollowedPage[];
   events(): readonly RecordedEvent[];
-  /** Resolves once `count` events were seen; fails when that takes too long. */
+  /** Resolves once `count` events were seen. Fails after a time limit. */
   saw(count: number): Promise<readonly RecordedEvent[]>;
-  /** Settles as the iteration ends, by itself or by `stop`. */
+  /** Settles when the iteration ends, whether or not `stop` ended it. */
   readonly ended: Promise<void>;
-  /** Aborts, and waits for the iteration to end. Rejects with what the iteration threw. */
+  /** Aborts the iteration and waits for its end. Rejects with the error that the iteration threw. */
   stop(): Promise<void>;
 }
 
-/** @throws when `condition` does not hold in time. */
+/** @throws if `condition` does not hold in time. */
 export const eventually = async (condition: () => boolean, sentence: () => string): Promise<void> => {
   const end = Date.now() + SEEN_MS_MAX;
   while (!condition()) {
@@ -30,7 +30,7 @@ export const eventually = async (condition: () => boolean, sentence: () => strin
   }
 };
 
-/** Follows `store` in the background, keeping every page; `onPage` is awaited before the next one is asked for. */
+/** Follows `store` in the background and collects every page. `onPage` is awaited before the next page is requested. */
 export const follow = (
   store: EventStore,
   after: Position,
@@ -47,7 +47,7 @@ export const follow = (
     }
   };
   const running = run();
-  running.catch(() => {}); // seen by `stop`
+  running.catch(() => {}); // `stop` reports the error
   return {
     pages,
     ended: running,

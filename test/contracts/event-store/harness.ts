@@ -3,7 +3,7 @@ import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { slowness } from '../../support/slowness.ts';
 
 /**
- * What an adapter's server can be made to do. A harness names what it can; the sentences that need more are not its.
+ * Things that an adapter's server can be made to do. Tests that need more than a harness supports are skipped.
  * - `outage`: `server.stop` and `server.start`
  * - `freeze`: `server.freeze` and `server.thaw`
  * - `lost-answer`: `loseNextAnswer`
@@ -13,22 +13,22 @@ import { slowness } from '../../support/slowness.ts';
 export type Capability = 'outage' | 'freeze' | 'lost-answer' | 'other-process' | 'metered';
 
 export interface ServerSwitch {
-  /** Connections break, and new ones are refused. Resolves when it is so. */
+  /** Breaks connections and refuses new ones. Resolves when done. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Connections stay open, and nothing is answered any more. */
+  /** Stops answering. Connections stay open. */
   freeze(): void;
-  /** What was frozen is answered. */
+  /** Answers the frozen requests. */
   thaw(): void;
 }
 
-/** One log and a store on it. It may hold events of others: the suite looks only at what comes after `head()`. */
+/** One log and a store on it. The log may contain other events: the suite only looks at events after `head()`. */
 export interface OpenLog {
   readonly store: EventStore;
   readonly server?: ServerSwitch;
-  /** The next append is written; its answer, and the connection, are lost. */
+  /** Loses the connection, and so the reply, of the next append, which is written. */
   loseNextAnswer?(): void;
-  /** A store on the same log with connections of its own, as another process would have; closed by `close`. */
+  /** A store on the same log with its own connections, like another process. Closed by `close`. */
   openAnother?(): Promise<EventStore>;
   /** Bytes that the server has sent to `store` so far. */
   receivedBytes?(): number;
@@ -38,25 +38,25 @@ export interface OpenLog {
 export interface EventStoreHarness {
   readonly name: string;
   readonly supports: readonly Capability[];
-  /** Appends and reads of the store should give up after about `PATIENCE_MS` where its time-outs can be chosen. */
+  /** Opens a store whose appends and reads time out after about `PATIENCE_MS`, if the adapter allows it. */
   open(): Promise<OpenLog>;
 }
 
 const SLOWNESS = slowness();
-/** Time-out to open stores with: short, so that the bad days are tried quickly; long enough for this machine now. */
+/** Time-out for opening stores: short enough to test outages quickly, long enough for the current load. */
 export const PATIENCE_MS = 1500 * SLOWNESS;
-/** Longest that a caller may be kept waiting by a server that does not answer, with `PATIENCE_MS`. */
+/** Longest time that an unresponsive server may keep a caller waiting, with `PATIENCE_MS`. */
 export const GIVE_UP_MS_MAX = 10_000 * SLOWNESS;
-/** Longest that a follower may take to see what was appended, reconnecting included. */
+/** Longest time for a follower to see an append, including a reconnection. */
 export const SEEN_MS_MAX = 15_000 * SLOWNESS;
 
-/** A capability that the harness claims, or the reason why the test cannot be run. */
+/** Returns a capability that the harness claims. @throws if it is missing. */
 export const claimed = <T>(capability: T | undefined): T => {
   if (capability === undefined) throw new Error('the harness claims a capability that it does not have');
   return capability;
 };
 
-/** A sentence of the contract for harnesses that have what it needs. */
+/** Defines a test of the contract for harnesses with the required capabilities. */
 export const sentence = (
   { supports }: EventStoreHarness,
   needs: readonly Capability[],

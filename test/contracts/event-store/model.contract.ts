@@ -19,7 +19,7 @@ import { sharedLog } from './shared-log.ts';
 const STREAMS = ['apiKey', 'webhook', 'apiKey'] as const;
 const POOL_IDS = 6;
 
-/** An append drawn small, so that conflicts and repeats are common. */
+/** An append with few possible values, so that conflicts and repeats are common. */
 const drawnAppend = fc.record({
   stream: fc.nat({ max: STREAMS.length - 1 }),
   expected: fc.integer({ min: -1, max: 4 }),
@@ -44,7 +44,7 @@ const outcomeOf = (store: EventStore, append: Append): Promise<unknown> =>
     },
   );
 
-/** The same appends and reads on both, told apart only by what is promised: not by positions. */
+/** Runs the same appends and reads on a store. The outcome contains only promised values, so no positions. */
 const run = async (store: EventStore, appends: readonly Append[], reads: readonly Read[]): Promise<unknown> => {
   const outcomes: unknown[] = [];
   const start = await store.head();

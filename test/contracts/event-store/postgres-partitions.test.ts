@@ -10,7 +10,7 @@ import { PATIENCE_MS } from './harness.ts';
 import { events, first, newStream, next, textsOf } from './samples.ts';
 import { silentLogger } from './silent-logger.ts';
 
-/** The smallest that the log takes. */
+/** The smallest allowed size. */
 const SIZE = 2_000;
 
 let database: TestDatabase;
@@ -36,7 +36,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Events of streams of their own. */
+/** Appends events, each to a new stream. */
 const fill = async (count: number): Promise<void> => {
   for (let written = 0; written < count; written += 500) {
     await store.append(first(newStream(), events(Math.min(500, count - written))));
@@ -66,7 +66,7 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     await fill(SIZE - 500);
     expect(await partitions()).toEqual(['events_000001', 'events_000002']);
 
-    // A vacuum of the whole table holds such a lock: the next 1,000 events go on without a new partition.
+    // A vacuum of the whole table holds this lock: the next 1,000 events are appended without a new partition.
     await sql.query('begin; lock table event_log.events in share update exclusive mode');
     await fill(1_000);
     await sql.query('commit');
@@ -114,14 +114,14 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     await expect(store.readAll({ limit: 10 })).rejects.toMatchObject(detached);
     await expect(store.readAll({ limit: 10, filter: { categories: ['webhook'] } })).rejects.toMatchObject(detached);
     await expect(store.readAll({ direction: 'backwards', limit: 2 * SIZE + 100 })).rejects.toMatchObject(detached);
-    // What lies in the other partitions is served.
+    // Events in the other partitions are still served.
     expect(textsOf(await store.readStream(long, { from: 1 }))).toEqual(['m0']);
     expect(await store.readStream(young)).toHaveLength(2);
     expect(await store.readStream(newStream())).toEqual([]);
     const from = String(SIZE).padStart(appended.position.length, '0');
     expect((await store.readAll({ from, limit: 10 })).events).toHaveLength(10);
     expect((await store.readAll({ direction: 'backwards', limit: 10 })).events).toHaveLength(10);
-    // No stream begins twice, and all go on.
+    // No existing stream can be started again, and every stream can continue.
     await expect(store.append(first(old, events(1)))).rejects.toBeInstanceOf(WrongExpectedRevision);
     expect((await store.append(next(old, 2, events(1)))).revision).toBe(3);
 
@@ -141,8 +141,8 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     await fill(3 * SIZE);
     const stream = newStream();
     await store.append(first(stream, events(1)));
-    // As a log is: many short streams. Of a few long ones in so small a partition the planner guesses that the range of
-    // positions tells more than the stream.
+    // A real log has many short streams. With a few long ones in a partition this small, the planner would consider the
+    // range of positions more selective than the stream.
     const apart = "update event_log.events set stream = 'short-' || position, revision = 0 where stream <> $1";
     await sql.query(apart, [stream]);
     await sql.query('analyze event_log.events, event_log.streams');

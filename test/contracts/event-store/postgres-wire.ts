@@ -6,11 +6,11 @@ import type { ServerSwitch } from './harness.ts';
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 export interface PostgresWire extends ServerSwitch {
-  /** Database URL that goes through here. */
+  /** Database URL that goes through this proxy. */
   readonly url: string;
-  /** Lets the next call that names this statement reach the server and be answered, and cuts the connection then. */
+  /** Lets the next call of this statement reach the server, and cuts the connection when the server replies. */
   loseNextAnswerTo(statement: string): void;
-  /** What the server has sent so far. */
+  /** Bytes that the server has sent so far. */
   sentBytes(): number;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface Session {
   cutAtAnswer: boolean;
 }
 
-/** A wire between a store and a real PostgreSQL, to be cut, frozen, measured. */
+/** A proxy between a store and a real PostgreSQL that can cut, freeze and measure the connection. */
 export const openPostgresWire = async (databaseUrl: string): Promise<PostgresWire> => {
   const target = new URL(databaseUrl);
   const sessions = new Set<Session>();

@@ -10,7 +10,7 @@ import type { EventStoreHarness } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
-/** Appends events a0, b0, a1, b1, a2 to two streams; answers the head before them. */
+/** Appends events a0, b0, a1, b1, a2 to two streams. Returns the head before them. */
 const twoStreams = async (store: EventStore): Promise<Position> => {
   const head = await store.head();
   const [a, b] = [newStream('apiKey'), newStream('webhook')];

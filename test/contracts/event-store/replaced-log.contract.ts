@@ -5,22 +5,22 @@ import { type EventStore, LOG_START, LogReplaced } from '../../../src/domain/por
 import { follow } from './following.ts';
 import { events, first, newStream } from './samples.ts';
 
-/** A log whose server can come back with something else; connections break meanwhile. */
+/** A log whose server can return with another log. Connections break in between. */
 export interface ReplaceableLog {
   readonly store: EventStore;
-  /** As it was before its last `events` events. */
+  /** Restores the state before the last `events` events. */
   comesBackShorterBy(events: number): Promise<void>;
   comesBackEmpty(): Promise<void>;
-  /** With another id, and longer than the one before. */
+  /** Returns with another id, and a longer log than before. */
   comesBackAsAnother(): Promise<void>;
   close(): Promise<void>;
 }
 
 const QUICK = { lookEveryMs: 100, behindMsMax: 80 };
-/** Much more than it takes to be certain. */
+/** Much longer than the guard needs to be certain. */
 const CERTAIN_MS = 4_000;
 
-/** Nothing that a service appends may end up in a log that is not its own: the same on every engine. */
+/** No event may be appended to another log than the service's own. The contract is the same on every engine. */
 export const replacedLogContract = (name: string, open: () => Promise<ReplaceableLog>): void => {
   describe(`a log ${name} that is replaced under a running service`, () => {
     const openGuarded = async () => {
@@ -65,7 +65,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       const { log, guard, store } = await openGuarded();
       const following = follow(store, LOG_START);
       await following.saw(3);
-      following.ended.catch(() => undefined); // or it waits for ever: there is nothing to see
+      following.ended.catch(() => undefined); // or it waits forever, which is fine
       await WAYS[way](log);
       await isCertain(guard);
       await following.stop().catch(() => undefined);

@@ -20,14 +20,14 @@ export const aContext: EventContext = {
 /** A stream that no other test writes to. */
 export const newStream = (category = 'apiKey'): StreamName => `${category}-${randomUUID().replaceAll('-', '')}`;
 
-/** A small event; `text` tells it from others. */
+/** A small event that is identified by `text`. */
 export const keyRevoked = (text: string): NewEvent => ({
   id: randomUUID(),
   type: 'KeyRevoked',
   data: { keyId: text },
 });
 
-/** `count` small events named `<prefix>0`, `<prefix>1`, … */
+/** Creates `count` small events named `<prefix>0`, `<prefix>1`, … */
 export const events = (count: number, prefix = 'e'): readonly NewEvent[] =>
   Array.from({ length: count }, (_, index) => keyRevoked(`${prefix}${index}`));
 
@@ -61,6 +61,6 @@ export const next = (stream: StreamName, expected: number, newEvents: readonly N
 
 export const idsOf = (some: readonly { readonly id: string }[]): readonly string[] => some.map(({ id }) => id);
 
-/** The text that `keyRevoked` was given, or the type of another event. */
+/** The text passed to `keyRevoked`, or the type of another event. */
 export const textsOf = (recorded: readonly RecordedEvent[]): readonly string[] =>
   recorded.map((event) => (event.type === 'KeyRevoked' ? event.data.keyId : event.type));

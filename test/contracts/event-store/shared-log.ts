@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { EventStoreHarness, OpenLog } from './harness.ts';
 
-/** One log for all tests of a group: each looks only at its own streams and at what comes after `head()`. */
+/** One log for all tests of a group. Each test only looks at its own streams and at events after `head()`. */
 export const sharedLog = (harness: EventStoreHarness): (() => OpenLog) => {
   let log: OpenLog | undefined;
   beforeAll(async () => {

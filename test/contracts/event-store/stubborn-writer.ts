@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 
 const RETRIES_MAX = 200;
 
-/** What every writer does: the same ids and the same expectation, until the outcome is known. */
+/** Appends as every writer does: with the same ids and expectation, until the outcome is known. */
 export const appendStubbornly = async (store: EventStore, append: Append): Promise<Revision> => {
   for (let attempt = 0; attempt < RETRIES_MAX; attempt += 1) {
     try {

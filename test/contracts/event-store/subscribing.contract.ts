@@ -6,7 +6,7 @@ import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
-/** Time in which an iteration must have ended after its signal: a query may be running. */
+/** Time limit for an iteration to end after its signal. A query may be running. */
 const ABORT_MS_MAX = 1000;
 
 const leaveAfterOnePage = async (store: EventStore, after: Position): Promise<void> => {
@@ -181,7 +181,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
         () => 'no page came',
       );
       await sleep(500);
-      expect(bytes() - before).toBeLessThan(20_000_000); // of 36 MB: a page, and what the sockets hold
+      expect(bytes() - before).toBeLessThan(20_000_000); // of 36 MB: one page and the socket buffers
       go();
       await following.saw(600);
       await following.stop();

@@ -25,7 +25,7 @@ const openDatabase = async () => {
   };
 };
 
-/** Queues on a database of the test's own. */
+/** Queues on a new database. */
 const openQueues = async () => {
   const database = await openDatabase();
   const logger = createRecordingLogger();
@@ -87,7 +87,7 @@ describe('a queue on BullMQ and PostgreSQL', () => {
   test('makes its schema again when it was dropped under a running worker', async () => {
     const { database, queues } = await openQueues();
     const { queue, handled } = await openWorking(queues, 'dropped');
-    // The worker is at the tables all the time: a deadlock with it has one of the two give way.
+    // The worker uses the tables all the time. In a deadlock with it, one of the two is cancelled.
     await until(() => isFulfilled(database.query('drop schema queue cascade')));
     await queue.add([{ data: ['after'] }]);
     await untilHandled(handled, ['after']);

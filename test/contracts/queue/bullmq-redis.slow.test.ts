@@ -16,7 +16,7 @@ const command = async (url: string, ...words: [string, ...string[]]): Promise<un
   return await client.call(...words).finally(() => client.disconnect());
 };
 
-/** Queues on a Redis of the test's own. */
+/** Queues on a new Redis. */
 const openQueues = async () => {
   const server = await startRedis();
   const logger = createRecordingLogger();

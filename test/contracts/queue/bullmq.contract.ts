@@ -3,11 +3,11 @@ import { type Queue, type Queues, QueueUnavailable } from '../../../src/domain/p
 import { until, untilHandled } from './recorder.ts';
 import { startBusyWorker } from './start-busy-worker.ts';
 
-/** Queues of BullMQ on a server of the test's own. */
+/** BullMQ queues on a separate server. */
 export interface BullmqQueues {
   readonly url: string;
   readonly queues: Queues;
-  /** What the server keeps of a queue. */
+  /** Jobs and events of a queue that are stored on the server. */
   kept(queue: string): Promise<{ readonly jobs: number; readonly events: number }>;
 }
 
@@ -17,7 +17,7 @@ export const isFulfilled = (work: Promise<unknown>): Promise<boolean> =>
     () => false,
   );
 
-/** A queue whose worker has handled a job, `before`. */
+/** Opens a queue whose worker has already handled the job `before`. */
 export const openWorking = async (queues: Queues, name: string, concurrency = 1) => {
   const queue = queues.open<string[]>(name);
   const handled: string[] = [];
@@ -33,7 +33,7 @@ export const expectRefusedSoon = async (queue: Queue<string[]>): Promise<void> =
   expect(performance.now() - adding).toBeLessThan(6_000);
 };
 
-/** What BullMQ's queues promise on both servers, beside the contract of all queues. */
+/** Promises of BullMQ queues on both servers, in addition to the contract of all queues. */
 export const testBullmq = (engine: 'postgres' | 'redis', open: () => Promise<BullmqQueues>): void => {
   test('gives the job of a worker that was killed to another', async () => {
     const { url, queues } = await open();

@@ -4,7 +4,7 @@ import { QueueUnavailable } from '../../../src/domain/ports/queue.ts';
 import type { OpenQueue } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';
 
-/** What happens to running jobs when a queue closes. */
+/** The contract for running jobs when a queue closes. */
 export const describeClosing = (open: OpenQueue): void => {
   test('waits for the running handler when it closes, and removes its job', async () => {
     const queue = await open<string[]>();

@@ -6,7 +6,7 @@ import { describeClosing } from './closing.ts';
 import type { OpenOptions, OpenQueue, QueueEngine } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';
 
-/** What every queue adapter promises. */
+/** The contract of every queue adapter. */
 export const describeQueue = (engineName: string, startEngine: () => Promise<QueueEngine>): void => {
   describe(`a queue on ${engineName}`, () => {
     let engine: QueueEngine;

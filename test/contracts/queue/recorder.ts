@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { Logger } from '../../../src/lib/async/async.ts';
 
-/** A logger that keeps the sentences. */
+/** A logger that collects its messages. */
 export const createRecordingLogger = (): Logger & { readonly sentences: string[] } => {
   const sentences: string[] = [];
   const keep = (_fields: object, sentence: string): void => {
@@ -10,7 +10,7 @@ export const createRecordingLogger = (): Logger & { readonly sentences: string[]
   return { debug: keep, info: keep, warn: keep, error: keep, sentences };
 };
 
-/** Waits until all these are among what was handled. */
+/** Waits until all of these have been handled. */
 export const untilHandled = (handled: readonly unknown[], wanted: readonly unknown[]): Promise<void> =>
   vi.waitFor(() => expect(handled).toEqual(expect.arrayContaining([...wanted])), { timeout: 12_000, interval: 10 });
 

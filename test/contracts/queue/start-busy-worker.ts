@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
-/** A worker in a process of its own that takes one job and holds it until it is killed. */
+/** Starts a worker process that takes one job and holds it until it is killed. */
 export const startBusyWorker = async (engine: 'postgres' | 'redis', url: string, queue: string) => {
   const child = spawn(process.execPath, [SCRIPT, engine, url, queue], { stdio: ['ignore', 'pipe', 'inherit'] });
   const busy = once(child.stdout, 'data');
@@ -17,7 +17,7 @@ export const startBusyWorker = async (engine: 'postgres' | 'redis', url: string,
     untilBusy: async () => {
       await Promise.race([busy, ended.then(() => Promise.reject(new Error('the worker ended by itself')))]);
     },
-    /** Lets it close its queues; its exit code, once it has ended by itself. */
+    /** Sends SIGTERM, so that it closes its queues. Returns its exit code. */
     terminate: async (): Promise<number | null> => {
       child.kill('SIGTERM');
       const [code] = await ended;

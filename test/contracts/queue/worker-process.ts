@@ -1,4 +1,6 @@
-/** A process that takes one job and never ends it; SIGTERM closes its queues: `node worker-process.ts postgres|redis <url> <queue>`. */
+/**
+ * Takes one job and never ends it. SIGTERM closes its queues: `node worker-process.ts postgres|redis <url> <queue>`.
+ */
 import { createPostgresQueues } from '../../../src/adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../../../src/adapters/queue/bullmq-redis.ts';
 import { createSystem } from '../../../src/adapters/system.ts';

@@ -15,7 +15,7 @@ const times = async (n: number, take: () => Promise<RateLimitResult>): Promise<R
   return results;
 };
 
-/** What every rate limiter promises. */
+/** The contract of every rate limiter. */
 export const describeRateLimiter = (name: string, start: () => Promise<LimiterStore>): void => {
   describe(`a rate limiter ${name}`, () => {
     let store: LimiterStore;
@@ -26,7 +26,7 @@ export const describeRateLimiter = (name: string, start: () => Promise<LimiterSt
     });
     afterAll(() => store.stop());
 
-    /** A bucket that nobody has taken from. */
+    /** An unused bucket. */
     const openBucket = async (windowMs?: number) => {
       const limiter = closedAfterTest(await store.open(windowMs));
       count += 1;
@@ -105,7 +105,7 @@ export const describeRateLimiter = (name: string, start: () => Promise<LimiterSt
         await sleep(10);
         if ((await take(3, 3)).allowed) admitted = performance.now();
       }
-      // They were counted at some moment between the two.
+      // The requests were counted between these two times.
       expect(admitted - asked).toBeGreaterThan(windowMs - 20);
       expect(admitted - taken).toBeLessThan(windowMs + 300 * slowness());
     });

@@ -10,7 +10,7 @@ describeRateLimiter('in memory', async () => ({
   stop: async () => undefined,
 }));
 
-/** A limiter whose minutes pass when told. */
+/** A limiter with a clock that the test advances. */
 const openWithClock = (bucketsMax?: number) => {
   let nowMs = 1_000_000;
   const system: System = { ...createSystem(), monotonicMs: () => nowMs };

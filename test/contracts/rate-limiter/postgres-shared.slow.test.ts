@@ -28,7 +28,7 @@ const inDatabase = async <T>(url: string, work: (client: Client) => Promise<T>):
   }
 };
 
-/** Two processes, the first by way of a proxy. */
+/** Two processes, the first of which connects through a proxy. */
 const openByProxy = async ({ onTestFinished }: TestContext) => {
   const database = await migratedDatabase();
   const proxy = await startTcpProxy(database.url);
@@ -80,7 +80,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
       takes.push(...processes.map(({ take }) => take('key', 1, 100)));
     }
     const count = await admitted(takes);
-    // Four windows, and what each process lets through before it hears of the other in each of them.
+    // Four windows. In each, a process may admit more before it learns of the other's requests.
     expect(count).toBeGreaterThan(250 / slowness());
     expect(count).toBeLessThan(4 * 100 * 2);
   });
@@ -134,10 +134,10 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     const { database, processes } = await openProcesses(context, [{ bucketsMax: 3, windowMs: 2_500 }]);
     const { take } = pick(processes, 0);
     for (let i = 0; i < 50; i += 1) await take(`key-${i}`, 1, 1);
-    // Forgotten once it was told to the others, long before its window ends.
+    // Forgotten once its count has been shared with the others, long before its window ends.
     await vi.waitFor(async () => expect((await take('key-0', 1, 1)).allowed).toBe(true), 2_000);
     expect((await take('key-0', 1, 1)).allowed).toBe(false);
-    await sleep(3_000); // older than two of its windows
+    await sleep(3_000); // older than two windows
     const next = await openProcess(database.url, { windowMs: 500 });
     await vi.waitFor(async () => {
       const { rows } = await inDatabase(database.url, (client) => client.query('select from limits.counters'));

@@ -19,7 +19,7 @@ const openLimiter = async (url: string, windowMs?: number) => {
   return { limiter, sentences: logger.sentences };
 };
 
-/** A server and two processes' limiters on it. */
+/** A server with the limiters of two processes. */
 const openTwo = async () => {
   const server = await startRedis();
   const one = await openLimiter(server.url);

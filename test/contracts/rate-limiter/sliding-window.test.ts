@@ -8,7 +8,7 @@ import { redisIsMissing, startRedis } from '../../support/redis.ts';
 const WINDOW_MS = 60_000;
 const RUN_MS = WINDOW_MS / 60;
 
-/** Takes at irregular times: bursts, pauses around a run's length and around the window's. */
+/** Requests at irregular times: bursts, and pauses of about the length of a run or of the window. */
 const arbitraryTakes = fc.array(
   fc.record({
     pauseMs: fc.oneof(
@@ -26,7 +26,7 @@ interface Entry {
   readonly cost: number;
 }
 
-/** The naive model: every take written down, the last `windowMs` added up. */
+/** The naive model: a full log, summed over the last `windowMs`. */
 const costSince = (log: readonly Entry[], nowMs: number, windowMs: number): number =>
   log.filter(({ atMs }) => atMs > nowMs - windowMs).reduce((sum, { cost }) => sum + cost, 0);
 
@@ -35,11 +35,11 @@ interface Step {
   readonly cost: number;
   readonly taken: Taken;
   readonly runs: readonly Run[];
-  /** All that was admitted before. */
+  /** All earlier admitted requests. */
   readonly log: readonly Entry[];
 }
 
-/** Makes the takes one after another; each step with the bucket as it was left. */
+/** Makes the requests one after another. Each step contains the state of the bucket after it. */
 const replay = (takes: readonly { pauseMs: number; cost: number }[], limit: number): readonly Step[] => {
   const runs: Run[] = [];
   const log: Entry[] = [];
@@ -53,7 +53,7 @@ const replay = (takes: readonly { pauseMs: number; cost: number }[], limit: numb
   });
 };
 
-/** Between the naive model and the same one with a window that is one run longer. */
+/** Asserts a result between the naive model and the same model with a window that is one run longer. */
 const expectWithinModel = ({ nowMs, cost, taken, runs, log }: Step, limit: number): void => {
   const least = costSince(log, nowMs, WINDOW_MS) + cost;
   const most = costSince(log, nowMs, WINDOW_MS + RUN_MS) + cost;

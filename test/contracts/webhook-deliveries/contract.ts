@@ -55,7 +55,7 @@ export const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = 
   ...change,
 });
 
-/** What every adapter of the port does. */
+/** The contract of every adapter for webhook deliveries. */
 export const webhookDeliveriesContract = (name: string, open: () => Promise<Opened>): void => {
   describe(`webhook deliveries ${name}`, () => {
     let opened: Opened;
@@ -95,7 +95,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
 
       const part = { of: first, owed: [owed('whk_1', 'evt_1')], isLast: false, now: T0 };
       await deliveries.distribute(part);
-      await deliveries.distribute({ ...part, owed: [owed('whk_2', 'evt_1')] }); // by a process that is behind
+      await deliveries.distribute({ ...part, owed: [owed('whk_2', 'evt_1')] }); // a process that is behind
       const rest = await deliveries.owedEvents('');
       expect(rest).toEqual({ ...first, made: 1 });
       if (rest === null) throw new Error('no events are owed');

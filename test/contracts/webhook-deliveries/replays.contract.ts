@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deliveryId, type OwedDelivery, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
 import { after, event, finished, type Opened, owed, T0 } from './contract.ts';
 
-/** What every adapter of the port does with replays. */
+/** The contract of every adapter for replays of webhooks. */
 export const webhookReplaysContract = (name: string, open: () => Promise<Opened>): void => {
   describe(`webhook deliveries ${name}`, () => {
     let opened: Opened;

@@ -133,7 +133,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
   const firstEvent = async (): Promise<string> => {
     const key = keyOf({ permission: 'admin', environment: 'live' });
     const log = await service.request({ url: '/v1/audit/log?order=asc&limit=1', key });
-    return log.json().data?.[0]?.event_id ?? '00000000-0000-7000-8000-000000000000'; // without a database: none
+    return log.json().data?.[0]?.event_id ?? '00000000-0000-7000-8000-000000000000'; // needs a database
   };
 
   const makers: Readonly<Record<Kind, (environment: Environment) => Promise<string>>> = {
@@ -181,7 +181,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     // A webhook with a pending delivery.
     webhooks: async (environment) => {
       const webhookId = await create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] });
-      const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // what the service has is whole
+      const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // complete in memory
       const { position = null, logId = 'walk' } = (await deliveries.checkpoint()) ?? {};
       const owed = [{ id: deliveryId(webhookId, WALKED_EVENT.id), webhookId, event: WALKED_EVENT }];
       const to = String(Number(position ?? 0) + 1);

@@ -10,7 +10,7 @@ import { startOtherWitness, startWitness } from '../../support/witness.ts';
 import { TREE } from './signed-log.ts';
 import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 
-/** A key that nobody has the other half of. */
+/** A verifier key whose private key is discarded. */
 const someKey = () => createCosigner('other.example', randomBytes(32)).verifierKey;
 
 describe('a witness', () => {
@@ -150,7 +150,7 @@ describe('a witness that works', () => {
   };
   const forged = createCosigner('other.example', randomBytes(32));
 
-  /** Each of which delays nobody and is not believed. */
+  /** None of these may delay other witnesses or be trusted. */
   const MISBEHAVIOURS: Readonly<Record<string, RequestListener>> = {
     'never answers': () => undefined,
     'ends each connection': (request) => void request.socket.destroy(),

@@ -23,7 +23,7 @@ const SOUND: TreeCheckResult = {
 const FAULTY: TreeCheckResult = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
 const UNDECIDED: TreeCheckResult = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };
 
-/** The worker from a time on, with the results of its checks in turn. */
+/** Starts the worker at a time, with the results of its successive checks. */
 const start = (startsAt: string, results: readonly (TreeCheckResult | Error)[] = [], isLeader = () => true) => {
   const system = createSteppableSystem({ start: startsAt });
   const checkedAt: string[] = [];
@@ -86,7 +86,7 @@ test('logs each fault with an alarm, counts them, and goes on', async () => {
   ]);
   await system.advance(48 * HOUR_MS);
   expect(said.slice(2)).toEqual(Array(2).fill('warn: the audit trees could not be checked'));
-  // What is undecided leaves the number of faults as it was.
+  // An undecided check does not change the number of faults.
   expect(counted).toEqual([2]);
   await system.advance(24 * HOUR_MS);
   expect(said.at(-1)).toBe('info: the audit trees were checked, and there is no fault');

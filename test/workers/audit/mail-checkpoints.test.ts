@@ -28,7 +28,7 @@ describe('the daily mail of checkpoints', () => {
     await ask('GET', '/v1/audit/checkpoints');
   };
 
-  /** Rounds of a process that has just started, so much later. */
+  /** Runs rounds of a newly started process, with the clock ahead by `shiftMs`. */
   const mail = async (
     times = 1,
     { shiftMs = 0, domain = { id: 'dom_1', name: 'shop.test' } as object | null } = {},
@@ -65,7 +65,7 @@ describe('the daily mail of checkpoints', () => {
     await add();
     await add({ name: 'Bob', email: null });
     await mail(5);
-    expect(await mailed()).toEqual([]); // nothing was signed
+    expect(await mailed()).toEqual([]); // no checkpoint was signed
     await sign();
     await Promise.all([mail(5), mail(5)]);
     await mail(5);

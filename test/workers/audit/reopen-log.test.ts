@@ -24,7 +24,7 @@ import { startOtherWitness, startWitness } from '../../support/witness.ts';
 import { TREE } from './signed-log.ts';
 import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 
-/** A log whose witness has cosigned more leaves than it has now: it was restored from an older copy. */
+/** A log whose witness has cosigned more leaves than it contains: it was restored from an older copy. */
 const restored = async () => {
   const opened = await openWitnessed();
   const witness = await startWitness();

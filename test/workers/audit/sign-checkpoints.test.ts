@@ -141,9 +141,9 @@ describe('the worker that signs', () => {
     const lead = (): void => {
       isLeader = true;
     };
-    /** A signature too many would be made in one of these. */
+    /** Waits for two more rounds, in which a surplus signature would be made. */
     const twoMoreRounds = async (): Promise<void> => {
-      const enough = rounds + 3; // the one under way, and two whole ones
+      const enough = rounds + 3; // the current one, and two complete ones
       await vi.waitFor(() => expect(rounds).toBeGreaterThanOrEqual(enough), 10_000);
     };
     return { ...opened, lead, twoMoreRounds };
@@ -167,7 +167,7 @@ describe('the worker that signs', () => {
 
   test('signs nothing for its own checkpoint, however late the read model has it', async () => {
     const { store, append, pool, trees, followed, lead, twoMoreRounds } = await start(false, {
-      // The read model goes on between the two reads of a round.
+      // The read model advances between the two reads of a round.
       size: async (tree) => {
         if ((await signedIn(store, tree)) > 0) await goOn();
         return trees.size(tree);
@@ -217,7 +217,7 @@ describe('a rebuild', () => {
       );
       return { ...page, events };
     };
-    // The session of the rebuild before may hold its lock for a moment.
+    // The session of the previous rebuild may hold its lock a moment longer.
     const isRefused = (log: Pick<EventStore, 'readAll'>) =>
       vi.waitFor(() => expect(rebuilt(log)).rejects.toThrow(ChangedLog), 5_000);
     await isRefused({ readAll: changed });

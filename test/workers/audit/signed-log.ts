@@ -13,7 +13,7 @@ import { contextAt, NOW } from '../../support/specification.ts';
 
 export const TREE = 'org_mine';
 
-/** A log with its audit trees, which are signed. */
+/** A log with signed audit trees. */
 export const openSigned = async () => {
   const pool = await openPool();
   const system = createSystem();

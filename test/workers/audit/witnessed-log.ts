@@ -9,7 +9,7 @@ import { openSigned, TREE } from './signed-log.ts';
 
 export const PATIENCE = { timeout: 20_000, interval: 50 };
 
-/** A log with its audit tree, and witnesses that are asked about it. */
+/** A log with its audit tree, and witnesses for it. */
 export const openWitnessed = async () => {
   const { sign: signTree, ...log } = await openSigned();
   const { store, context, trees } = log;
@@ -19,7 +19,7 @@ export const openWitnessed = async () => {
     await signTree();
     return parseVerifierKey((await loadAuditLog(context, TREE)).state.signing?.key.vkey ?? '');
   };
-  /** Asks these, as a process that leads does. @returns ends it. */
+  /** Asks these witnesses, like the leading process. @returns a function that stops it. */
   const ask = (witnesses: readonly { readonly key: VerifierKey; readonly url: string }[]) => {
     const way = createHttpWitnesses();
     const ending = new AbortController();

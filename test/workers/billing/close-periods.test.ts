@@ -24,7 +24,7 @@ afterEach(() => {
   for (const each of running.splice(0)) each.abort();
 });
 
-/** An organization since August, and any number of processes that bill it. */
+/** An organization created in August, and any number of processes that bill it. */
 const open = async () => {
   const system = createSteppableSystem({ seed: 1, start: '2026-10-31T23:55:00.000Z' });
   const earlier = createSteppableSystem({ seed: 2, start: '2026-08-20T00:00:00.000Z' });
@@ -81,7 +81,7 @@ test('months are closed an hour after their end, in order and once, by however m
   expect(await eventsOf('2026-10')).toEqual([]);
   await system.advance(90_000);
   expect(await eventsOf('2026-10')).toEqual(['InvoiceClosed']);
-  await process(closePeriods); // started anew, with a read model that knows of no invoice
+  await process(closePeriods); // restarted, with a read model without the invoice
   await system.advance(60_000);
   for (const month of ['2026-08', '2026-10']) expect(await eventsOf(month)).toEqual(['InvoiceClosed']);
   expect(await eventsOf('2026-11')).toEqual([]);

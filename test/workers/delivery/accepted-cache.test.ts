@@ -46,7 +46,7 @@ describe('a message that is accepted while workers run', () => {
       },
     };
     service.workers({ store }).start();
-    const first = await service.send('ann@example.org'); // after it the workers are surely on leadership
+    const first = await service.send('ann@example.org'); // the workers lead once it is delivered
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
     const id = await service.send('ann@example.org');
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
@@ -59,7 +59,7 @@ describe('a message that is accepted while workers run', () => {
     let isHeld = true;
     const held: EventStore = {
       ...store,
-      // Between what the worker knows and its claim.
+      // Cancels the message after the worker has loaded it and before its claim.
       append: async (append) => {
         const isClaim = isHeld && append.events.some(({ type }) => type === 'AttemptStarted');
         if (isClaim) {

@@ -5,7 +5,7 @@ import { openDelivering, statuses, until } from '../delivering.ts';
 
 const TTL_SECONDS = 3600;
 
-/** Lines of what collectors read, without their explanations. */
+/** Metric lines as scraped, without comments. */
 const linesOf = async (registry: Registry): Promise<readonly string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 

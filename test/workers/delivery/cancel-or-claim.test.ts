@@ -17,7 +17,7 @@ import { migratedDatabase } from '../../support/postgres.ts';
 import { contextAt } from '../../support/specification.ts';
 
 const ROUNDS = 100;
-/** Turns of the event loop that a cancellation is late by, at most. */
+/** Maximum delay of a cancellation, in turns of the event loop. */
 const TURNS = 40;
 const system = createSystem();
 const origin: Origin = {
@@ -29,7 +29,7 @@ const origin: Origin = {
   causationId: 'test',
 };
 
-/** Logs as two processes have them. */
+/** The event stores of two processes. */
 type Logs = readonly [EventStore, EventStore];
 
 const inMemory = async (): Promise<Logs> => {
@@ -65,7 +65,7 @@ const claiming = async (store: EventStore, messageId: string, known: Loaded<Mess
   return claim.claimed ? 'claimed' : 'not claimed';
 };
 
-/** What each was answered, and how the recipient then stood. */
+/** Results of both commands, and the final status of the recipient. */
 const raced = async (logs: Logs, round: number): Promise<string> => {
   const [one, other] = round % 4 < 2 ? logs : ([logs[1], logs[0]] as const);
   const messageId = `msg_${round}`;
@@ -77,9 +77,9 @@ const raced = async (logs: Logs, round: number): Promise<string> => {
     context: contextAt(new Date(now).toISOString()),
     events: [{ ...messageAccepted({ messageId, expiresAt }), id: system.uuid() }],
   });
-  // Half of the claims are made upon what was known before the race.
+  // Half of the claims use state that was loaded before the race.
   const known = round % 8 < 4 ? undefined : await load(one, message, messageStream(messageId));
-  // A claim asks who is suppressed as well, and would always come second in memory.
+  // A claim also checks suppressions, so in memory it would always lose.
   const cancel = async (): Promise<Answer> => {
     for (let turn = 0; turn < round % TURNS; turn += 1) await Promise.resolve();
     return cancelling(one, messageId);

@@ -30,7 +30,7 @@ const tell = async ({ dependencies: { store }, system, organizationId }: Deliver
   });
 };
 
-/** A domain with keys that nobody has looked for in the DNS. */
+/** A domain whose keys were never looked up in the DNS. */
 const openRegistered = async () => {
   const service = await openDelivering();
   const keys = [...(await makeKeys(service.context, service.organizationId))];
@@ -48,7 +48,7 @@ const sentBy = async (service: Delivering, capturing: boolean): Promise<string> 
 
 const verdicts = (raw: string, keys: readonly DkimKey[]) => {
   const published = keys.map((key) => ({ record: [dkimHost(NAME, key.selector), dkimValue(key)] as const }));
-  return createVerifier(published as never)(raw); // of each key its record alone is looked at
+  return createVerifier(published as never)(raw); // the verifier only reads each key's record
 };
 
 describe('captured mail', () => {

@@ -6,20 +6,20 @@ import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
-/** The log's word on a claim counts for half a second of these. */
+/** With these times, a confirmation of a claim by the log is valid for half a second. */
 const TIMES = { attemptMs: 2_000, leaseMs: 4_000 };
 const LONGER_THAN_HEARD_MS = 900;
 
 interface Opened extends Delivering {
-  /** Resolves when the server has been asked to take a message, which it does not answer for a while. */
+  /** Resolves when the server has received a recipient, to which it replies after a delay. */
   readonly asked: Promise<void>;
-  /** Reads of streams of messages, by the workers. */
+  /** Number of reads of message streams by the workers. */
   reads(): number;
   /** Makes the workers' reads of streams fail. */
   failReads(isFailing: boolean): void;
 }
 
-/** A server that lets its first client wait before the message, for longer than the log's word counts. */
+/** A server that delays its first client before the message, for longer than a confirmation is valid. */
 const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<Opened> => {
   const asked = Promise.withResolvers<void>();
   let count = 0;
@@ -54,13 +54,13 @@ const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<O
   };
 };
 
-/** As another process does whose clock has seen the lease end. */
+/** Claims the message like another process whose clock is past the end of the lease. */
 const takeOver = async ({ context, system }: Delivering, messageId: string): Promise<void> => {
   const now = () => new Date(system.now().getTime() + TIMES.leaseMs + 1_000);
   await claimAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, random: 0.5 });
 };
 
-/** Its mail server has answered, or was left. */
+/** Resolves when the attempt has ended, with or without a reply. */
 const attemptEnded = ({ logger }: Delivering, messageId: string): Promise<void> =>
   until(() => expect(logger.fieldsOf('info')).toContainEqual(expect.objectContaining({ messageId, attempt: 1 })));
 

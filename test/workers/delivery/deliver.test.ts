@@ -133,7 +133,7 @@ describe('a queue that was wiped', () => {
     const service = await open();
     const { queues } = service.dependencies;
     let wiped = 0;
-    /** Until it has lost 250 messages, what is added is gone at once. */
+    /** Discards the first 250 messages that are added. */
     const forgetful: Queues = {
       ...queues,
       open: <Job>(name: QueueName): Queue<Job> => {

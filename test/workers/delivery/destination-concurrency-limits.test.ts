@@ -30,7 +30,7 @@ const open = () => {
       beganMs,
     });
 
-  /** Attempts that begin so far apart and are answered at once. @returns when each began. */
+  /** Attempts that start at this interval and are answered immediately. @returns the start of each. */
   const flow = async (count: number, everyMs: number, said: AttemptOutcome = TAKEN): Promise<void> => {
     for (let at = 0; at < count; at += 1) {
       await system.advance(everyMs);
@@ -38,7 +38,7 @@ const open = () => {
       answer(said, system.monotonicMs());
     }
   };
-  /** Takes each place as it comes. @returns how many a minute. */
+  /** Uses each slot as it becomes free. @returns the number per minute. */
   const placesInMinute = async (provider = 'b.test'): Promise<number> => {
     const endMs = system.monotonicMs() + MINUTE_MS;
     let places = 0;

@@ -9,7 +9,7 @@ import { createSteppableSystem } from '../../support/system.ts';
 
 const SUSPENDED = 'suspended.example';
 
-/** Queues whose log does not answer: what is started stays under way. */
+/** Queues with an unresponsive log, so that started attempts stay in flight. */
 const open = () => {
   const system = createSteppableSystem();
   const parts = {

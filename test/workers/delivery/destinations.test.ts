@@ -24,7 +24,7 @@ const TOO_BUSY: Answer = { outcome: 'deferred', code: 451, enhanced: '4.3.2', st
 
 const domainIn = ({ envelope }: OutgoingMail): string => envelope.to[0]?.address.split('@')[1] ?? '';
 
-/** Servers of many domains, each of which answers as it is told; `gone.…` and `late.…` are one provider's. */
+/** Servers of many domains with configurable answers. `gone.…` and `late.…` have the provider of the parent domain. */
 const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> = {}) => {
   const service = closedAfterTest(await openService());
   const sent: string[] = [];
@@ -50,7 +50,7 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
     (await load(service.dependencies.store, destination, destinationStream(provider))).state.suspension;
   const { context } = service;
   const organizationId = await createOrganization(context, { name: 'Other', ceilings: null });
-  /** From a domain of another organization. */
+  /** Sends from a domain of another organization. */
   const sendAsOther = async (to: string, text = 'Hello'): Promise<string> => {
     const domain = { id: 'dom_2', name: 'other.test', verified: true };
     const { message } = await sendMessage(

@@ -6,11 +6,11 @@ import { type Completion, completionOf, type FencedAttempt, momentOf } from '../
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
-/** The log's word on a claim counts for ten seconds of these. */
+/** With these times, a confirmation of a claim by the log is valid for ten seconds. */
 const TIMES = { attemptMs: 240_000, leaseMs: 300_000 };
 const CONFIRMED_MS_MAX = 10_000;
 
-/** Only what the fence reads of a message. */
+/** A claim with only the fields that the fence reads. */
 const claimOf = (leasedTo: number | null, leasedToOther: number | null): SuccessfulClaim =>
   ({
     attempt: 1,
@@ -31,7 +31,7 @@ interface Opened {
   readonly system: ReturnType<typeof createSteppableSystem>;
   readonly completion: Completion;
   readonly abort: AbortController;
-  /** Answers of the log: how long each takes, and whether it fails; none left: it answers at once. */
+  /** Duration and outcome of the next reads of the log. When none is left, reads succeed immediately. */
   readonly reads: { tookMs: number; fails?: boolean }[];
   asked(): number;
 }
@@ -70,7 +70,7 @@ const open = ({
   return { system, completion, abort, reads, asked: () => asked, unrecorded };
 };
 
-/** Whether the final dot may leave, once the clock has gone on for so long. */
+/** True if the final dot may be sent, after the clock has advanced by `ms`. */
 const answer = async ({ system, completion }: Pick<Opened, 'system' | 'completion'>, ms = 0): Promise<boolean> => {
   const may = Promise.resolve(completion.mayComplete());
   await system.advance(ms);
@@ -115,7 +115,7 @@ describe('the final dot', () => {
     await system.advance(20);
     const answered: (() => void)[] = [];
     while (unrecorded.hasRoom()) answered.push(unrecorded.complete());
-    await system.advance(25); // the log has answered, and the mail servers of the others have not
+    await system.advance(25); // the log has answered, and the other mail servers have not
     expect(hasLeft).toBe(false);
     for (const end of answered) end();
     await system.advance(200);

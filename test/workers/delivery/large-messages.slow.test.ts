@@ -40,10 +40,10 @@ describe('large messages', () => {
       const all = await Promise.all(ids.map((id) => statuses(service, id)));
       expect(all.flat().every((status) => status === 'delivered')).toBe(true);
     });
-    const small = 4 * 10; // they do not wait for large ones
+    const small = 4 * 10; // small messages do not wait for large ones
     for (const bytesMax of [most, mostClaimed]) {
-      expect(bytesMax).toBeGreaterThanOrEqual(80 * MB); // alone
-      expect(bytesMax).toBeLessThanOrEqual(80 * MB + small); // what waits for room is not claimed
+      expect(bytesMax).toBeGreaterThanOrEqual(80 * MB); // a large one runs alone
+      expect(bytesMax).toBeLessThanOrEqual(80 * MB + small); // mail that waits for room is not claimed
     }
   });
 

@@ -24,11 +24,11 @@ interface Composed {
   readonly bounceDomain?: string;
   readonly tracking?: Tracking;
   readonly body?: Partial<MessageBody>;
-  /** The domain whose tracking host leads here. */
+  /** Domain with a tracking host that points to this service. */
   readonly trackedName?: string;
 }
 
-/** What an attempt sends to Ann and Bob. */
+/** The mails that an attempt sends to Ann and Bob. */
 const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> => {
   const { from = 'shop@example.test', bounceDomain, tracking, body: more, trackedName } = with_;
   const contents = createInMemoryContents();

@@ -122,7 +122,7 @@ describe('a message with managed unsubscribe links', () => {
     resolve(id);
     const claimed = ['MessageAccepted', 'AttemptStarted', 'AttemptOutcomeUnknown', 'AttemptStarted'];
     await until(async () => expect(await service.history(id)).toEqual(claimed));
-    await workers.stop(); // once the attempt is over
+    await workers.stop(); // waits for the end of the attempt
     expect(left).toEqual([ADDRESSES[0]]);
     expect(await service.history(id)).toEqual(claimed);
   });

@@ -9,14 +9,14 @@ import { statuses, until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';
 
 const QUICK = '127.0.0.32';
-/** At which there are too many at times, and what they say then. */
+/** Servers that reject recipients above a rate, with their replies. */
 const STRICT = [
   { domain: 'strict.test', address: '127.0.0.31', refusal: '450 4.7.28 Rate limited' },
   { domain: 'closing.test', address: '127.0.0.33', refusal: '421 4.7.28 Rate limited' },
 ] as const;
 const PER_SECOND = 10;
 const MESSAGES = 80;
-/** Attempts in flight have been refused, and the server's second is over. */
+/** Time until attempts in flight have been rejected and the server's second is over. */
 const SETTLED_MS = 2_000;
 const WATCHED_MS = 5_000;
 
@@ -27,7 +27,7 @@ interface Asked {
 
 type World = Awaited<ReturnType<typeof createMailWorld>>;
 
-/** A server at which no more than so many recipients a second are welcome. */
+/** A server that accepts at most `PER_SECOND` recipients per second. */
 const startStrict = async (world: World, { domain, address, refusal }: (typeof STRICT)[number]) => {
   world.dns.change({ [domain]: { MX: [[10, `mx.${domain}`]] }, [`mx.${domain}`]: { A: [address] } });
   const asked: Asked[] = [];
@@ -42,7 +42,7 @@ const startStrict = async (world: World, { domain, address, refusal }: (typeof S
   return { domain, asked, server };
 };
 
-/** Such servers, and one at which all are welcome. */
+/** The strict servers, and one that accepts all recipients. */
 const openWorld = async () => {
   const world = closedAfterTest(await createMailWorld());
   world.dns.change({ 'quick.test': { MX: [[10, 'mx.quick.test']] }, 'mx.quick.test': { A: [QUICK] } });

@@ -12,7 +12,7 @@ import { openService } from '../service.ts';
 
 const TIMES = { attemptMs: 10_000, leaseMs: 30_000 };
 
-/** A claimed attempt, and its record on a log that fails for a while. Sleeps take no time but that of its own clock. */
+/** A claimed attempt, recorded in a log that fails for a while. Sleeps only advance the test's own clock. */
 const open = async (fault: (elapsedMs: number, tries: number) => Error | null) => {
   const { context, dependencies, send } = closedAfterTest(await openService());
   const messageId = await send('ann@example.org');

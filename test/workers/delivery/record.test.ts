@@ -48,7 +48,7 @@ test.each([
   expect(reportOf(message, [found], { ...MADE, stopping: true }).outcomes).toMatchObject([
     { outcome: 'deferred', reason: 'the service was stopping' },
   ]);
-  // The same status in a reply is the server's own.
+  // The same status in a reply comes from the server.
   expect(reportOf(message, [{ ...found, code: 454 }], { ...MADE, stopping: false }).outcomes).toMatchObject([
     { reason: 'the mail server may accept it later' },
   ]);

@@ -8,7 +8,7 @@ interface Waiting {
   readonly destination: string;
 }
 
-/** A timetable of these rows, which nobody takes. */
+/** A timetable with these rows, which no worker removes. */
 const mailOf = (rows: readonly Waiting[]): HeldMail => ({
   holders: async ({ after, limit }) =>
     [...new Set(rows.map(({ holder }) => holder))]

@@ -19,14 +19,14 @@ const HOUR_MS = 3_600_000;
 
 interface Opened extends Delivering {
   readonly origin: Origin;
-  /** Ids of messages that were put into the queue, in order. */
+  /** Ids of messages that were added to the queue, in order. */
   readonly queued: readonly string[];
-  /** By the clock that the workers have. */
+  /** A time relative to the workers' clock. */
   inMs(ms: number): string;
   sendLater(ms: number, ttlSeconds?: number): Promise<string>;
 }
 
-/** Queues that tell what was added to them. */
+/** Queues that record the messages added to them. */
 const telling = (queues: Queues, queued: string[]): Queues => ({
   ...queues,
   open: <Job>(name: QueueName): Queue<Job> => {
@@ -70,7 +70,7 @@ const becomes = (service: Service, id: string, status: string): Promise<void> =>
 const sendAnother = async (service: Service): Promise<void> =>
   becomes(service, await service.send('another@example.org'), 'delivered');
 
-/** Says of a message, whenever asked, that it is due. */
+/** A timetable on which a message is always due. */
 const alwaysDue = (messageId: string): Timetable => {
   const due: DueDelivery = { messageId, destination: 'example.org', environment: 'live', dueAt: '', expiresAt: '9999' };
   return {
@@ -128,7 +128,7 @@ describe('a scheduled message', () => {
     const workers = service.workers({ timetable: alwaysDue(id) });
     workers.start();
     await until(() => expect(service.queued).toContain(id));
-    await sendAnother(service); // behind it in the queue
+    await sendAnother(service); // queued after it
     expect(await statuses(service, id)).toEqual(['scheduled']);
     await workers.stop();
     service.workers().start();
@@ -167,7 +167,7 @@ describe('a cancelled message', () => {
     await cancelMessage(service.context, service.origin, { messageId: id });
     service.workers({ timetable: alwaysDue(id) }).start();
     await until(() => expect(service.queued).toContain(id));
-    await sendAnother(service); // behind it in the queue
+    await sendAnother(service); // queued after it
     expect(await service.history(id)).toEqual(['MessageAccepted', 'RecipientCancelled']);
     expect(service.sink.mails.map(({ to }) => to)).toEqual([['another@example.org']]);
   });
@@ -185,7 +185,7 @@ describe('a message whose domain was deleted', () => {
     const events: NewEvent[] = [{ ...event, id: system.uuid() }];
     const context = contextAt(system.now().toISOString());
     await store.append({ stream, expected: last?.revision ?? 'no-stream', events, context });
-    await sleep(20); // what follows has a later time
+    await sleep(20); // so that the following has a later time
   };
 
   const reasonOf = async (service: Service, id: string): Promise<string | null | undefined> =>

@@ -21,7 +21,7 @@ import { openService } from '../service.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
 
-/** A queue whose workers take at once whatever is added. */
+/** A queue whose workers take added jobs immediately. */
 const takingQueue = (taken: string[]): DeliveryQueue => ({
   add: async (jobs: readonly NewJob<DeliveryJob>[]) => {
     taken.push(...jobs.flatMap(({ data }) => data.due.map(({ messageId }) => messageId)));
@@ -32,7 +32,7 @@ const takingQueue = (taken: string[]): DeliveryQueue => ({
   close: async () => undefined,
 });
 
-/** A clock that runs on whenever somebody sleeps, and never else. */
+/** A clock that only advances during sleeps. */
 const createSleepingSystem = () => {
   const system = createSteppableSystem({ start: START });
   let sleptMs = 0;
@@ -48,7 +48,7 @@ const createSleepingSystem = () => {
 
 interface Rows {
   readonly count: number;
-  /** SQL, of row `n`. */
+  /** SQL expression for row `n`. */
   readonly destination: string;
   readonly heldBy?: string;
 }
@@ -62,7 +62,7 @@ const insert = (pool: Pool, { count, destination, heldBy }: Rows) =>
       ${heldBy === undefined ? 'null' : `'${heldBy}'`}, timestamptz '${START}' + interval '40 days', '[]'
     from generate_series(1, ${count}) n`);
 
-/** The sweeper over real rows that nothing removes, for so many of its seconds. */
+/** Runs the sweeper for this many of its seconds, over real rows that are never removed. */
 const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Promise<readonly string[]> => {
   const { pool } = await openApplied(deliveriesProjection);
   await insert(pool, rows);
@@ -168,11 +168,11 @@ describe('a row that the log contradicts', () => {
       .start();
     await until(async () => expect(await statuses(service, messageId)).toEqual(['delivered']));
     const readsOfDelivery = reads;
-    aheadMs = 5_000; // what was added is believed to be in the queue no longer
+    aheadMs = 5_000; // the sweeper no longer assumes that it is queued
     await until(() => expect(reads).toBe(readsOfDelivery + 1));
     aheadMs = 10_000;
     const sweepsBefore = sweeps;
-    await until(() => expect(sweeps).toBeGreaterThanOrEqual(sweepsBefore + 6)); // two whole ones, of each class
+    await until(() => expect(sweeps).toBeGreaterThanOrEqual(sweepsBefore + 6)); // two complete sweeps of each class
     expect(reads).toBe(readsOfDelivery + 1);
   });
 });

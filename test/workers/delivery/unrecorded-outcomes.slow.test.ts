@@ -7,14 +7,14 @@ import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
-/** Outcomes that may wait for the log, and sessions whose server may be processing a message by then. */
+/** Outcomes that may wait for the log, plus sessions whose server may be processing a message at that time. */
 const IN_DOUBT_MAX = 32 + 20;
 
 const isOutcome = ({ events }: Append): boolean => events.some(({ type }) => type === 'RecipientDelivered');
 
-/** @param beforeOutcome runs before the log takes what came of an attempt. */
+/** @param beforeOutcome runs before the log records the outcome of an attempt. */
 const openWith = async (beforeOutcome: () => Promise<void>): Promise<Delivering> => {
-  // A machine that has much else to do lets no deadline pass.
+  // Long deadlines, which a busy machine does not miss.
   const service = await openDelivering({ times: REMOTE_ATTEMPT_TIMES });
   const { store } = service.dependencies;
   const append: EventStore['append'] = async (one) => {
@@ -43,7 +43,7 @@ describe('a log that is behind with outcomes', () => {
     expect(service.sink.mails).toHaveLength(200);
   }, 30_000);
 
-  // A command tries an append of unknown outcome a few times at once.
+  // A command immediately retries an append of unknown outcome a few times.
   test.each([
     ['does not answer', false, () => new StoreUnavailable('the log does not answer')],
     ['leaves open whether it recorded the outcome', true, () => new AppendOutcomeUnknown('no answer')],
@@ -65,7 +65,7 @@ describe('a log that is behind with outcomes', () => {
   );
 });
 
-/** Records that end when they are told to, by a clock of their own. */
+/** Unrecorded outcomes with their own clock, which end on request. */
 const openRecords = ({ tickMs }: { readonly tickMs?: number } = {}) => {
   let ms = 0;
   let ticks = 0;
@@ -80,7 +80,7 @@ const openRecords = ({ tickMs }: { readonly tickMs?: number } = {}) => {
     unrecorded,
     ticks: () => ticks,
     begin,
-    /** Fills all the room there is. @returns how much that was. */
+    /** Fills all free room. @returns the number of outcomes. */
     fill: (): number => {
       let count = 0;
       for (; unrecorded.hasRoom(); count += 1) void begin();
@@ -125,7 +125,7 @@ describe('a message that its mail server is processing', () => {
       .then(() => {
         isOver = true;
       });
-    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has looked twice
+    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has checked twice
     expect(isOver).toBe(false);
     advance(51);
     await until(() => expect(isOver).toBe(true));
@@ -156,7 +156,7 @@ describe('room for another outcome', () => {
       .then(() => {
         isOver = true;
       });
-    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has looked twice
+    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has checked twice
     expect(isOver).toBe(false);
     isWanted = false;
     await until(() => expect(isOver).toBe(true));

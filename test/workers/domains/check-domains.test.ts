@@ -61,12 +61,12 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
       tell(id, { type: 'DkimKeysActivated', data: activated });
     },
     remove: (id: string) => tell(id, { type: 'DomainDeleted', data: data(id) }),
-    /** Minutes of the looks at a domain, rounded down. */
+    /** Minutes at which a domain was checked, rounded down. */
     minutesOf: (id: string) => looks.flatMap(({ domainId, minute }) => (domainId === id ? [Math.floor(minute)] : [])),
   };
 };
 
-/** A round yields between its checks: each gets the turns of the event loop that it needs. */
+/** A round yields between its checks: this gives each check the turns of the event loop that it needs. */
 const advanceByTurns = async (system: ReturnType<typeof createSteppableSystem>, ms: number): Promise<void> => {
   for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 1_000) {
     await system.advance(1_000);

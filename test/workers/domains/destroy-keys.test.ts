@@ -25,7 +25,7 @@ const known = async (ids: readonly string[]): Promise<number> =>
 const typesOf = async ({ domainId }: ExistingSendingDomain) =>
   (await world.context.store.readStream(`domain-${domainId}`)).map(({ type }) => type);
 
-/** A domain whose second pair of keys signs; @returns vault ids of the first. */
+/** A domain that signs with its second pair of keys. @returns vault ids of the first pair. */
 const rotated = async () => {
   const pending = await world.register('org_a', 'example.test');
   world.server.change(zoneOf(pending));

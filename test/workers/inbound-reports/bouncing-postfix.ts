@@ -17,9 +17,9 @@ export const isPostfixInstalled = (): boolean => {
 };
 
 interface Ports {
-  /** Where it takes mail. */
+  /** Port on which it accepts mail. */
   readonly port: number;
-  /** Where it brings reports. */
+  /** Port to which it delivers reports. */
   readonly bouncePort: number;
 }
 
@@ -51,7 +51,7 @@ const masterCf = ({ port }: Ports): string =>
     '',
   ].join('\n');
 
-/** A real Postfix that accepts everything and delivers nothing: what it does then is up to its own reports. */
+/** A real Postfix that accepts all mail and delivers none, so that it sends reports. */
 export const openBouncingPostfix = async (ports: Ports): Promise<{ close(): Promise<void> }> => {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-postfix-'));
   await chmod(folder, 0o755);

@@ -14,7 +14,7 @@ const EVE = 'eve@example.net';
 
 const happenings = (service: Delivering, id: string) => service.dependencies.store.readStream(messageStream(id));
 
-/** What came back last, and whether it suppresses anybody. */
+/** The last event of a message, and whether it suppresses a recipient. */
 const last = async (service: Delivering, id: string) => {
   const event = (await happenings(service, id)).at(-1);
   return {

@@ -176,7 +176,7 @@ describe('a complaint', () => {
     await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(`List-Unsubscribe: ${link}\nSubject: x`));
     expect((await service.message(linked.id)).recipients).toMatchObject([{ complained: true }]);
     const quoted = `Return-Path: <${plain.from}>`;
-    await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(quoted)); // redacted: of one of two
+    await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(quoted)); // redacted, so it may concern either of two
     expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: false }]);
     await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(quoted, `Original-Rcpt-To: <${BOB}>\n`));
     expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: false }]);

@@ -30,7 +30,7 @@ describe('the listener', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  /** @returns the envelope's last reply, with the connection left in the middle of a message. */
+  /** Leaves the connection in the middle of a message. @returns the last reply to the envelope. */
   const enterData = async (port: number, from: string, localAddress: string) => {
     const talk = await talkSmtp(port, '127.0.0.1', localAddress);
     onTestFinished(talk.close);
@@ -82,7 +82,7 @@ describe('the listener', () => {
     const [hadError] = await once(refused, 'end');
     expect(hadError).toBeUndefined();
     const typing = setInterval(() => refused.write('x'), 100);
-    await once(refused, 'error'); // reset: nobody is there any more
+    await once(refused, 'error'); // reset, as the other side is gone
     clearInterval(typing);
   });
 });

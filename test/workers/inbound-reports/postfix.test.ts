@@ -18,7 +18,7 @@ test.skipIf(!isPostfixInstalled())('what a real Postfix gives up comes back, rec
   const together = await service.send(['ann@example.org', 'eve@example.org']);
   await until(async () => expect(await statuses(service, together)).toEqual(['bounced', 'bounced']));
   const bounced = (await service.context.store.readStream(messageStream(together))).slice(-2);
-  // It tells by what envelope it had them: nobody of the domain could.
+  // Postfix quotes the envelope id, which no member of the recipient's domain could know.
   for (const { data } of bounced) {
     expect(data).toMatchObject({ category: 'no_mailbox' });
     expect(data).not.toHaveProperty('shared');

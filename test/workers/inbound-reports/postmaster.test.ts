@@ -11,7 +11,7 @@ const ADDRESS = `postmaster@${BOUNCE_DOMAIN}`;
 const READER = 'ops@example.com';
 const MAIL = 'From: Ann <ann@example.org>\r\nSubject: Stop it\r\n\r\nPlease.\r\n';
 
-/** A listener whose postmaster's mail goes to `READER` by the service's own transport. */
+/** A listener that forwards the postmaster's mail to `READER` through the service's own transport. */
 const openRead = async (transport?: MailTransport, aheadMs = () => 0) => {
   const service = await openReturning();
   const { logger } = service;

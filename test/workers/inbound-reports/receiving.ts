@@ -16,13 +16,13 @@ export const BOUNCE_DOMAIN = 'bounces.example.test';
 
 export interface Receiving {
   readonly port: number;
-  /** What each mail came to, in order. */
+  /** Outcome of each received mail, in order. */
   readonly outcomes: readonly ReturnedOutcome[];
-  /** Brings a mail as another server would. @returns the reply's code. */
+  /** Delivers a mail as another server would. @returns the code of the reply. */
   bring(to: string | readonly string[], raw: string | Buffer): Promise<number>;
 }
 
-/** A listener on a free port, for the messages of a service. */
+/** A listener on a free port for reports about the messages of a service. */
 export const openReceiving = async (
   { context, system, logger }: Pick<Delivering, 'context' | 'system' | 'logger'>,
   parts: Partial<TakeReturnedMail['context']> = {},
@@ -83,7 +83,7 @@ Content-Type: multipart/report; report-type=${kind}; boundary=B
 ${parts.join('')}--B--
 `.replaceAll('\n', '\r\n');
 
-/** RFC 3464. */
+/** A delivery report (RFC 3464). */
 export const deliveryReport = (...failed: readonly Failed[]): string =>
   report(
     'delivery-status',
@@ -91,7 +91,7 @@ export const deliveryReport = (...failed: readonly Failed[]): string =>
     part('message/delivery-status', `Reporting-MTA: dns; mx.example.org\n\n${failed.map(recipientOf).join('\n')}`),
   );
 
-/** RFC 5965. @param quoted header lines of the message that is complained about. */
+/** A complaint (RFC 5965). @param quoted header lines of the reported message. */
 export const complaintReport = (quoted: string, named = ''): string =>
   report(
     'feedback-report',

@@ -4,7 +4,7 @@ import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domai
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
 
-/** A service whose mail comes back to a listener of its own. */
+/** A service with a listener for its bounces. */
 export const openReturning = async () => {
   const service = await openDelivering();
   service.workers({ bounceDomain: BOUNCE_DOMAIN }).start();
@@ -13,7 +13,7 @@ export const openReturning = async () => {
 
 export type Sent = { readonly id: string; readonly from: string; readonly raw: string };
 
-/** A message that has been delivered, and the address that it comes back to. */
+/** Sends a message and waits for its delivery. Returns its return path too. */
 export const send = async (
   service: Delivering,
   to: readonly string[] | string,
@@ -26,11 +26,11 @@ export const send = async (
   return { id, from, raw };
 };
 
-/** The report with what it names the envelope by. */
+/** Adds an `Original-Envelope-Id` to a report. */
 export const named = (report: string, envelopeId: string): string =>
   report.replace('Reporting-MTA:', `Original-Envelope-Id: ${envelopeId}\r\nReporting-MTA:`);
 
-/** The report that servers get about the copy that came to this address. */
+/** The envelope id that servers receive with the copy for this return path. */
 export const envelopeOf = async (
   service: Delivering,
   from: string,

@@ -185,7 +185,7 @@ describe('a sending hold', () => {
       organizationId: 'org_1',
       accepted: { domainId: 'dom_1', stream: 'bulk' },
       recipients: [{ held: held ? { reason: 'domain_slowed' } : null }],
-    }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // as far as it is looked at
+    }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // only the fields that are read
   const [fresh, waiting] = [messageOf(false), messageOf(true)];
 
   const holdsAt = (type: 'SendingSlowed' | 'SendingPaused') => {

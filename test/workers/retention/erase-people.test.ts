@@ -90,7 +90,7 @@ describe('the erasure of a person', () => {
     const changes = await ask('GET', '/v1/audit/log?type=OrganizationUpdated&actor=worker:erase-people');
     expect(changes.body.data).toMatchObject([{ data: { contactId: null } }]);
 
-    // Another organization's mail is its own.
+    // Another organization's mail is not affected.
     await made.pool().query(`delete from inbox.captured_mail where envelope_from = 'shop@other.test'`);
     expect(formsIn(await dump())).toEqual([]);
     const after = await ask('GET', '/v1/stats');

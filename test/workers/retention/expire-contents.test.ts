@@ -57,7 +57,7 @@ describe('retention', () => {
   };
   const cancel = (messageId: string) => cancelMessage(service.deps.context, origin(), { messageId });
 
-  /** What was stored until now is as old as this. */
+  /** Backdates all stored contents of a message. */
   const age = (messageId: string, days: number) =>
     pool.query(`update vault.contents set created_at = now() - $2 * interval '1 day' where message_id = $1`, [
       messageId,
@@ -66,7 +66,7 @@ describe('retention', () => {
 
   const keptDays = (content_retention_days: number) => ask('PATCH', '/v1/organization', { content_retention_days });
 
-  /** One round of a worker. @returns how many contents it expired. */
+  /** Runs one round of a worker. @returns the number of contents that it expired. */
   const round = async (retention: Retention = createPostgresRetention({ pool })): Promise<number> => {
     await ask('GET', '/v1/messages'); // the read model is up to date
     const ended = new AbortController();
@@ -216,7 +216,7 @@ describe('retention', () => {
       known.push({ id, isOpen, days });
     }
     const expected = known.filter(({ isOpen, days }) => !isOpen && days >= 7).map(({ id }) => id);
-    // A process dies after one of its batches, and another goes on.
+    // One process dies after one of its batches, and another continues.
     const postgres = createPostgresRetention({ pool });
     const dying: Retention = {
       ...postgres,

@@ -11,7 +11,7 @@ import type { Service } from '../service.ts';
 
 const REPLY_TEXT = '5.1.1 no such user';
 
-/** Appends what the other side, or the recipient, did. */
+/** Appends an event that the receiving server or the recipient caused. */
 const happen = async (
   { dependencies: { store, contents }, system, organizationId }: Service,
   id: string,
@@ -31,7 +31,7 @@ const happen = async (
   });
 };
 
-/** The first recipient of a message that waits is refused for good. */
+/** Bounces the first recipient of a waiting message permanently. */
 export const bounce = async (service: Service, id: string, category: BounceCategory): Promise<void> => {
   const { store } = service.dependencies;
   const { system } = service;
@@ -60,10 +60,10 @@ export const unsubscribe = (service: Service, id: string, topicId?: string): Pro
 const eventsOf = async ({ dependencies: { store } }: Service, category: string): Promise<readonly RecordedEvent[]> =>
   (await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 10_000 })).events;
 
-/** The log's events that suppress somebody. */
+/** Events in the log that suppress a recipient. */
 export const suppressing = async (service: Service): Promise<readonly SuppressingEvent[]> =>
   (await eventsOf(service, 'message')).filter(isSuppressing);
 
-/** What the log says of suppressions, in order. */
+/** All suppression events in the log, in order. */
 export const suppressions = async (service: Service): Promise<readonly RecordedEvent<SuppressionEvent>[]> =>
   (await eventsOf(service, 'suppression')) as readonly RecordedEvent<SuppressionEvent>[]; // a category holds its family only

@@ -11,7 +11,7 @@ import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 
 const CAP = 50;
-/** Of each process: enough that no process keeps quota it does not use. */
+/** Messages of each process: enough that no process keeps quota that it does not use. */
 const MESSAGES = 60;
 const system = createSystem();
 
@@ -28,7 +28,7 @@ const inPostgres = async (): Promise<EventStore> => {
   return store;
 };
 
-/** Tries again after a write conflict, as the sweep does. */
+/** Retries after a write conflict, as the sweep does. */
 const reserve = async (quota: DailyQuota, provider: string): Promise<boolean> => {
   for (;;) {
     try {

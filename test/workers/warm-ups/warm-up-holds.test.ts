@@ -9,7 +9,7 @@ import { contextAt } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOLDER = 'warmUp-dom_1';
-/** More than are made in vain before a plan keeps what waits for the rest of the day. */
+/** More failed offers than it takes for a plan to hold the waiting mail for the rest of the day. */
 const PASSES = 20;
 
 const started = (plan: readonly number[]): RecordedEvent =>

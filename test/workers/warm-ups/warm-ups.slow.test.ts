@@ -21,7 +21,7 @@ const originOf = ({ organizationId }: Service): Origin => ({
   causationId: 'test',
 });
 
-/** At the middle of a day, so that no test passes midnight. */
+/** Starts at noon, so that no test runs past midnight. */
 const openAtNoon = async (options: SmtpSinkOptions = {}) => {
   const service = await openDelivering(options);
   const { system } = service;
@@ -91,7 +91,7 @@ describe('a domain in warm-up', () => {
         const waiting = await Promise.all(ids.map((id) => service.message(id)));
         const due = waiting.flatMap(({ recipients }) => recipients.flatMap(({ held }) => held?.until ?? []));
         expect(due.filter((at) => at <= service.system.now().toISOString())).toEqual([]);
-        // A clock that jumps by a day ends attempts in flight.
+        // Advancing the clock by a day ends attempts in flight.
         expect(await all(service, ids)).not.toContain('sending');
       });
     }
@@ -114,7 +114,7 @@ describe('a domain in warm-up', () => {
     );
     const left = (await all(service, [...first, ...more])).filter((one) => one === 'delivered').length;
     expect(left).toBeLessThanOrEqual(40);
-    // Quota that the process had reserved is lost for the day: a twentieth of the share at most.
+    // The quota that the process had reserved is lost for the day: a twentieth of the share at most.
     expect(left).toBeGreaterThanOrEqual(38);
   }, 30_000);
 

@@ -52,7 +52,7 @@ describe('a webhook', () => {
     await until(() => expect(ofDomain.posts).toHaveLength(3));
     await until(() => expect(tagged.posts.length).toBeGreaterThanOrEqual(2));
     expect(tagged.posts.map(({ json }) => json.data.message_id).toSorted()).toEqual([receipt, other].toSorted());
-    // Posts to one endpoint begin in order: the ping is its first.
+    // Posts to one endpoint start in order: the ping is its first.
     await until(() => expect(ofAnother.types()).toEqual(['webhook.ping']));
   });
 

@@ -36,7 +36,7 @@ const open = async () => {
     replaceHeaders: async (): Promise<ExistingWebhook> =>
       (await updateWebhook(context, origin, { ...named, headers: { authorization: 'Bearer second' } })).webhook,
     remove: () => deleteWebhook(context, origin, named),
-    /** Whether the vault still holds these. */
+    /** True for each id that is still in the vault. */
     holds: (...ids: readonly (string | undefined)[]): Promise<readonly boolean[]> =>
       Promise.all(ids.map(async (id = '') => (await dependencies.secrets.get(id)) !== undefined)),
   };

@@ -9,10 +9,10 @@ import { service } from './opened.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The start of its failures is read once in this time. */
+/** Interval at which the start of the failures is read again. */
 const READ_AGAIN_MS = 60_000;
 
-/** An endpoint that has failed since it was registered; `post` records a post, and is done when it is judged. */
+/** An endpoint that has failed since its registration. `post` records a post and waits until it has been evaluated. */
 const failingEndpoint = async () => {
   const outbox = await service();
   const { system, context, organizationId } = outbox;

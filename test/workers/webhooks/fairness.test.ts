@@ -16,12 +16,12 @@ const HANGING = 300;
 const MESSAGES = 100;
 const OWN_POSTS = 20;
 
-/** An endpoint that hangs is any but this one. */
+/** The healthy endpoint. All others hang. */
 const OWN_URL = 'http://127.0.0.1:9/own';
 
 interface World {
   readonly service: Service;
-  /** Rows and claims that the database was asked for, in order. */
+  /** Rows requested and claims made in the database, in order. */
   readonly statements: { readonly rows: number; readonly mine: boolean }[];
   readonly hanging: Set<string>;
   readonly own: string[];
@@ -31,7 +31,7 @@ interface World {
 const NO_ANSWER: WebhookAnswer = { status: null, durationMs: 0, text: 'no answer', retryAfterSeconds: null };
 const THANKS: WebhookAnswer = { ...NO_ANSWER, status: 200, text: 'thanks' };
 
-/** A tenant with an endpoint that answers, and one with endpoints that do not until the test ends. */
+/** A tenant with a healthy endpoint, and one with endpoints that hang until the test ends. */
 const openWorld = async (): Promise<World> => {
   const statements: World['statements'] = [];
   const plain = createInMemoryWebhookDeliveries();
@@ -97,7 +97,7 @@ const openWorld = async (): Promise<World> => {
   };
 };
 
-/** Statements of the database until each of the tenant's own events is posted, one event after the other. */
+/** Number of statements until each of the healthy tenant's events has been posted, one after the other. */
 const statementsForOwn = async ({ statements, own, sendOwn }: World): Promise<number> => {
   await sendOwn();
   await until(() => expect(own).toHaveLength(1)); // its endpoint is known to succeed
@@ -109,7 +109,7 @@ const statementsForOwn = async ({ statements, own, sendOwn }: World): Promise<nu
   return statements.slice(before).filter(({ rows }) => rows > 0).length;
 };
 
-/** @returns id of the last endpoint that hangs. */
+/** @returns the id of the last hanging endpoint. */
 const attack = async ({ service, hanging }: World): Promise<string> => {
   let last = '';
   for (let count = 0; count < HANGING; count += 1) {

@@ -14,8 +14,9 @@ export const service = async (): Promise<Service> => closedAfterTest(await openS
 const MINUTE_MS = 60_000;
 
 /**
- * Resolves when everything that was due a minute ago has been claimed: a ping to an endpoint of its own fails, and the
- * second try has come. What has not been posted by then is not due. The clock runs a minute ahead.
+ * Resolves when everything that was due a minute ago has been claimed. As a marker, a ping to a separate endpoint
+ * fails, and its second attempt has arrived. Deliveries that have not been posted by then are not due. Advances the
+ * clock by a minute.
  */
 export const dueDeliveriesPosted = async (
   outbox: Service,

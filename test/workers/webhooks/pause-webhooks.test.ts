@@ -26,7 +26,7 @@ const by = ({ organizationId }: Service, actor: string): Origin => ({
   ...{ correlationId: 'test', causationId: 'test' },
 });
 
-/** A webhook that a key registered, and the key. */
+/** A key, and a webhook that it registered. */
 const openKept = async (bounds: Bounds) => {
   const outbox = await service();
   outbox.workers().start();

@@ -12,7 +12,7 @@ import { dueDeliveriesPosted, receiver, service } from './opened.ts';
 const deliveriesOf = async ({ dependencies }: Service, webhookId: string): Promise<readonly WebhookDelivery[]> =>
   (await dependencies.webhookDeliveries.list({ webhookId, limit: 100 })).deliveries;
 
-/** Milliseconds until the newest delivery is due; 0: it has ended. */
+/** Milliseconds until the newest delivery is due, or 0 if it has ended. */
 const untilNextTry = async (outbox: Service, webhookId: string): Promise<number> => {
   const [newest] = await deliveriesOf(outbox, webhookId);
   return Math.max(0, Number(newest?.dueAt ?? 0) - outbox.system.now().getTime());
@@ -139,13 +139,13 @@ describe('a webhook', () => {
     outbox.system.shift(DAY_MS);
     await posts(2);
     outbox.system.shift(5 * DAY_MS);
-    await posts(3); // a success: what was before it does not count
+    await posts(3); // a success, so earlier failures no longer count
     await outbox.send('bob@example.org', 'test');
     await posts(4);
     outbox.system.shift(5 * DAY_MS - 60_000);
     await posts(5);
     outbox.system.shift(DAY_MS);
-    await posts(6); // it was enabled
+    await posts(6); // it was still enabled
     await until(async () => expect(await status()).toBe('disabled'));
     const history = await outbox.context.store.readStream(webhookStream(webhookId));
     expect(history.at(-1)).toMatchObject({ type: 'WebhookDisabled', data: { reason: 'failing' } });

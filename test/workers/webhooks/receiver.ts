@@ -18,12 +18,12 @@ export interface Answer {
 export interface Receiver {
   readonly url: string;
   readonly posts: readonly ReceivedPost[];
-  /** Types of what came, in order. */
+  /** Types of the received events, in order. */
   types(): readonly string[];
   close(): Promise<void>;
 }
 
-/** A customer's endpoint: a real HTTP server that keeps what it is told. */
+/** A customer's endpoint: a real HTTP server that records its requests. */
 export const openReceiver = async (
   answer: (post: ReceivedPost, count: number) => Promise<Answer> | Answer = () => ({ status: 204 }),
 ): Promise<Receiver> => {

@@ -6,7 +6,7 @@ import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook
 import { until } from '../delivering.ts';
 import { dueDeliveriesPosted, receiver, service } from './opened.ts';
 
-/** The wait between two looks at the checkpoint. */
+/** Interval between two checks of the checkpoint. */
 const CHECKPOINT_EVERY_MS = 1_000;
 const BRIEFLY_MS = 20;
 

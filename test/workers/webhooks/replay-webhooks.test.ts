@@ -16,7 +16,7 @@ const originOf = ({ organizationId }: Service): Origin => ({
 });
 const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
 
-/** The feed as it is in the log, in small pages. */
+/** The feed as read from the log, in small pages. */
 const feedOf =
   ({ context: { store } }: Service, pageMax = 2) =>
   async ({ environment: own, after, types, limit }: ReadFeed): Promise<FeedPage> => {
@@ -45,7 +45,7 @@ const replayOf = async (outbox: Service, webhookId: string, since: Date | null =
   ...{ place: { position: LOG_START, index: 0 }, upTo: upTo ?? (await outbox.context.store.head()) },
 });
 
-/** Sends some messages before the endpoint is there. */
+/** Sends messages before the endpoint exists. */
 const sendSome = async (outbox: Service, count: number): Promise<readonly string[]> => {
   const ids: string[] = [];
   for (let number = 0; number < count; number += 1)

@@ -9,7 +9,7 @@ import type { ReceivedPost } from './receiver.ts';
 
 const environment = 'test';
 
-/** A service with a webhook, and the posts that reach it. */
+/** A service with a webhook, and the posts that it receives. */
 const open = async () => {
   const outbox = await service();
   const endpoint = await receiver();
@@ -27,7 +27,7 @@ const open = async () => {
       const rotation = { webhookId: webhook.webhookId, environment, gracePeriodMinutes } as const;
       return (await rotateWebhookSecret(outbox.context, origin, rotation)).secret;
     },
-    /** @returns the post about a message that is sent now. */
+    /** @returns the post about a new message. */
     posted: async (): Promise<ReceivedPost> => {
       const id = await outbox.send('ann@example.org', environment);
       await until(() => expect(endpoint.posts.at(-1)?.json.data.message_id).toBe(id));
@@ -73,7 +73,7 @@ describe.each([
     const meanwhile = await posted();
     expect(signaturesOf(meanwhile)).toHaveLength(2);
     for (const secret of [first, second]) verify(secret, meanwhile);
-    // Two minutes: the verifiers refuse posts from more than five minutes ahead.
+    // Two minutes, because verifiers reject timestamps more than five minutes ahead.
     const third = await rotate(2);
     outbox.system.shift(120_000);
     const later = await posted();

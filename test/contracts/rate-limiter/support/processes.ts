@@ -10,17 +10,17 @@ import { createRecordingLogger } from '../../queue/recorder.ts';
 export interface ProcessOptions {
   readonly windowMs?: number;
   readonly bucketsMax?: number;
-  /** How far its clock is from the others'. */
+  /** Offset of its clock from the others'. */
   readonly clockMs?: number;
 }
 
 export interface LimiterProcess extends RateLimiter {
   readonly sentences: readonly string[];
-  /** As a crash: what was not told yet is not told any more. */
+  /** Kills the process, as a crash does: counts that have not been shared are lost. */
   kill(): Promise<void>;
 }
 
-/** The limiter of a process on that database. */
+/** The rate limiter of one process on the database. */
 export const openProcess = async (url: string, options: ProcessOptions = {}): Promise<LimiterProcess> => {
   const { clockMs = 0, ...rest } = options;
   const logger = createRecordingLogger();
@@ -51,7 +51,7 @@ export const openProcess = async (url: string, options: ProcessOptions = {}): Pr
   };
 };
 
-/** A database, and processes on it that are closed when the test is over. */
+/** A database and processes on it, which are closed after the test. */
 export const openProcesses = async (
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   all: readonly ProcessOptions[],
@@ -65,7 +65,7 @@ export const openProcesses = async (
   return { database, processes };
 };
 
-/** Until the process has heard what others let through: two syncs, and what a busy machine adds. */
+/** Waits until a process has received the others' counts: two syncs, plus time for a busy machine. */
 export const hears = (limiter: RateLimiter, bucket: string, limit: number, remaining: number): Promise<void> =>
   vi.waitFor(
     async () => {
