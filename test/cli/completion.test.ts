@@ -18,7 +18,7 @@ const hasShell = async (shell: string): Promise<boolean> =>
     () => false,
   );
 
-/** What bash offers after these words. */
+/** Completions that bash offers after these words. */
 const offered = async (...words: readonly string[]): Promise<readonly string[]> => {
   const line = words.map((word) => `'${word}'`).join(' ');
   const script = `${await scriptFor('bash')}\nCOMP_WORDS=(outbox ${line}); COMP_CWORD=${words.length}; _outbox; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -50,7 +50,7 @@ describe('completion in bash', () => {
 test.each(['zsh', 'fish'])('%s reads its script', async (shell) => {
   const script = await scriptFor(shell);
   expect(script).toContain('outbox');
-  // Whoever works on this without the shell still has what it says.
+  // Without the shell installed, only the content of the script is checked.
   if (await hasShell(shell)) await run(shell, ['-n', '-c', script]);
 });
 

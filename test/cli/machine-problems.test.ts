@@ -20,7 +20,7 @@ const NAME = 'mail.example.test';
 
 const answer = <Found>(records: readonly Found[]) => ({ records, exists: true, authenticated: false, aliases: [] });
 
-/** The name leads to this machine. @param texts TXT records by host. */
+/** The host name resolves to this machine. @param texts TXT records by host. */
 const resolverWith = (texts: Readonly<Record<string, string>> = {}, addresses = ['127.0.0.1']): Resolver => ({
   txt: async (host) => answer(texts[host] === undefined ? [] : [texts[host]]),
   mx: async () => answer([]),
@@ -95,7 +95,7 @@ describe('files', () => {
       `chmod 600 ${secret}`,
       `chmod o-rwx ${key}`,
     ]);
-    await chmod(key, 0o640); // a group of those who may, as Debian's ssl-cert
+    await chmod(key, 0o640); // a trusted group, such as Debian's ssl-cert
     expect(await permissionProblems(config)).toHaveLength(2);
   });
 

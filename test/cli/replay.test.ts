@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What is refused before anything is opened needs no more. */
+/** Validation fails before anything is opened, so these parts suffice. */
 const theOperator = () =>
   ({ context: service.deps.context, system: service.deps.context.system }) as unknown as Operator;
 

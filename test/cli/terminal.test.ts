@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { plot } from '../../src/cli/customer/stats.ts';
 import { fieldLines, printable, printableJson, printableLine, progressLine, table } from '../../src/cli/terminal.ts';
 
-/** Everything a terminal may obey: C0, C1, direction, separators, invisible tags. */
+/** Every character that a terminal may interpret: C0, C1, direction, separators, invisible tags. */
 const HOSTILE = [
   ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
   ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),

@@ -108,11 +108,11 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
   });
 });
 
-/** With the breaks of its lines. */
+/** Growth by base64, including line breaks. */
 const IN_BASE64 = (4 / 3) * (78 / 76);
 const LARGE = 'a'.repeat(12_000_000);
 
-/** A message of some megabytes: `bytes` of an attachment, and as much html and text as there is. */
+/** A message with an attachment of several megabytes and short text. */
 const large = (content = LARGE): MessageContents => {
   const { id, organizationId, body } = message('large');
   const attachments = [{ filename: 'a.bin', contentType: 'application/octet-stream', contentId: 'a', content }];
@@ -124,7 +124,7 @@ const headOfLarge = ({ body }: MessageContents): unknown => {
   return { ...head, attachments: [{ filename: 'a.bin', contentType: 'application/octet-stream', contentId: 'a' }] };
 };
 
-/** A pool that remembers how much each of its queries answered, as JSON. */
+/** A pool that records the size of each query's result as JSON. */
 const measured = () => {
   const answers: number[] = [];
   const query = async (text: string): Promise<unknown> => {

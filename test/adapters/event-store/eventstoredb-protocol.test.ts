@@ -14,7 +14,7 @@ import {
 } from '../../../src/adapters/event-store/protobuf.ts';
 
 const ULONG_MAX = 0xffff_ffff_ffff_ffffn;
-/** A message of these fields, which are given in their order. */
+/** A message with these fields, in the given order. */
 const messageOf = (...fields: readonly ((writer: Writer) => void)[]): Buffer => {
   const writer = createWriter(4_096);
   for (const field of fields.toReversed()) field(writer);
@@ -35,7 +35,7 @@ const raw = (bytes: readonly number[]) => (writer: Writer) => {
 
 const FIXED_64_FIELD = raw([(14 << 3) | 1, 1, 2, 3, 4, 5, 6, 7, 8]);
 const FIXED_32_FIELD = raw([(15 << 3) | 5, 1, 2, 3, 4]);
-/** What a newer server may add to any message. */
+/** Fields that a newer server may add to any message. */
 const UNKNOWN = [number(12, 300), text(13, 'x'.repeat(200)), FIXED_64_FIELD, FIXED_32_FIELD];
 
 describe('messages of EventStoreDB', () => {

@@ -10,10 +10,10 @@ import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const EVENT_BYTES = 60_000;
 const EVENTS = 40;
-/** The turn ends with the event that goes over the bound. */
+/** A turn ends with the event that exceeds the bound. */
 const TURN_BYTES_MAX = DECODED_BYTES_MAX + 2 * EVENT_BYTES;
 
-/** Notes the bytes of data that are decoded in each turn of the event loop. */
+/** Counts the bytes of data that are decoded in each turn of the event loop. */
 const countingCodec = () => {
   let turns: number[] = [];
   let isCounting = false;
@@ -33,7 +33,7 @@ const countingCodec = () => {
   };
   return {
     codec,
-    /** Of what is decoded from now on. */
+    /** Starts a new count. */
     start: (): void => {
       turns = [];
     },

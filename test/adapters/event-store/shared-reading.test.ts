@@ -13,7 +13,7 @@ const positionOf = (index: number): Position => String(index).padStart(16, '0');
 
 const EVENT_BYTES = 100;
 
-/** A log that can only be read, as `readPage` reads it: an event at every position, of the categories in turn. */
+/** A readable log with the interface of `readPage`: an event at every position, whose categories alternate. */
 const openLog = (categories: readonly string[]) => {
   const log: RecordedEvent[] = [];
   const asked: ReadAllOptions[] = [];
@@ -45,7 +45,7 @@ const openLog = (categories: readonly string[]) => {
   };
 };
 
-/** As a process appends that follows, too. */
+/** Appends events as a process that also follows the log. */
 const takeOwn = (log: ReturnType<typeof openLog>, { take }: SharedReading, count: number): void => {
   const own = log.append(count);
   if (own[0] !== undefined) take(own[0].position, () => own);
@@ -56,13 +56,13 @@ const FOLLOWERS = 6;
 
 type Read = (request: ReadAllOptions) => Promise<Page>;
 
-/** Whoever asks page after page from a place on. */
+/** A reader that requests page after page from a position. */
 const createFollower = (read: Read, categories: readonly string[] | undefined, after: Position) => {
   const seen: Position[] = [];
   let position = after;
   return {
     seen,
-    /** @returns whether there was anything. */
+    /** @returns true if the position moved. */
     next: async (bounds: Pick<ReadAllOptions, 'limit' | 'bytesMax'> = { limit: 1_000 }): Promise<boolean> => {
       const filter = categories === undefined ? {} : { categories };
       const page = await read({ from: position, filter, ...bounds });
@@ -82,11 +82,11 @@ const arbitraryFollowers = fc.array(
   fc.record({ categories: fc.constantFrom(...FILTERS), after: fc.nat(3_000).map(positionOf) }),
   { minLength: FOLLOWERS, maxLength: FOLLOWERS },
 );
-/** What is appended, and then who asks at the same time, for how much. */
+/** Steps that append events, after which some followers read at the same time, with these bounds. */
 const arbitrarySteps = fc.array(
   fc.record({
     appended: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
-    /** By the process that follows; what others appended at the same time stands before it. */
+    /** Events appended by the following process, after those that others appended. */
     own: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
     asking: fc.uniqueArray(fc.nat(FOLLOWERS - 1), { maxLength: 3 }),
     limit: fc.integer({ min: 1, max: 1_000 }),
@@ -211,6 +211,6 @@ test('keeps few large events: a follower that pauses reads by itself', async () 
   await readAll();
   expect(asked).toHaveLength(10);
   await readAll();
-  // The last 16 MB are kept.
+  // The newest 16 MB are kept.
   expect(asked.length).toBeGreaterThanOrEqual(15);
 });

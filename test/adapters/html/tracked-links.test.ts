@@ -104,7 +104,7 @@ describe('every template of the corpus', () => {
       at = end;
     }
     expect(rest).toBe(html.slice(at));
-    // It is read alike: as many links, each leading to where it did.
+    // The result parses the same way: as many links, each with its original target.
     const again = trackingPlaces(written).links.map(({ href }) => URL.parse(href)?.searchParams.get('u') ?? href);
     expect(again).toEqual(links.map(({ href }) => trackedTarget(href, untracked) ?? href));
   });

@@ -1,4 +1,4 @@
-/** What each mail of `test/fixtures/inbound-reports` says: address, whether for good, code, status, host, category. */
+/** Content of each mail in `test/fixtures/inbound-reports`: address, permanence, code, status, host, category. */
 export const EXPECTATIONS: Readonly<Record<string, readonly string[]>> = {
   'answer-of-a-person': ['nothing: not a report'],
   'arf-abuse': ['complaint of ann@example.org'],

@@ -5,7 +5,7 @@ import type { Inbox, ReceivedMail } from '../../../src/domain/ports/inbox.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { openMigratedPool } from '../../support/postgres.ts';
 
-/** Inboxes and mail for their tests. */
+/** Inboxes, and mail for their tests. */
 
 export const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');
 
@@ -18,7 +18,7 @@ export const mailOf = (subject: string, more: Partial<ReceivedMail> = {}): Recei
   ...more,
 });
 
-/** Opens inboxes, with a database for a file of tests. */
+/** Opens inboxes, with one database for a test file. */
 export const useInboxes = () => {
   let pool: Pool;
   beforeAll(async () => {

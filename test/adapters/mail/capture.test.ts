@@ -19,7 +19,7 @@ const start = async (inbox: Inbox = createInMemoryInbox()) => {
   return { server, inbox, send };
 };
 
-/** Says each line when the one before was answered, and answers the last reply. */
+/** Sends each line after the reply to the previous one. Returns the last reply. */
 const dialogue = async (port: number, lines: readonly string[]): Promise<string> => {
   const socket = connect(port, '127.0.0.1');
   let reply = String((await once(socket, 'data'))[0]);

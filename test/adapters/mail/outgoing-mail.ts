@@ -4,7 +4,7 @@ import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
 export type MailParts = Partial<MessageBody> &
   Partial<Pick<OutgoingMail, 'attempt' | 'feedbackId' | 'signing'>> & { readonly envelopeTo?: readonly string[] };
 
-/** A message to `to@b.test` with whatever a test wants to be different; the envelope holds all its recipients. */
+/** A message to `to@b.test`, with the fields that a test changes. The envelope contains all recipients. */
 export const outgoingMail = ({
   envelopeTo,
   attempt = 1,

@@ -12,12 +12,12 @@ import { type MailParts, outgoingMail } from './outgoing-mail.ts';
 const SEND_MS = 10_000;
 
 export interface Arrived extends ParsedMail {
-  /** A character for each byte. */
+  /** Each byte is one character. */
   readonly raw: string;
   readonly envelope: ReceivedMail;
 }
 
-/** A transport and the capturing server, for a whole test file; what arrives is read by an independent parser. */
+/** A transport and the capturing server, for a test file. An independent parser reads the received mail. */
 export const createPostOffice = () => {
   const system = createSystem();
   const inbox = createInMemoryInbox();
@@ -41,7 +41,7 @@ export const createPostOffice = () => {
   const send = (parts: MailParts): Promise<readonly RecipientOutcome[]> =>
     transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + SEND_MS });
 
-  /** Sends, expects it to be delivered, and answers what arrived. */
+  /** Sends a mail, expects its delivery and returns the received copy. */
   const sent = async (parts: MailParts): Promise<Arrived> => {
     const outcomes = await send(parts);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'delivered'));
@@ -55,12 +55,12 @@ export const createPostOffice = () => {
 export const addresses = (field: AddressObject | AddressObject[] | undefined) =>
   [field ?? []].flat().flatMap(({ value }) => value.map(({ address, name }) => ({ address, name })));
 
-/** Lines end in CRLF on the wire and in LF where the parser is done. */
+/** Lines end in CRLF on the wire, and in LF after parsing. */
 export const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 export const longestLine = (raw: string): number => Math.max(...raw.split('\r\n').map((line) => line.length));
 
-/** By name, unfolded, still encoded. */
+/** The value of a header, unfolded but still encoded. */
 export const headerOf = ({ headerLines }: Arrived, name: string): string | undefined =>
   headerLines
     .find(({ key }) => key === name)

@@ -83,7 +83,7 @@ describe('an endpoint that asks for a client certificate', () => {
     const target = open({ clientTls: { cert: client.certificate, key: client.key, ca } });
     const variables = 'WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE';
     const end = followRenewals({ tlsFiles, variables, logger }, (tls) => target.useTls({ ...tls, ca }), 20);
-    /** @returns the name of the certificate that a post shows. */
+    /** @returns the name in the client certificate of a post. */
     const shown = async (): Promise<string | undefined> => {
       expect(await postTo(target)).toMatchObject({ status: 200 });
       return seen.at(-1)?.name;

@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 
-/** Posts twice on one connection to an endpoint that writes these pieces before its answer. */
+/** Posts twice on one connection to an endpoint that writes these chunks before its response. */
 const answersAfter = async (pieces: readonly string[], body = 'thanks') => {
   const server = createServer(async (request, response) => {
     for (const piece of pieces) {
       response.socket?.write(piece);
-      if (pieces.length > 1) await sleep(5); // so that each is read by itself
+      if (pieces.length > 1) await sleep(5); // so that each is read separately
     }
     request.resume();
     request.on('end', () => response.end(body));

@@ -54,7 +54,7 @@ describe('organizations', () => {
     });
     const { post: send } = target(true);
     for (let count = 0; count < 20; count += 1) void send(post(`http://127.0.0.1:${port}/hangs`, 60_000, 'org_1'));
-    await vi.waitFor(() => expect(hanging).toBe(16)); // all that one organization may have at an origin
+    await vi.waitFor(() => expect(hanging).toBe(16)); // the limit of one organization for an origin
     expect((await send(post(`http://127.0.0.1:${port}/`, 60_000, 'org_2'))).status).toBe(200);
     expect(hanging).toBe(16);
   });

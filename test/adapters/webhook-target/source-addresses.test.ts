@@ -32,7 +32,7 @@ afterAll(() => {
 
 const urlAt = (host: string, server = dual): string => `http://${host}:${(server.address() as AddressInfo).port}/`;
 
-/** @returns addresses that three posts came from, or why there was no answer. */
+/** @returns source addresses of three posts, or the reason for a missing response. */
 const postedFrom = async (
   sourceAddresses: readonly string[],
   url: string,

@@ -29,7 +29,7 @@ const run = async (...args: readonly string[]): Promise<Ended> => {
   try {
     return { code: 0, ...(await promisify(execFile)(process.execPath, [...args])) };
   } catch (error) {
-    return error as Ended; // what `execFile` rejects with
+    return error as Ended; // `execFile` rejects with this type
   }
 };
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sendCommand } from '../../../src/cli/customer/send.ts';
 import { clientOf, outbox, startDouble, testTerminal } from './customer.ts';
 
-/** Answers with these statuses, one after another; then 200. */
+/** Answers with these statuses in turn, and then with 200. */
 const answering = async (statuses: readonly number[], error: object = {}) => {
   const seen: { readonly at: number; readonly idempotencyKey: unknown; readonly key: unknown }[] = [];
   const url = await startDouble((request, response) => {

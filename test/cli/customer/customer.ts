@@ -25,14 +25,14 @@ interface Killable {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Written to standard input, which then ends. Absent: it ends at once. */
+  /** Text for standard input, which then ends. Absent: it ends immediately. */
   readonly input?: string;
   onStart?(child: Killable): void;
-  /** Called with what was printed so far. */
+  /** Called with all output so far. */
   onOutput?(printed: string, child: Killable): void;
 }
 
-/** Runs the command as its user does: `outbox …`, without a terminal. */
+/** Runs the command as a user does: `outbox …`, without a terminal. */
 export const outbox = (
   words: readonly string[],
   { env = {}, input = '', onStart, onOutput }: RunOptions = {},
@@ -53,19 +53,19 @@ export const outbox = (
     });
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, stdout, stderr }));
-    // A command that has ended reads nothing.
+    // A command that has ended does not read its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
 
-/** A folder for profiles, removed when the test is over. */
+/** A folder for profiles that is removed after the test. */
 export const configFolder = async (): Promise<string> => {
   const made = await mkdtemp(join(tmpdir(), 'outbox-config-'));
   onTestFinished(() => rm(made, { recursive: true }));
   return made;
 };
 
-/** What a command printed for itself. */
+/** A terminal that records the output of a command. */
 export interface TestTerminal extends Terminal {
   readonly printed: object[];
   readonly texts: string[];
@@ -97,7 +97,7 @@ export const testTerminal = (options: Partial<Terminal> = {}): TestTerminal => {
   };
 };
 
-/** A service that answers as a test wants. */
+/** A service with the answers that a test defines. */
 export const startDouble = async (
   answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<string> => {
@@ -118,7 +118,7 @@ export const startDouble = async (
 export const clientOf = (url: string, key: string, terminal = testTerminal()): Service =>
   createService({ target: { url, key, profile: null }, signal: terminal.signal, note: terminal.note });
 
-/** A running service for the commands; each test has an organization, a domain and an admin key of its own. */
+/** A running service for the commands. Each test has its own organization, domain and admin key. */
 export const useCustomer = () => {
   let service: DatabaseService;
   let organizations = 0;
@@ -129,7 +129,7 @@ export const useCustomer = () => {
     now.url = await service.server.listen({ host: '127.0.0.1', port: 0 });
   }, 60_000);
   afterAll(() => {
-    // Connections of commands that have seen enough are still in their client's pool.
+    // Aborted commands leave connections in their client's pool.
     service.server.server.closeAllConnections();
     return service.close();
   });
@@ -148,7 +148,7 @@ export const useCustomer = () => {
       service.makeKey(now.organizationId, now.domainId, more),
     revoke: (keyId: string) =>
       service.request({ method: 'POST', url: `/v1/api-keys/${keyId}/revoke`, key: now.key, payload: {} }),
-    /** Sends a mail by the API. @returns its id. */
+    /** Sends a mail through the API. @returns its id. */
     send: async (more: object = {}): Promise<string> => {
       const payload = { from: `shop@${now.domain}`, to: 'ann@example.net', subject: 'Hello', text: 'Hello', ...more };
       const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key: now.key, payload });

@@ -10,21 +10,21 @@ import type { Progress } from '../../../src/cli/terminal.ts';
 import { type Service, startService } from '../../http/support/service.ts';
 import { testTerminal } from '../customer/customer.ts';
 
-/** What an import says of itself. */
+/** Result that an import reports. */
 export interface Imported {
   readonly suppressions: object;
   readonly templates: object;
   readonly domains: object;
   readonly problems: readonly { readonly line: number; readonly reason: string }[];
   readonly records: number;
-  /** The code that the process ends with. */
+  /** Exit code. */
   readonly code: number;
   readonly text: string;
 }
 
 export const counted = (added: number, unchanged = 0, skipped = 0) => ({ added, unchanged, skipped });
 
-/** A file with this text, gone when the test is over. */
+/** A file with this text that is removed after the test. */
 const fileWith = async (text: string): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'import-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -52,7 +52,7 @@ export const imported = async (
   return { ...result, ...told } as unknown as Imported;
 };
 
-/** A running service; each test has an organization and a key of its own. */
+/** A running service. Each test has its own organization and key. */
 export const useService = () => {
   let service: Service;
   const now = { key: '', name: '' };
@@ -83,7 +83,7 @@ export const useService = () => {
   };
 };
 
-/** As `GET /message-streams/{id}/suppressions/dump` answers, indented. */
+/** The response of `GET /message-streams/{id}/suppressions/dump`, indented. */
 export const POSTMARK_DUMP = JSON.stringify(
   {
     Suppressions: [

@@ -11,7 +11,7 @@ const customer = useCustomer();
 const { now } = customer;
 
 describe('Streamable HTTP', () => {
-  /** @param organizations of some keys, instead of the one that the service knows. */
+  /** @param organizations overrides the service's answer for some keys. */
   const serve = async (organizations: Readonly<Record<string, string>> = {}) => {
     const served = await serveHttp({
       port: 0,
@@ -33,7 +33,7 @@ describe('Streamable HTTP', () => {
     return client;
   };
 
-  /** One request, with headers that fetch does not let through. */
+  /** A request with headers that fetch does not allow. */
   const ask = (
     url: URL,
     headers: Readonly<Record<string, string>>,

@@ -14,7 +14,7 @@ const { now } = customer;
 
 const serverFor = (key: string, ...more: [Confirmations?, boolean?]) => serverWith({ url: now.url, key }, ...more);
 
-/** A client in this process. @param decide what a person answers; undefined: the client asks nobody. */
+/** An in-process client. @param decide returns the user's answer. undefined: the client cannot ask the user. */
 const connect = async (server = serverFor(now.key), decide?: (message: string) => object): Promise<Client> => {
   const client = new Client(
     { name: 'test', version: '0' },

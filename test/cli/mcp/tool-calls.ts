@@ -3,7 +3,7 @@ import type { Confirmations } from '../../../src/cli/mcp/confirm.ts';
 import { createConfirmations } from '../../../src/cli/mcp/confirm.ts';
 import { createMcpServer } from '../../../src/cli/mcp/server.ts';
 
-/** A server for a key. */
+/** A server for one key. */
 export const serverWith = (
   { url, key }: { readonly url: string; readonly key: string },
   confirmations: Confirmations = createConfirmations(),

@@ -25,7 +25,7 @@ locales:
     subject: "Willkommen {{ name }}"
 `;
 
-/** Removed with its content when the test is over. */
+/** A folder that is removed after the test, with its content. */
 export const newFolder = async (): Promise<string> => {
   const made = await mkdtemp(join(tmpdir(), 'templates-'));
   onTestFinished(() => rm(made, { recursive: true }));
@@ -45,7 +45,7 @@ const run = async (command: ServiceCommand, options: object, root: string) => {
   };
 };
 
-/** A running service for the commands; each test has an organization, a key and an empty folder of its own. */
+/** A running service for the commands. Each test has its own organization, key and empty folder. */
 export const useTemplateFiles = () => {
   let service: DatabaseService;
   let organizations = 0;

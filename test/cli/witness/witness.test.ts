@@ -21,7 +21,7 @@ import { startWitness, type TestWitness } from '../../support/witness.ts';
 
 const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';
 
-/** A log of leaves `<name> <n>`. */
+/** A log with leaves `<name> <n>`. */
 const logOf = (name = 'a', signer = createSigner(ORIGIN, randomBytes(32))) => {
   const hashOf = ({ from, to }: { from: number; to: number }): Buffer =>
     joined(

@@ -8,7 +8,7 @@ interface Call {
   fail(reason: unknown): void;
 }
 
-/** A batcher whose calls are answered by hand; answers are the items in upper case, `bad` is rejected. */
+/** A batcher whose calls the test answers. Results are the items in upper case, and `bad` is rejected. */
 const batcherByHand = (options: Partial<BatcherOptions<string, string>> = {}) => {
   const calls: Call[] = [];
   const time = { now: 0 };
@@ -149,7 +149,7 @@ describe('items in batches', () => {
 });
 
 describe('items of several owners', () => {
-  /** The owner is the first letter; a batch holds four. */
+  /** The first letter of an item is its owner. A batch holds four. */
   const options = { ownerOf: (item: string) => item.slice(0, 1), admission: atMost(4) };
 
   it('take turns: one with much to do delays no other, whatever came first', async () => {

@@ -6,7 +6,7 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();
 };
 
-/** Names of members by the turn they ran in. */
+/** Names of members, grouped by the turn in which they ran. */
 const runAll = async (cohort: Cohort, members: readonly (readonly [name: string, bytes?: number])[]) => {
   const ran: string[][] = [];
   let current: string[] = [];

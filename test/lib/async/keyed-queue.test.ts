@@ -6,19 +6,19 @@ type Priority = 'high' | 'low';
 
 interface Setting {
   readonly concurrency?: number;
-  /** Items of each priority that may wait for a key. */
+  /** Maximum of items of each priority that wait for a key. */
   readonly capacity?: number;
-  /** Concurrency of keys; default 2. */
+  /** Concurrency by key. Default: 2. */
   readonly limits?: Readonly<Record<string, number>>;
-  /** Keys with a rate limit of one item in this many ms. */
+  /** Keys with a rate limit, and the interval between two items in ms. */
   readonly everyMs?: Readonly<Record<string, number>>;
-  /** Items that may wait for a key with a rate limit. */
+  /** Maximum of items that wait for a rate-limited key. */
   readonly room?: number;
-  /** Present: the first letter of an item is its owner. */
+  /** If present, the first letter of an item is its owner. */
   readonly ownerConcurrency?: number;
 }
 
-/** A queue whose items end when they are told to. */
+/** A queue whose items the test ends. */
 const open = (setting: Setting = {}) => {
   const { concurrency = 100, capacity = 100, limits = {}, everyMs = {}, room = 100, ownerConcurrency } = setting;
   const system = createSteppableSystem();
@@ -107,7 +107,7 @@ describe('a keyed queue', () => {
     void add('d0', 'key d');
     expect(countOf('d')).toBe(1);
     await end('a0');
-    expect(countOf('a')).toBe(5); // the place is for an owner without any
+    expect(countOf('a')).toBe(5); // the last slot is reserved for owners without one
     void add('e0', 'key e');
     expect(countOf('e')).toBe(1);
     for (const item of ['b0', 'b1', 'c0']) await end(item);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { mapConcurrently } from '../../../src/lib/async/map-concurrently.ts';
 
-/** A clock that only work moves on. */
+/** A clock that only advances during work. */
 const workClock = () => {
   let nowMs = 0;
   return {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { retry, retryWhileAway } from '../../../src/lib/async/retry.ts';
 import { StoreUnavailable } from '../../../src/lib/async/store-unavailable.ts';
 
-/** A clock that only sleeping moves on; work that fails so many times. */
+/** Work that fails `failures` times, with a clock that only advances during sleeps. */
 const scene = (failures: number, makeError: () => Error) => {
   const sleeps: number[] = [];
   let nowMs = 0;

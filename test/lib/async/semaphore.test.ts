@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSemaphore } from '../../../src/lib/async/semaphore.ts';
 
-/** Work that is told when to end. */
+/** Starts tasks that the test ends. */
 const startWork = (semaphore: ReturnType<typeof createSemaphore>, weights: readonly number[]) => {
   const begun: number[] = [];
   const ends = weights.map(() => Promise.withResolvers<void>());
@@ -94,7 +94,7 @@ test('owners of waiting work take turns', async () => {
 });
 
 describe('with a share for each owner', () => {
-  /** @returns names of the work that runs, in the order in which it began; work never ends by itself. */
+  /** @returns names of the running tasks in order of their start. Tasks only end when the test ends them. */
   const open = (options: Partial<Parameters<typeof createSemaphore>[0]>) => {
     const semaphore = createSemaphore({ capacity: 4, ...options });
     const running = new Map<string, () => void>();

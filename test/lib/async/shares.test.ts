@@ -4,7 +4,7 @@ import { createShares, type Place } from '../../../src/lib/async/shares.ts';
 const poolOf = (max: number, perOrganization = max, perKey = max) => {
   const places = createShares({ max, shares: { organization: perOrganization, key: perKey } });
   const taken: Place[] = [];
-  /** Takes as many places as it gets. @returns how many, and what was full. */
+  /** Takes as many places as it can. @returns the number, and the limit that was reached. */
   const takeAll = (organization: string, key: string): readonly [number, string] => {
     for (let count = 0; ; count += 1) {
       const place = places.take({ organization, key });

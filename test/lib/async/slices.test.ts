@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSlices } from '../../../src/lib/async/slices.ts';
 
-/** Runs everything, each piece taking so long by a clock of its own. @returns names by the turn they ran in. */
+/** Runs all work, each piece of which takes `eachMs` by its own clock. @returns names, grouped by turn. */
 const runAll = async (work: readonly (readonly [owner: string, name: string])[], eachMs: number) => {
   let nowMs = 0;
   const slices = createSlices(() => nowMs);
@@ -11,7 +11,7 @@ const runAll = async (work: readonly (readonly [owner: string, name: string])[],
   for (const [owner, name] of work)
     slices.run(owner, () => {
       void (async () => {
-        // The work of a woken reader goes through several promises.
+        // The work of a woken reader passes through several promises.
         for (let hop = 0; hop < 3; hop += 1) await undefined;
         nowMs += eachMs;
         current.push(name);

@@ -34,7 +34,7 @@ describe.each([
     const answered = once(other, 'message');
     other.postMessage('done');
     const timed = withTimeout({ ms: 200, system }, answered);
-    await nextTurn(); // timers come before messages then
+    await nextTurn(); // so that timers run before messages
     const untilMs = performance.now() + 1_000;
     while (performance.now() < untilMs);
     expect(await timed).toEqual(['done']);

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../../src/lib/async/worker-threads.ts';
 
-/** Works for as many milliseconds of processor time as it is told, and answers which thread it is. */
+/** Uses the given number of milliseconds of processor time, and returns its thread id. */
 const ENTRY = `
   import { parentPort, threadId } from 'node:worker_threads';
   parentPort.on('message', (ms) => {

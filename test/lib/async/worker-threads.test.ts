@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 
-/** Makes garbage, and answers how large its young generation has become. */
+/** Creates garbage, and returns the size of the young generation. */
 const ENTRY = `
   import { parentPort } from 'node:worker_threads';
   import { getHeapSpaceStatistics } from 'node:v8';

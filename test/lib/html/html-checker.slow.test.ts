@@ -23,7 +23,7 @@ describe('a large body', () => {
 
   it('does not keep the event loop waiting', async () => {
     const checker = open();
-    await checker.check(LARGE, OWNER); // the thread has started
+    await checker.check(LARGE, OWNER); // starts the thread
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
     await Promise.all([checker.check(LARGE, OWNER), checker.check(LARGE, OWNER), checker.check(LARGE, OWNER)]);
@@ -58,13 +58,13 @@ describe('a large body', () => {
   });
 });
 
-/** Of this thread, so that a busy machine does not count. */
+/** Processor time of this thread, which excludes other load on the machine. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 };
 
-/** The longest turn of the event loop from the start of the work until it is done. */
+/** The longest turn of the event loop while the work runs. */
 const longestTurnMs = async (work: () => Promise<unknown>): Promise<number> => {
   let longest = 0;
   let isDone = false;
@@ -94,7 +94,7 @@ describe('hundreds of small bodies at once', () => {
     await checker.check(html, OWNER);
     const counts: number[] = [];
     const check = async (index: number): Promise<number> =>
-      counts.push((await checker.check(`${html}${index}`, OWNER)).length); // equal html is judged once
+      counts.push((await checker.check(`${html}${index}`, OWNER)).length); // identical HTML is checked once
     const longest = await longestTurnMs(() => Promise.all(Array.from({ length: 500 }, (_each, index) => check(index))));
     expect(longest).toBeLessThan(50);
     expect(counts).toEqual(Array.from({ length: 500 }, () => count));
@@ -141,8 +141,8 @@ describe('an organization that floods the checker', () => {
     ['large bodies', ADVERSARIAL_HTML['one tag with 300,000 attributes'] ?? '', 6],
     ['small bodies', '<td width="5" class="x">y &amp; z</td>\n'.repeat(500), 600],
   ])('with %s does not hold up another', async (_, html, count) => {
-    const checker = open({ waitMsMax: 60_000 }); // a busy machine takes its time
-    await checker.check(LARGE, 'org_1'); // the thread has started
+    const checker = open({ waitMsMax: 60_000 }); // a busy machine needs time
+    await checker.check(LARGE, 'org_1'); // starts the thread
     let left = count;
     const flood = Array.from({ length: count }, async (_each, index) => {
       await checker.check(`${html}${index}`, 'org_1');
@@ -158,7 +158,7 @@ describe('html that was valid', () => {
   const VALID = '<p>x</p>\n'.repeat(5_000);
   const REPLACED = VALID.replace('x', '\ufffd');
 
-  /** Large html is checked in a thread: an answer in this turn was remembered. */
+  /** Large HTML is checked in a thread, so a result within this turn came from the cache. */
   const isRemembered = async (html: string, owner: string, checker: HtmlChecker): Promise<boolean> => {
     let isNextTurn = false;
     setImmediate(() => {
@@ -179,7 +179,7 @@ describe('html that was valid', () => {
     const checker = open();
     expect(await isRemembered(REPLACED, OWNER, checker)).toBe(false);
     expect(await isRemembered(`${REPLACED} `, OWNER, checker)).toBe(false);
-    const half = await checker.check(REPLACED.replace('\ufffd', '\ud800'), OWNER); // UTF-8 has the same bytes for it
+    const half = await checker.check(REPLACED.replace('\ufffd', '\ud800'), OWNER); // UTF-8 encodes it to the same bytes
     expect(half).toMatchObject([{ message: 'half of a surrogate pair' }]);
   });
 
@@ -193,7 +193,7 @@ describe('html that was valid', () => {
 
 describe('html of a shape', () => {
   const VALUE = OUTPUT_START;
-  /** The checker has seen the shape with one value; whether it then believes what is not valid of the same shape. */
+  /** Checks a shape with one value. @returns true if invalid HTML declared with the same shape is then accepted. */
   const isRemembered = async (shape: string): Promise<boolean> => {
     const checker = open();
     expect(await checker.check(shape.replaceAll(VALUE, 'x'), OWNER, shape)).toEqual([]);

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { htmlToText } from '../../../src/lib/html/html-to-text.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 
-/** What is promised of a megabyte; it takes a fifth of it where nothing else runs. */
+/** The documented limit for a megabyte. An idle machine needs a fifth of it. */
 const CONVERSION_MS_MAX = 1_000;
-/** A rule is the most that is drawn for the fewest characters: forty for `<hr>x`, and empty lines around. */
+/** A rule has the largest output per character: forty characters for `<hr>x`, and blank lines around it. */
 const GROWTH_MAX = 10;
 const LINE_CHARACTERS = 78;
 const MEGABYTE = 1_000_000;
@@ -51,7 +51,7 @@ describe('whatever a body holds', { timeout: 60_000 }, () => {
     const rows = (count: number) =>
       `<table>${'<tr><td>One pair of <b>shoes</b></td><td>59.90</td></tr>'.repeat(count)}`;
     const [small, large] = [rows(200), rows(20_000)];
-    for (let count = 0; count < 50; count += 1) htmlToText(small); // it is compiled by now
+    for (let count = 0; count < 50; count += 1) htmlToText(small); // compiles the code
     const smallMs = cpuMs(() => {
       for (let count = 0; count < 100; count += 1) htmlToText(small);
     });

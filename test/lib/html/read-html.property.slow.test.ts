@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkHtml } from '../../../src/lib/html/read-html.ts';
 import { noPlainTokens, readsAllPlainly } from './tokenizers.ts';
 
-/** What markup is made of, and what it breaks at. */
+/** Components of markup, and inputs that break parsers. */
 const PIECES =
   '< > / ! - -- --> --!> <!-- <!--> <!---> <!--!> <!doctype <!DOCTYPE> <? <?xml ?> = " \' ` a x A 0 : é 😀 & &amp; &lt ' +
   '\u0000 \ud83d \uFEFF \u00A0 <div> </div> <DIV <p> </p> <a href=x> </a> <b> </b> <td> </td> <table> </table> <tr> ' +
@@ -14,7 +14,7 @@ const PIECES =
 const piece = fc.constantFrom(' ', '\n', '\r\n', '\r', '\t', '\f', ...PIECES.split(' '));
 const soup = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
 
-/** Html in order, as a list of its tags and texts. */
+/** Well-formed HTML as a list of tags and texts. */
 const { tree } = fc.letrec<{ tree: readonly string[] }>((tie) => ({
   tree: fc.oneof(
     { depthSize: 'medium', withCrossShrink: true },
@@ -158,7 +158,7 @@ describe('a megabyte of anything is checked in time in proportion to its size', 
     const before = process.threadCpuUsage();
     expect(isOrdered(html)).toBe(true);
     const { user, system } = process.threadCpuUsage(before);
-    // Alone each takes less than a second; a busy machine is given three times as long.
+    // Each takes less than a second on an idle machine. A busy one gets three times as long.
     expect((user + system) / 1000).toBeLessThan(3000);
   });
 });

@@ -1,10 +1,10 @@
 import { type ReadPlainTokens, readPlainTokens } from '../../../src/lib/html/plain-tokens.ts';
 import { checkHtml } from '../../../src/lib/html/read-html.ts';
 
-/** Leaves everything to the standard's tokenizer. */
+/** Leaves all input to the standard tokenizer. */
 export const noPlainTokens: ReadPlainTokens = (_html, from) => ({ end: from, hasContent: false });
 
-/** Whether the standard's tokenizer is not needed. */
+/** True if the standard tokenizer is not needed. */
 export const readsAllPlainly = (html: string): boolean => {
   let end = -1;
   checkHtml(html, (...given) => {

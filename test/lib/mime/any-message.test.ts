@@ -44,7 +44,7 @@ const asRead = ({ disposition: written, contentType: type, content, filename }: 
   disposition: written === 'none' ? null : written,
 });
 
-/** Text that is not called a file may be shown. */
+/** Plain text without a file name may be displayed. */
 const isFile = ({ contentType: type }: Pick<Part, 'contentType'>): boolean => !type.startsWith('text/plain');
 const withoutEnd = (written: string | undefined): string | undefined => written?.replace(/\n$/, '');
 

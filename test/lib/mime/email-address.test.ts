@@ -140,7 +140,7 @@ it('an address of plain ASCII is read as if its domain had a capital letter', ()
   const domain = part.filter((text) => /[a-z]/.test(text) && !text.includes('xn--'));
   const accepted = (text: string): unknown => {
     const parsed = parseMailbox(text);
-    return typeof parsed === 'string' ? 'refused' : parsed; // a capital letter may change which reason comes first
+    return typeof parsed === 'string' ? 'refused' : parsed; // letter case may change which error comes first
   };
   fc.assert(
     fc.property(part, domain, (local, text) => {

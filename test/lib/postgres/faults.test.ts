@@ -4,7 +4,7 @@ import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts'
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { orUnavailable } from '../../../src/lib/postgres/pool.ts';
 
-/** What a query of the real server, or a connection attempt, fails with. */
+/** The error of a query, or of a connection attempt, on the real server. */
 const failureOf = async (text: string, config: pg.ClientConfig = {}): Promise<unknown> => {
   const client = new pg.Client({ connectionString: inject('postgresUrl'), ...config });
   client.on('error', () => {});
@@ -23,7 +23,7 @@ const failureOf = async (text: string, config: pg.ClientConfig = {}): Promise<un
 
 const raised = (sqlstate: string): string => `do $$ begin raise 'said so' using errcode = '${sqlstate}'; end $$`;
 
-/** As the vault and as the log tell it. */
+/** The errors that the vault and the log report for it. */
 const told = (error: unknown): Promise<readonly unknown[]> =>
   Promise.all([orUnavailable(Promise.reject(error)).catch((reason: unknown) => reason), readFailure(error)]);
 

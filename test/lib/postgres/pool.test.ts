@@ -34,7 +34,7 @@ test('a connection that breaks while it is checked out is told by its next query
   const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
   const broken = new Promise((resolve) => first.once('end', () => resolve('ended')));
   await second.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-  expect(await broken).toBe('ended'); // an error without a listener would have failed the run
+  expect(await broken).toBe('ended'); // an unhandled error would have failed the run
   await expect(first.query('select 1')).rejects.toThrow();
   first.release(true);
   second.release();

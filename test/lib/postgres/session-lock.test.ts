@@ -23,7 +23,7 @@ test('a session lock is free again once it is released', async () => {
   const lock = await takeSessionLock(proxy.url, LOCK, 'alone');
   expect(await takeSessionLock(database.url, LOCK, 'alone')).toBeNull();
   await lock?.release();
-  // The server may close the session a moment later than we do.
+  // The server may close the session a moment after the client does.
   let again: SessionLock | null = null;
   await expect
     .poll(async () => {

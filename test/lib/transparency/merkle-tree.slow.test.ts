@@ -20,7 +20,7 @@ import {
 const SIZE_MAX = 130;
 const leaves = Array.from({ length: SIZE_MAX + 1 }, (_, index) => leafHash(`leaf ${index}`));
 
-/** RFC 9162 §2.1.1, word for word. */
+/** A literal implementation of RFC 9162 §2.1.1. */
 const mth = (hashes: readonly Buffer[]): Buffer => {
   if (hashes.length <= 1) return hashes[0] ?? EMPTY_ROOT;
   let k = 1;
@@ -36,7 +36,7 @@ const hashOf = (range: Range): Buffer =>
   );
 const rootAt = (size: number, from = 0): Buffer => mth(leaves.slice(from, from + size));
 
-/** Each size up to the largest, with each number below it. */
+/** Each size up to the largest. */
 const sizes = Array.from({ length: SIZE_MAX + 1 }, (_, size) => size);
 const below = sizes.flatMap((size) => sizes.slice(0, size).map((number) => [number, size] as const));
 

@@ -48,7 +48,7 @@ describe('a signed note', () => {
     const note = parseNote(signedNote(TEXT, [line]));
     expect(note.signatures[0]?.bytes).toHaveLength(8 + 2_420);
     expect(signedAt(note, parseVerifierKey(quantum.verifierKey.text))).toBe(1_700_000_000);
-    // `cosigned_message` of tlog-cosignature, "ML-DSA-44 signed message", byte by byte.
+    // The `cosigned_message` of tlog-cosignature, "ML-DSA-44 signed message", byte by byte.
     const message = Buffer.concat([
       Buffer.from('subtree/v1\n\0\x0fwitness.example\0\0\0\0\x65\x53\xf1\x00', 'latin1'),
       Buffer.from(`${String.fromCharCode(ORIGIN.length)}${ORIGIN}`),

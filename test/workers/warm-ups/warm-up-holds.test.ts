@@ -27,7 +27,7 @@ test('a plan that replaced another offers its quota until that was in vain, what
   expect(holds.keeps(HOLDER)).toBe(true);
   holds.apply(started([100]));
   expect(holds.keeps(HOLDER)).toBe(false);
-  for (let pass = 0; pass < PASSES; pass += 1) holds.offered('dom_1'); // what a pause of the domain kept back
+  for (let pass = 0; pass < PASSES; pass += 1) holds.offered('dom_1'); // held by a pause of the domain
   expect(holds.keeps(HOLDER)).toBe(false);
   expect(holds.keeps('dom_1')).toBe(false);
   for (let pass = 0; pass < PASSES; pass += 1) holds.offered(HOLDER);

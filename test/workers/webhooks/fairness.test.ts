@@ -100,7 +100,7 @@ const openWorld = async (): Promise<World> => {
 /** Number of statements until each of the healthy tenant's events has been posted, one after the other. */
 const statementsForOwn = async ({ statements, own, sendOwn }: World): Promise<number> => {
   await sendOwn();
-  await until(() => expect(own).toHaveLength(1)); // its endpoint is known to succeed
+  await until(() => expect(own).toHaveLength(1)); // the endpoint is known to work
   const before = statements.length;
   for (let count = 2; count <= OWN_POSTS; count += 1) {
     await sendOwn();

@@ -28,13 +28,13 @@ const IN_ORDER: DomainFacts = {
   dmarc: 'valid',
 };
 
-/** A message in order but for what is given. */
+/** A message without findings, except for the given fields. */
 export const messageWith = (draft: Partial<Draft> = {}, domain: Partial<DomainFacts> = {}): AnalyzedMessage => ({
   draft: { ...CLEAN, ...draft },
   domain: { ...IN_ORDER, ...domain },
 });
 
-/** @param without fields of the ordinary message to leave out. */
+/** @param without fields of the ordinary message to omit. */
 export const analysed = (
   draft: Partial<Draft> = {},
   domain: Partial<DomainFacts> = {},
@@ -45,18 +45,18 @@ export const analysed = (
   return analyzeMessage(inputOf({ ...message, draft: Object.fromEntries(kept) as unknown as Draft }));
 };
 
-/** `rule field line:column` of each finding. */
+/** Findings as `rule field line:column`. */
 export const told = (draft: Partial<Draft>, domain: Partial<DomainFacts> = {}): readonly string[] =>
   analysed(draft, domain).findings.map(({ rule, field, line, column }) =>
     [rule, field, ...(line === undefined ? [] : [`${line}:${column}`])].join(' '),
   );
 
-/** The same of html, with a text that says what the html says, without what is said of every fragment. */
+/** Findings in HTML with a matching text part, without those that every fragment has. */
 export const toldOfHtml = (html: string, draft: Partial<Draft> = {}): readonly string[] =>
   told({ html, text: 'Thank you for your order.', ...draft }).filter((one) => !IGNORED.test(one));
 
 const IGNORED = /^(?:link-other-site|image-without-width|image-heavy|body-empty) /;
 
-/** Whether a rule applies to the html, and how often. */
+/** Number of findings of a rule. */
 export const countOf = (rule: RuleName, draft: Partial<Draft>): number =>
   analysed(draft).findings.filter((finding) => finding.rule === rule).length;

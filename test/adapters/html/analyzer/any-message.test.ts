@@ -56,7 +56,7 @@ const source = fc.array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLeng
   maxLength: 60,
 });
 
-/** How a text editor shows it. */
+/** Lines as a text editor counts them. */
 const linesOf = (text: string): readonly string[] => text.split(/\r\n|\r|\n/);
 
 const draftOf = (html: readonly string[], text: readonly string[], subject: string, name: string) => ({

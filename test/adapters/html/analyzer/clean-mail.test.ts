@@ -4,7 +4,7 @@ import { analysed } from './analysed.ts';
 const PREHEADER = `<div style="display:none;font-size:1px;color:#ffffff;line-height:1px;max-height:0;max-width:0;opacity:0;
 overflow:hidden">Your parcel is on its way</div><div style="display:none;max-height:0;overflow:hidden">${'&#847;&zwnj;&nbsp;'.repeat(150)}</div>`;
 
-/** Written as the tools write it: conditional comments, VML, ghost tables, a preheader, media queries. */
+/** Typical output of mail tools: conditional comments, VML, ghost tables, a preheader and media queries. */
 const TRANSACTIONAL = `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">
 <html lang="en" xmlns="http://www.w3.org/1999/xhtml" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office">
 <head>

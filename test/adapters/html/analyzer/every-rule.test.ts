@@ -17,7 +17,7 @@ const attached =
   () => [{ attachments: [{ filename, contentType: 'text/plain', content: 'aGVsbG8=' }] }];
 const WORDS = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' ');
 
-/** One for each rule; the compiler names what a new rule forgot. */
+/** One example for each rule. A missing rule is a compile error. */
 const EXAMPLES: Readonly<Record<RuleName, Example>> = {
   'domain-not-verified': () => [{}, { verified: false }],
   'dkim-not-valid': () => [{}, { dkim: 'missing' }],

@@ -6,7 +6,7 @@ import { closedAfterTest } from '../../../support/after-test.ts';
 import { messageWith } from './analysed.ts';
 
 const OWNER = 'org_1';
-/** As others use the machine too, nobody is hurried but by a limit of its own. */
+/** A long default time-out, because the machine may be busy. Tests of time-outs set their own. */
 const open = (options: AnalyzerOptions = { waitMsMax: 60_000 }): Analyzer => closedAfterTest(createAnalyzer(options));
 
 const PARAGRAPHS = '<p>Thank you for your order.</p>\n';
@@ -26,7 +26,7 @@ describe('a large message', { timeout: 60_000 }, () => {
 
   test('does not keep the event loop waiting', async () => {
     const analyzer = open();
-    await analyzer.analyze(large(), OWNER); // the thread has started
+    await analyzer.analyze(large(), OWNER); // starts the thread
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
     await Promise.all([
@@ -58,7 +58,7 @@ describe('a large message', { timeout: 60_000 }, () => {
   test('does not keep an ordinary one waiting', async () => {
     const analyzer = open();
     const ordinary = messageWith({ html: PARAGRAPHS.repeat(1000) });
-    await Promise.all([analyzer.analyze(large(), OWNER), analyzer.analyze(ordinary, OWNER)]); // both threads have started
+    await Promise.all([analyzer.analyze(large(), OWNER), analyzer.analyze(ordinary, OWNER)]); // starts both threads
     const ended: string[] = [];
     const worst = Object.values(ADVERSARIAL_HTML).slice(0, 3);
     await Promise.all([

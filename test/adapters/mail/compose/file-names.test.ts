@@ -14,7 +14,7 @@ test.each(['Größe "2".pdf', '日本語の長い名前の添付ファイル。�
     const [, written = ''] = /^Content-Type: application\/pdf;\r\n name="([^"]*)"\r\n/m.exec(raw) ?? [];
     expect(decodeWords(written.replace(/\r\n/g, ''))).toBe(filename);
     expect(raw).toMatch(/^Content-Disposition: attachment;\r\n filename\*(?:0\*)?=utf-8''/m);
-    // One that does not know the disposition's.
+    // A client that only understands the name in Content-Type.
     const old = raw.replace(/^ filename\*.*\r\n/gm, '').replace(/^Content-Disposition: attachment;\r\n/m, '');
     expect((await simpleParser(Buffer.from(old, 'latin1'))).attachments[0]?.filename).toBe(filename);
   },

@@ -40,7 +40,7 @@ describe('what must not leave does not', () => {
     expect(mail.subject).toBe(literal);
     expect(addresses(mail.from)).toEqual([{ address: 'from@a.test', name: literal }]);
     expect(decodeWords(headerOf(mail, 'x-own') ?? '')).toBe(literal);
-    // Some readers decode a file name twice, so there it is made harmless instead.
+    // Some readers decode a file name twice, so the encoded-word syntax is made harmless.
     expect(mail.attachments[0]?.filename).toBe(literal.replaceAll('=?', '=_'));
   });
 
@@ -104,7 +104,7 @@ const text = fc.oneof(
     .map((words) => words.join('')),
 );
 const wellFormed = (value: string): string => value.toWellFormed();
-/** Controls become spaces, and parsers trim. */
+/** Control characters become spaces, and parsers trim. */
 const seen = (value: string): string =>
   wellFormed(value)
     .replace(/\p{Cc}/gu, ' ')

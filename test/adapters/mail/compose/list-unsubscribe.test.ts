@@ -5,13 +5,13 @@ import { createPostOffice, headerOf, longestLine } from '../post-office.ts';
 const { send, sent } = createPostOffice();
 
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
-/** RFC 2369 §2: URLs in angle brackets, by commas. */
+/** RFC 2369 §2: URLs in angle brackets, separated by commas. */
 const uris = (header = ''): readonly string[] => {
   expect(header).toMatch(/^<[^<>\s]+>(?:, *<[^<>\s]+>)*$/);
   return [...header.matchAll(/<([^<>]+)>/g)].map(([, uri]) => uri ?? '');
 };
 
-/** Both headers as two independent parsers read them. */
+/** Both headers as parsed by two independent parsers. */
 const headersOf = async (mail: Awaited<ReturnType<typeof sent>>) => {
   const own = (name: string) => headerOf(mail, name)?.replace(/\s+/g, ' ');
   const { headers } = await PostalMime.parse(Buffer.from(mail.raw, 'latin1'));

@@ -6,9 +6,9 @@ import { CORPUS } from '../dkim/corpus.ts';
 import { fieldsOf, made, signing } from '../dkim/signed-mail.ts';
 import type { MailParts } from '../outgoing-mail.ts';
 
-/** RFC 5322 §3.6.8; §3.2.2: a folded line holds more than white space. */
+/** RFC 5322 §3.6.8. By §3.2.2 a folded line contains more than white space. */
 const FIELD = /^[!-9;-~]+:(?: ?[^\r\n]*(?:\r\n[ \t]+[^ \t\r\n][^\r\n]*)*)$/;
-/** RFC 2047 §2, in UTF-8 alone. */
+/** RFC 2047 §2, only in UTF-8. */
 const ENCODED_WORD = /=\?UTF-8\?(?:B\?[A-Za-z0-9+/]*=*|Q\?[!->@-~]*)\?=/g;
 const SEVEN_BIT = /^[\t\r\n -~]*$/;
 
@@ -22,10 +22,10 @@ const text = fc.oneof(
     )
     .map((words) => words.join('')),
 );
-/** Controls become spaces, and parsers trim. */
+/** Control characters become spaces, and parsers trim. */
 const seen = (value = ''): string => value.replace(/\p{Cc}/gu, ' ').trim();
 
-/** Two independent parsers, and what they agree on. */
+/** The values on which two independent parsers agree. */
 const parsed = async (raw: string) => {
   const bytes = Buffer.from(raw, 'latin1');
   return { first: await simpleParser(bytes, { skipImageLinks: true }), second: await PostalMime.parse(bytes) };

@@ -5,7 +5,7 @@ import { createPostOffice, headerOf } from '../post-office.ts';
 
 const { sent } = createPostOffice();
 
-/** The header as it leaves, in one line. */
+/** The header as sent, unfolded. */
 const written = async (name: string, value: string): Promise<string> => {
   const { headerLines } = await sent({ headers: { [name]: value } });
   const line = headerLines.find(({ key }) => key === name.toLowerCase())?.line ?? '';

@@ -5,7 +5,7 @@ import { bodyHash } from '../../../../src/lib/smtp/smtp.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
 
-/** RFC 6376 §3.4.4, word for word. */
+/** A literal implementation of RFC 6376 §3.4.4. */
 const relaxed = (body: string): string => {
   const lines = body.split('\r\n').map((line) => line.replace(/[ \t]+/g, ' ').replace(/ $/, ''));
   while (lines.at(-1) === '') lines.pop();
@@ -57,7 +57,7 @@ describe('the hash of a body', () => {
     const digest = await hashed(...chunks);
     isDone = true;
     expect(digest).toBe(sha256(relaxed(chunks.join(''))));
-    expect(turns).toBeGreaterThan(30); // a quarter of a megabyte each, or less
+    expect(turns).toBeGreaterThan(30); // at most a quarter of a megabyte each
   });
 
   it('is refused for a line that goes on in the next chunk', async () => {

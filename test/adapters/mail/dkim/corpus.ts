@@ -5,7 +5,7 @@ const large = { filename: 'large.bin', contentType: 'application/octet-stream' }
 
 const calendar = { disposition: 'none' as const, content: 'QkVHSU46VkNBTEVOREFSDQo=', beforeHtml: false };
 
-/** Messages that differ in whatever canonicalisation, folding and transfer encodings could trip over. */
+/** Messages with variations that could break canonicalization, folding or transfer encodings. */
 export const CORPUS: Readonly<Record<string, MailParts>> = {
   'a plain one': {},
   'text in 8-bit characters': { text: 'Grüße – 日本 – 🎈  mit\tTab \n' },

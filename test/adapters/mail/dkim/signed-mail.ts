@@ -21,11 +21,11 @@ export const messageOf = async (mail: OutgoingMail): Promise<MimeMessage> =>
 export const bytesOf = async (mail: OutgoingMail): Promise<Buffer> =>
   Buffer.concat([...(await messageOf(mail)).chunks()]);
 
-/** What leaves, a character for each byte. */
+/** The mail as sent. Each byte is one character. */
 export const made = async (parts: MailParts): Promise<string> =>
   (await bytesOf(outgoingMail({ signing, ...parts }))).toString('latin1');
 
-/** Header fields as they are written, folded, without their last CRLF. */
+/** Header fields as sent, folded, without their last CRLF. */
 export const fieldsOf = (raw: string): readonly string[] =>
   raw.slice(0, raw.indexOf('\r\n\r\n')).split(/\r\n(?![ \t])/);
 

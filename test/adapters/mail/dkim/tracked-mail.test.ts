@@ -64,7 +64,10 @@ describe('the text of a tracked mail is that of the same mail untracked, byte by
     (file) => [file, readFileSync(new URL(file, HTML_FILES), 'utf8')] as const,
   );
 
-  /** The part with its fields, encoded as it leaves; empty: html that says nothing has no text beside it. */
+  /**
+   * The text part with its header, encoded as sent. Empty if the HTML contains no text, because there is no text part
+   * then.
+   */
   const textIn = (raw: string): string => /\r\nContent-Type: text\/plain[\s\S]*?(?=\r\n--)/i.exec(raw)?.[0] ?? '';
 
   const expectSameText = async (parts: MailParts): Promise<void> => {

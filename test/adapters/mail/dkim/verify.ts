@@ -1,7 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import type { Published } from './test-keys.ts';
 
-/** What an independent verifier, as strict as the RFCs, says of each signature: `pass`, or why not. */
+/** An independent verifier that follows the RFCs strictly. For each signature it returns `pass` or the reason. */
 export const createVerifier = (published: readonly Published[]) => {
   const records = new Map(published.map(({ record }) => record));
   const resolver = async (name: string): Promise<string[][]> => {

@@ -9,7 +9,7 @@ import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 const ADDRESS = '127.0.0.11';
 const LATE_MS = 400;
 const greeting = { firstMs: 150, againMs: 3_000 };
-/** An address that failed is not even tried for some seconds. */
+/** An address that failed is not tried again for some seconds. */
 const LATER_MS = 6_000;
 
 let world: MailWorld;
@@ -51,7 +51,8 @@ it('a greeting after 45 s is waited for at once, and one after three minutes wit
 });
 
 it('an address where nobody takes connections is given up before a greeting would be', async () => {
-  // RFC 5737: nobody's. What a network says to that varies, but nothing is waited for longer than the connection's time.
+  // A reserved address (RFC 5737). Networks react to it differently, but the wait is bounded by the connection
+  // time-out.
   world.dns.change({ 'b.test': { A: ['192.0.2.1'] } });
   const begunMs = system.monotonicMs();
   const transport = world.transport({ connectMs: 200, greeting: { firstMs: 5_000, againMs: 5_000 } });

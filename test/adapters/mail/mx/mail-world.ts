@@ -17,17 +17,17 @@ import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 export const system = createSystem();
 
-/** What a server on loopback was given. */
+/** A message that a server on loopback received. */
 export interface Taken {
   readonly to: readonly string[];
   readonly secure: boolean;
-  /** IP of ours. */
+  /** Source IP address. */
   readonly from: string;
 }
 
 /**
- * Mail servers at addresses of their own on one port, as on the Internet, a DNS that names them, and transports that
- * deliver to them.
+ * Mail servers with separate addresses and one port, as on the Internet, with DNS records and transports that deliver
+ * to them.
  */
 export const createMailWorld = async () => {
   const port = await freePort();
@@ -61,7 +61,7 @@ export const createMailWorld = async () => {
     resolver,
     transport,
 
-    /** A server that takes everything, unless `options` say otherwise. */
+    /** A server that accepts all mail, unless `options` say otherwise. */
     startServer: async (address: string, options: SMTPServerOptions = {}) => {
       const taken: Taken[] = [];
       let connections = 0;
@@ -103,7 +103,7 @@ export const createMailWorld = async () => {
 
 export type MailWorld = Awaited<ReturnType<typeof createMailWorld>>;
 
-/** Sends, and answers what was said of each recipient. */
+/** Sends a message and returns the outcome for each recipient. */
 export const send = (
   transport: MailTransport,
   parts: MailParts = {},
@@ -111,5 +111,5 @@ export const send = (
 ): Promise<readonly RecipientOutcome[]> =>
   transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + waitMs });
 
-/** An error as `smtp-server` takes it. */
+/** An error in the format of `smtp-server`. */
 export const refusal = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });

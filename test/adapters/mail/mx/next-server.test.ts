@@ -22,7 +22,7 @@ const both = async (first: Script, second: Script = {}) => ({
   second: await world.startScripted(TWO, second),
 });
 
-/** So that the server has to be asked in clear: nobody here speaks TLS. */
+/** Reached in clear text: the servers here do not support TLS. */
 const FROM_SECOND = { outcome: 'delivered', mx: 'second.b.test', address: TWO };
 
 describe('the next server is asked', () => {
@@ -190,7 +190,7 @@ describe('servers without end', () => {
   });
 });
 
-/** Offers TLS, and breaks it at its first byte. */
+/** Offers TLS and breaks the connection at its first byte. */
 const brokenTls = (socket: Socket, text: string): void => {
   socket.write(text);
   if (text.startsWith('220 Ready')) socket.once('data', () => socket.destroy());

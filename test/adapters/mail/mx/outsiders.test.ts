@@ -60,7 +60,7 @@ afterAll(() => world.close());
 
 const policy = (...mx: readonly string[]): StsPolicy => ({ mode: 'enforce', mx, maxAgeSeconds: 86_400 });
 
-/** What a process makes of its attempts: the real way out, and the real judgement of what came of them. */
+/** Attempts of one process, with the real transport and the real evaluation of their outcomes. */
 const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = {}) => {
   const clock = createSteppableSystem();
   const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
@@ -85,7 +85,7 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
     await clock.advance(1);
     const said = await send(transport, { envelopeTo: [`x@${domain}`] }, waitMs);
     const { outcomes } = reportOf(MESSAGE, said, { ...clock, stopping: false });
-    senders += 1; // what one organization alone meets suspends nobody else's mail
+    senders += 1; // failures of a single organization suspend no other mail
     const sender = { domainId: `dom_${senders}`, organizationId: `org_${senders}` };
     suspensions.push(...destinationLimits.report({ sender, provider, domain, outcomes, tookMs: 10, beganMs }));
     return said[0]?.outcome ?? '';
@@ -100,7 +100,7 @@ interface Opened {
 }
 
 interface Way {
-  /** The provider answers mail for it, as for any other of its domains. */
+  /** The provider accepts mail for this domain, as for its own ones. */
   readonly isAnswered?: true;
   readonly dns: NameData;
   readonly policy?: StsPolicy;
@@ -111,7 +111,7 @@ const mx = (...exchanges: readonly string[]): NameData => ({
   MX: exchanges.map((exchange, at) => [10 * (at + 1), exchange] as const),
 });
 
-/** Under a certificate that no TLSA record is about. */
+/** A certificate that matches no TLSA record. */
 const UNDER_TLSA: TransportSecurity = {
   ofDomain: async (domain) => async () =>
     /evil/.test(domain)

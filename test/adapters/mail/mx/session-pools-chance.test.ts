@@ -16,7 +16,7 @@ const deliveryTarget = (key: string, address: string): DeliveryTarget => ({
   },
 });
 
-/** Sessions that open, fail and end after moments; how many there are is counted from the outside. */
+/** Sessions that open, fail and end after random delays. The counts are independent of the pools. */
 const createSessions = (chance: () => number) => {
   const counts = { open: 0, most: 0, mostAtOne: 0, at: new Map<string, number>() };
   const change = (address: string, by: 1 | -1): void => {
@@ -43,7 +43,7 @@ const createSessions = (chance: () => number) => {
       change(address, -1);
       setTimeout(onEnd, 0);
     };
-    if (chance() < 0.2) setTimeout(end, chance() * 10); // the other side
+    if (chance() < 0.2) setTimeout(end, chance() * 10); // closed by the server
     const unused = async (): Promise<never> => Promise.reject(new Error('not asked for'));
     const peer = { mx: 'x', address: null, tls: null, cipher: null, policy: null };
     const quit = (): void => void setTimeout(end, chance() * 3);
@@ -84,7 +84,7 @@ describe('sessions with many servers, whatever happens to them,', () => {
         deliveryTarget(`server ${server}`, `address ${server % addresses}`);
       const begunMs = performance.now();
       await Promise.all(Array.from({ length: 60 }, (_, index) => use(index)));
-      expect(performance.now() - begunMs).toBeLessThan(4_000); // none waited for its deadline
+      expect(performance.now() - begunMs).toBeLessThan(4_000); // no caller waited until its deadline
       expect(counts.most).toBeLessThanOrEqual(bounds.sessionsMax);
       expect(counts.mostAtOne).toBeLessThanOrEqual(bounds.sessionsPerAddressMax);
       await pools.close();

@@ -73,7 +73,7 @@ describe('sessions with many servers', () => {
     for (let count = 1; count <= 20; count += 1) {
       const { release } = await pools.acquire(deliveryTarget(`127.0.2.${count}`), never);
       release(true);
-      expect(pools.size()).toBeLessThanOrEqual(4); // one of them is on its way out
+      expect(pools.size()).toBeLessThanOrEqual(4); // one of them is closing
     }
     expect(connections()).toBe(20);
     await pools.close();
@@ -164,7 +164,7 @@ describe('mail for many domains', () => {
     const rounds = [...DOMAINS, ...DOMAINS, ...DOMAINS];
     const outcomes = await Promise.all(rounds.map((name) => send(transport, { envelopeTo: [`x@${name}`] }, 30_000)));
     expect(outcomes.flat().map(({ outcome }) => outcome)).toEqual(rounds.map(() => 'delivered'));
-    expect(most).toBeLessThanOrEqual(6 + 2); // the server notices an end later than we do
+    expect(most).toBeLessThanOrEqual(6 + 2); // the server detects an end later than the client
     await transport.close();
     await until(() => open === 0);
   });

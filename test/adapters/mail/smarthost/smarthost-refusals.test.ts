@@ -8,7 +8,7 @@ import { complaintOf, openWatched } from './watched-smarthost.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Answers of a scripted smarthost. */
+/** Starts a scripted smarthost. */
 const scripted = async (script: Parameters<typeof startScriptedServer>[0]): Promise<string> => {
   const server = await startScriptedServer(script);
   onTestFinished(server.close);

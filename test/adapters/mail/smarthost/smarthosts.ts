@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished } from 'vitest';
 
-/** Takes `user` with `secret`; its certificate is nobody's, and over. @returns its port. */
+/** A smarthost that accepts `user` with `secret`. Its certificate is self-signed and expired. @returns its port. */
 export const startSmarthost = async (options: SMTPServerOptions = {}): Promise<number> => {
   const server = new SMTPServer({
     authOptional: true,
@@ -29,7 +29,7 @@ const listen = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** Says this, and nothing else. @returns its port. */
+/** A server that only sends a greeting. @returns its port. */
 export const startSaying = async (greeting: string): Promise<number> => {
   const server = createServer((socket) => socket.on('error', () => undefined).write(greeting));
   const port = await listen(server);
@@ -37,7 +37,7 @@ export const startSaying = async (greeting: string): Promise<number> => {
   return port;
 };
 
-/** Where nobody listens. */
+/** A port on which no process listens. */
 export const deadPort = async (): Promise<number> => {
   const server = createServer();
   const port = await listen(server);

@@ -8,7 +8,7 @@ import { outgoingMail } from '../outgoing-mail.ts';
 
 const SEND_MS = 5_000;
 
-/** A transport to a smarthost, and what the log says of it. */
+/** A transport to a smarthost, with the log that it writes. */
 export const openWatched = (url: string, tls?: ConnectionOptions) => {
   const system = createSystem();
   let aheadMs = 0;
@@ -28,7 +28,7 @@ export const openWatched = (url: string, tls?: ConnectionOptions) => {
   return { send, logger, wait };
 };
 
-/** What the log says once a message could not be sent. */
+/** The logged error after a failed attempt. */
 export const complaintOf = async (url: string, tls?: ConnectionOptions): Promise<string> => {
   const { send, logger } = openWatched(url, tls);
   expect(await send()).toBe('deferred');

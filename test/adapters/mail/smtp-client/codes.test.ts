@@ -12,13 +12,13 @@ const IN_PARTS = ['%-one\r\n% two', '% one line'] as const;
 
 const isYes = (code: number): boolean => code >= 200 && code < 300;
 const isNo = (code: number): boolean => code >= 400 && code < 600;
-/** Of these a 5xx says something about us, and not about who is written to or what. */
+/** With these codes a 5xx is about this client, not about the recipient or the content. */
 const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538, 555]);
 const isForGood = (code: number): boolean => code >= 500 && !ABOUT_US.has(code);
-/** About an argument: final once the optional parameters were left out. */
+/** Codes about an argument. They are final if the optional parameters were already omitted. */
 const ABOUT_ARGUMENT = new Set([501, 504]);
 
-/** What has to come of a message for one recipient where one stage is answered like this. */
+/** The required outcome for one recipient after this reply at a stage. */
 type Expectation = (code: number) => { readonly outcome: string; readonly again: boolean };
 const DEFERRED_AND_OVER = { outcome: 'deferred', again: false };
 
@@ -30,7 +30,7 @@ const refusedAt = (code: number, bounces: boolean, argued = false) => {
 
 const EXPECTED: Partial<Record<Stage, Expectation>> = {
   connect: (code) => (code === 220 ? { outcome: 'delivered', again: true } : DEFERRED_AND_OVER),
-  // HELO is tried after whatever does not greet, unless the server goes.
+  // HELO follows any unsuccessful EHLO, unless the server closes the connection.
   EHLO: (code) => (code === 421 ? DEFERRED_AND_OVER : { outcome: 'delivered', again: true }),
   MAIL: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, code === 552, true)),
   RCPT: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, true, true)),
@@ -44,7 +44,7 @@ const EXPECTED: Partial<Record<Stage, Expectation>> = {
   },
 };
 
-/** The stage is answered once with this, and as usual from then on. */
+/** Sends this reply once at the stage, and normal replies afterwards. */
 const once = (stage: Stage, reply: string): Script => ({
   [stage]: (_: string, times: number) => (times === 0 ? reply : undefined),
 });

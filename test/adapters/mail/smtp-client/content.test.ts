@@ -8,7 +8,7 @@ import { type Script, startScriptedServer, type Write } from '../../../support/s
 import { slowness } from '../../../support/slowness.ts';
 
 const MEGABYTE = 1_000_000;
-/** More than is sent in one write, whatever the chunks say. */
+/** Larger than one write, whatever the sizes of the chunks. */
 const LARGE = 100_000;
 const FINAL_DOT = '.\r\n';
 const envelope = { from: 'from@a.test', to: ['to@b.test'] };
@@ -79,7 +79,7 @@ describe('a large message', () => {
     },
   };
 
-  /** Reads nothing of the message until told to, and then all of it with its dot. */
+  /** A server that reads the message, with its final dot, only on request. */
   const startSlow = async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
     const ended = Promise.withResolvers<void>();

@@ -4,13 +4,13 @@ import type { Script } from '../../../support/scripted-smtp-server/scripted-serv
 import { send, start, three } from './one-session.ts';
 
 const LARGE = 'x'.repeat(70_000);
-/** At a time: each try is a connection of its own. */
+/** Concurrent tries. Each opens its own connection. */
 const TOGETHER = 20;
 
 interface Manner {
   readonly script: Script;
   readonly text: string;
-  /** Bytes after which the dialogue is over at the latest. */
+  /** Upper bound for the bytes of the dialogue. */
   readonly heard: number;
 }
 
@@ -22,7 +22,7 @@ const IN_PIECES: Manner = {
   heard: 500,
 };
 
-/** @returns for each recipient how often the server took the message for them, and what was said about them. */
+/** @returns for each recipient the number of copies that the server accepted, and the reported outcome. */
 const tryWith = async ({ script, text }: Manner, cut: CutOff): Promise<readonly (readonly [number, string])[]> => {
   const { server, transport } = await start(script, { cut, strict: true });
   const outcomes = await send(transport, { ...three, text });
@@ -34,7 +34,7 @@ const tryWith = async ({ script, text }: Manner, cut: CutOff): Promise<readonly 
   ]);
 };
 
-/** A copy that is known of is delivered or in doubt; none is never called delivered. */
+/** An accepted copy is delivered or unknown. Without a copy the outcome is never delivered. */
 const ALLOWED = ['0 deferred', '0 unknown', '1 unknown', '1 delivered'];
 
 describe.each([
@@ -56,7 +56,7 @@ describe.each([
     }
     expect([...found.keys()].filter((kind) => !ALLOWED.includes(kind))).toEqual([]);
     expect(found.get('0 deferred')).toBeGreaterThan(0);
-    // A reply that was cut off says nothing of a message that was taken.
+    // After a truncated reply the client cannot know whether the message was accepted.
     if (after === 'said') expect(found.get('1 unknown')).toBeGreaterThan(0);
   });
 });

@@ -4,7 +4,7 @@ import { DELIVERED, refuseTwo, send, start, TWO_REFUSED, three } from './one-ses
 
 describe('a server without PIPELINING is sent one command at a time', () => {
   const EHLO = (): string => '250-plain\r\n250 SIZE 1000000';
-  /** Each reply takes a while, and what came before it was said is counted. */
+  /** Delays each reply, and counts commands that arrive before it. */
   const startSlow = async (script: Script) => {
     const early: string[] = [];
     const { server, transport } = await start({ ...script, EHLO }, (socket, text) => {

@@ -9,7 +9,7 @@ const offering =
     `250-scripted\r\n${keywords.map((keyword) => `250-${keyword}\r\n`).join('')}250 HELP`;
 const EHLO = offering('PIPELINING', 'SIZE', 'DSN', '8BITMIME', 'SMTPUTF8', 'CHUNKING');
 
-/** A server that wants a sender before recipients, and recipients before a message. */
+/** A server that requires a sender before recipients, and recipients before a message. */
 const startStrict = (script: Script) => start(script, { strict: true });
 
 describe('extensions that a server offers are used', () => {
@@ -104,7 +104,7 @@ describe('an extension that is offered and then refused', () => {
     expect(await send(transport, three)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
     const said = server.lines.length;
     expect(await send(transport, three)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
-    expect(server.lines.length - said).toBe(5); // nothing is tried twice
+    expect(server.lines.length - said).toBe(5); // nothing is retried
     expect([server.connections(), server.copies.map(({ to }) => to.length)]).toEqual([1, [3, 3]]);
   });
 
@@ -146,7 +146,7 @@ describe('an extension that is offered and then refused', () => {
 
 describe('too many recipients', () => {
   const many = { envelopeTo: Array.from({ length: 10 }, (_, index) => `r${index}@b.test`) };
-  /** The first `count` of each transaction are taken. */
+  /** Accepts the first `count` recipients of each transaction. */
   const taking = (count: number, reply: string, more: Script = {}): Script => {
     let taken = 0;
     return {
@@ -201,7 +201,7 @@ describe('too many recipients', () => {
       MAIL: (line, times) => script.MAIL?.(line, times) ?? MAIL?.(line, times),
     };
     const { server, transport } = await startStrict(both);
-    await send(transport); // the session is a kept one: what dies on it at first might be tried again
+    await send(transport); // opens the session: a failure on a reused one might be retried
     server.copies.length = 0;
     const outcomes = await send(transport, many);
     const [code, outcome] = expected;

@@ -11,7 +11,7 @@ import {
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 export const system = createSystem();
-/** One session at most, unless more are asked for: what goes wrong with it meets the next message. */
+/** At most one session by default, so that the next message meets its faults. */
 export const start = async (
   script: Script = {},
   options: Write | ScriptedServerOptions = {},

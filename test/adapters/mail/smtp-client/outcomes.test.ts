@@ -187,7 +187,7 @@ describe('each recipient has its own outcome', () => {
   it('a smarthost without the TLS that a login needs is given nothing, and is named for that', async () => {
     const server = await startScriptedServer({ EHLO: () => '250-x\r\n250 AUTH PLAIN', STAR: () => '502 5.5.2 What?' });
     onTestFinished(server.close);
-    const url = `smtp://me:secret@[::ffff:127.0.0.1]:${server.port}`; // not written as this machine's own
+    const url = `smtp://me:secret@[::ffff:127.0.0.1]:${server.port}`; // a spelling that is not treated as local
     const transport = createSmtpTransport({ url, ehloName: 'sender.a.test', system });
     onTestFinished(transport.close);
     const text = 'the server offers no TLS, and the settings of this service require it';

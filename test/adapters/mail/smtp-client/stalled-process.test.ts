@@ -11,7 +11,7 @@ const STALL_MS = 1_000;
 
 const system = createSystem();
 
-/** Keeps the event loop from everything, as a request does that takes too long. */
+/** Blocks the event loop, like a request that takes too long. */
 const stall = (): void => {
   const endMs = performance.now() + STALL_MS;
   while (performance.now() < endMs);
@@ -32,7 +32,7 @@ test('a process that stood still past the deadline counts the reply that arrived
   const transport = await open();
   const deadlineMs = system.monotonicMs() + ATTEMPT_MS;
   const mayComplete = (): boolean => {
-    setImmediate(stall); // once the final dot has left
+    setImmediate(stall); // after the final dot was sent
     return true;
   };
   const [outcome] = await transport.send(outgoingMail(), { deadlineMs, mayComplete });

@@ -132,7 +132,7 @@ describe('TLS that fails', () => {
 
   it('if garbage follows STARTTLS the session is dropped, and if nothing does it times out', async () => {
     const { failed } = await start({ ...OFFERED, STAR: () => '220 Go on\r\n\0\0\xff garbage' });
-    expect(await failed()).toBeNull(); // what came before the handshake is dropped
+    expect(await failed()).toBeNull(); // data from before the handshake is dropped
     const silent = await start({ ...OFFERED, STAR: () => 'silence' });
     expect(await silent.failed()).toMatchObject({ isTlsBroken: false, reply: { code: 0 } });
   });

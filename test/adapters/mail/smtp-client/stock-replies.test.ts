@@ -9,7 +9,7 @@ interface Stock {
   readonly program: string;
   readonly stage: SmtpStage;
   readonly category: string;
-  /** `bounced`, or what it tells of the destination. */
+  /** `bounced`, or the feedback about the destination. */
   readonly then: string;
   readonly text: string;
 }

@@ -11,7 +11,7 @@ import { createSystem } from '../../../../src/adapters/system.ts';
 import { outgoingMail } from '../outgoing-mail.ts';
 
 const system = createSystem();
-/** With the certificate the package brings, which nobody has signed. */
+/** A server with the self-signed certificate of its package. */
 const listen = async (options: SMTPServerOptions = {}): Promise<number> => {
   const server = new SMTPServer({
     authOptional: true,
@@ -75,7 +75,7 @@ describe('credentials', () => {
       logins += 1;
     };
     const port = await listen({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true, onAuth });
-    // 127.0.0.1 in another spelling: what is not plainly this machine is treated as another.
+    // Another spelling of 127.0.0.1: an address that is not clearly local is treated as remote.
     expect(await sendTo(`smtp://us%20er:p%40ss@[::ffff:127.0.0.1]:${port}`)).toMatchObject({ outcome: 'deferred' });
     expect(logins).toBe(0);
     const without = await listen({ disabledCommands: ['AUTH'] });

@@ -11,11 +11,11 @@ export interface Asking {
   readonly resolver: StubResolver;
   readonly server: TestNameServer;
   readonly servers: readonly TestNameServer[];
-  /** Time for what is remembered; time-outs stay as they are. */
+  /** Advances the clock of the cache. Time-outs are not affected. */
   advance(ms: number): void;
 }
 
-/** A resolver, and the name servers that it asks: one for each zone. Closed after the test. */
+/** A resolver with a name server for each zone. They are closed after the test. */
 export const asking = async (zone: Zone, ...more: readonly Zone[]): Promise<Asking> => {
   const system = createSystem();
   let aheadMs = 0;

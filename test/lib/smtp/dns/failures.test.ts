@@ -157,7 +157,7 @@ test('more questions than there is room for wait for each other, and all are ans
 });
 
 describe('questions about a name whose servers do not answer', () => {
-  /** @returns how many of the questions about slow names have failed when the one about a quick name is answered. */
+  /** @returns the number of slow queries that have failed when the quick one is answered. */
   const failedBefore = async (slow: readonly string[]): Promise<number> => {
     const names = slow.map((name) => [name, { ...good, wrong: 'silence' as const }] as const);
     const server = await startNameServer({ 'quick.test': good, ...Object.fromEntries(names) });

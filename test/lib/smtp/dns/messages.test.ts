@@ -32,7 +32,7 @@ const whole = encode({
   authorities: [{ ...of, type: 'SOA', data: { mname: 'ns.test', rname: 'root.test', minimum: 30 } }],
 });
 
-/** Everything that is done with a message from outside. */
+/** Runs every reader on an untrusted message. */
 const read = (message: Buffer) => {
   const reply = readReply(message, ID, question);
   if (reply === null) return null;
@@ -91,7 +91,7 @@ describe('a message', () => {
     encode({ type: 'response', id: ID, questions: [question] }).copy(message);
     message.writeUInt16BE(300, 6);
     const first = 12 + NAME.length + 2 + 4;
-    // One record of a type that nobody knows, whose data is a ladder of pointers, each to the one before it.
+    // A record of an unknown type. Its data is a chain of pointers, each to the previous one.
     const ladder = 16_000;
     message.writeUInt16BE(0xc000 | 12, first);
     message.writeUInt16BE(0xff00, first + 2);

@@ -8,10 +8,10 @@ test.each([
   ['example.co.uk', 'mx1.example.co.uk'],
   ['amazonaws.com', 'inbound-smtp.eu-west-1.amazonaws.com'],
   ['xn--bcher-kva.example', 'mx.xn--bcher-kva.example'],
-  // Anybody gets such names below somebody else's: each stands for itself.
+  // Such names are available to anyone below another party's domain, so each is treated as a domain of its own.
   ['evil.dyndns.org', 'mx.evil.dyndns.org'],
   ['ec2-192-0-2-1.eu-west-1.compute.amazonaws.com', 'ec2-192-0-2-1.eu-west-1.compute.amazonaws.com'],
-  // What nobody registered stands for itself.
+  // Names that cannot be registered are returned unchanged.
   ['localhost', 'localhost'],
   ['192.0.2.1', '192.0.2.1'],
   ['co.uk', 'co.uk'],

@@ -18,13 +18,13 @@ const PER_NETWORK = 5;
 
 const BOUNDS: ConnectionBounds = { max: 50, perNetwork: PER_NETWORK, authMs: 30_000, durationMs: 30_000 };
 
-/** Networks are addresses. */
+/** Every address is its own network. */
 const open = (task: SmtpTask, more: Partial<Parameters<typeof startSmtpListener>[1]> = {}): Promise<SmtpListener> =>
   startSmtpListener(task, {
     ...{ host: '127.0.0.1', port: 0, networkOf: (address) => address, logger: silentLogger, ...more },
   });
 
-/** With TLS from the first byte on. */
+/** A listener with implicit TLS. */
 const openImplicit = async (): Promise<SmtpListener> =>
   open(
     { bounds: BOUNDS, serve: () => ({ authOptional: true, closeTimeout: 100 }) },
@@ -41,7 +41,7 @@ const openSilent = async (port: number, localAddress: string): Promise<Socket> =
   return socket.resume();
 };
 
-/** The password is the organization; a message that is received waits for its end. */
+/** The password is the id of the organization. A received message is held until the test ends it. */
 const openSubmission = async (bounds: Partial<ConnectionBounds>): Promise<number> => {
   const task: SmtpTask = {
     bounds: { ...BOUNDS, ...bounds },
@@ -106,7 +106,7 @@ test('a connection that comes at the moment of closing, and says nothing, does n
   const closed = listener.close();
   silent.destroy();
   await closed;
-  // A fault of the connection would end the process at one of its events, which all come before it is closed.
+  // If the connection had a fault, the process would end at one of its events, all of which precede 'close'.
   if (!silent.closed) await once(silent, 'close');
   await expect(openSilent(listener.port, '127.0.0.1')).rejects.toThrow('ECONNREFUSED');
 });

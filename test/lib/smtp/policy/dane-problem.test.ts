@@ -30,7 +30,7 @@ const tlsa = (usage: number, issued: Issued, part: Part, digest: Digest) => {
   };
 };
 
-/** What a real server with this chain shows to a real client. */
+/** The chain that a real server presents to a real client. */
 const shown = async (own: Issued, ...above: readonly Issued[]): Promise<readonly Buffer[]> => {
   const cert = [own, ...above].map(({ certificate }) => certificate).join('');
   const server = createServer({ cert, key: own.key }, (socket) => socket.on('error', () => undefined));

@@ -35,7 +35,7 @@ interface Options {
   readonly withLookup?: boolean;
 }
 
-/** A policy host and a name server, both real; time can run ahead for what is remembered. */
+/** A real policy host and a real name server. The clock of the cache can be advanced. */
 const publishing = async ({ zone = record('1'), serve = plain(text('enforce')), ...options }: Options = {}) => {
   const { issued = own, withLookup = true } = options;
   const state = { serve, gets: 0, aheadMs: 0 };

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** `b.test` has one server, or more. */
+/** Publishes one or more servers of `b.test`. */
 const publish = (more: Readonly<Record<string, NameData>> = {}, data: NameData = {}): void =>
   world.dns.change({
     'b.test': { MX: [[10, 'one.b.test']], ...data },
