@@ -6,10 +6,10 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Most of what tests do is wait for engines: twice the cores of a small machine.
+    // Tests mostly wait for engines, so this is twice the cores of a small machine.
     maxWorkers: 4,
     restoreMocks: true,
-    // A test that asserts nothing passes whatever happens.
+    // A test without assertions would pass whatever happens.
     expect: { requireAssertions: true },
   },
 });

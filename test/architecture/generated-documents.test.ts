@@ -16,7 +16,7 @@ test('docs/licences.md says what package-lock.json says', async () => {
 
 test('every package has a licence that asks for no more than its text beside it', () => {
   const permissive = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'CC0-1.0', 'ISC', 'MIT'];
-  // Fonts may be passed on with a program; Unlicense and WTFPL ask for nothing.
+  // Fonts may be distributed with a program. Unlicense and WTFPL have no conditions.
   const others = ['MIT-0', 'OFL-1.1', 'Python-2.0', 'Unlicense', 'WTFPL', '(BSD-3-Clause AND Apache-2.0)'].concat(
     'MIT (http://mootools.net/license.txt)',
   );

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config.ts';
 
 interface Room {
-  /** Rooms it may import, besides the libraries. */
+  /** Folders that it may import in addition to the libraries. */
   readonly folders: readonly string[];
   readonly packages: readonly string[];
 }
 
-/** Libraries of our own: each may import those named here, by their doors, and nothing of the product. */
+/** Our own libraries. Each may import only the ones listed here, through their main files, and no product code. */
 const LIBRARIES: Readonly<Record<string, Room>> = {
   'lib/async': { folders: [], packages: [] },
   'lib/html': { folders: ['lib/async'], packages: ['entities', 'lru-cache', 'parse5'] },
@@ -32,7 +32,7 @@ const OTHER_DOORS: readonly string[] = [
   'lib/async/serve-tasks.ts',
 ];
 
-/** Who may import whom: the table of docs/contributing.md, executed. */
+/** Allowed imports: the table in docs/contributing.md. */
 const TABLE: Readonly<Record<string, Room>> = {
   domain: {
     folders: ['lib/async', 'lib/html', 'lib/mime', 'lib/templates', 'lib/transparency'],
@@ -102,9 +102,9 @@ const IMPURE = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now
 
 /** A snake_case key: a field of the HTTP API, or a row of its error catalogue. */
 const API_FIELD = /^\s*(?:readonly )?[a-z]+(?:_[a-z]+)+\??:/m;
-/** An object literal that is spread at once saves lines and hides what the object consists of. */
+/** Spreading an object literal saves lines, but hides the structure of the object. */
 const SPREAD_LITERAL = /\.\.\.\{/;
-/** Variables whose names are ordinary words (`HOST`, `PORT`) are not looked for. */
+/** Variables named by an ordinary word (`HOST`, `PORT`) are excluded. */
 const CONFIG_VARIABLE = new RegExp(`\\b(?:${VARIABLES.filter((name) => name.includes('_')).join('|')})\\b`);
 
 const SRC = new URL('../../src/', import.meta.url).pathname;
@@ -125,14 +125,14 @@ const importsOf = (file: string): readonly Import[] =>
     from: groups?.from ?? groups?.bare ?? groups?.dynamic ?? '',
   }));
 
-/** The first folder, or the library. */
+/** The first folder of a path, or its library. */
 const roomOf = (file: string): string =>
   file
     .split('/')
     .slice(0, file.startsWith('lib/') ? 2 : 1)
     .join('/');
 const isLibrary = (room: string): boolean => room.startsWith('lib/');
-/** Other rooms may import every library. */
+/** True for folders that list their libraries. The others may import every library. */
 const listsLibraries = (room: string): boolean => isLibrary(room) || ['domain', 'dashboard'].includes(room);
 const doorOf = (library: string): string => `${library}/${library.slice('lib/'.length)}.ts`;
 const ROOMS: Readonly<Record<string, Room>> = { ...LIBRARIES, ...TABLE };
@@ -147,7 +147,7 @@ const packageOf = (from: string): string =>
 const allowed = (list: readonly string[], name: string): boolean => list.includes('*') || list.includes(name);
 const told = ({ file, from }: Import): string => `${file} imports ${from}`;
 
-/** Modules that each one imports, for values or types alone. */
+/** Modules that each module imports, for values or types. */
 const graph = new Map(
   files.map((file) => [
     file,
@@ -157,7 +157,7 @@ const graph = new Map(
   ]),
 );
 
-/** Every module from which imports lead back to itself. */
+/** Every module on an import cycle. */
 const onCycles = (): readonly string[] => {
   const reachable = (from: string): ReadonlySet<string> => {
     const seen = new Set<string>();
@@ -253,7 +253,7 @@ describe('the house', () => {
     const naming = (pattern: RegExp) =>
       domain.filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8'))).sort();
     expect(naming(CONFIG_VARIABLE)).toEqual([]);
-    // The error catalogue is keyed by codes, and the analysis by what the DNS check found.
+    // The error catalogue is keyed by error codes, and the analysis by results of the DNS check.
     expect(naming(API_FIELD)).toEqual(['domain/analysis/checks/headers.ts', 'domain/error-catalogue.ts']);
   });
 

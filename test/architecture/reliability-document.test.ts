@@ -14,7 +14,7 @@ const text = source.replaceAll(/\s+/g, ' ');
 const scenarios = [...ORACLE_SCENARIOS, ...CRASHES, ...FAULTS, ...SIMULATIONS].map(({ name }) => name);
 
 interface Proof {
-  /** `chaos`, or the file of a test. */
+  /** `chaos`, or the path of a test file. */
   readonly where: string;
   readonly name: string;
 }
@@ -29,11 +29,11 @@ const proofs: readonly Proof[] = [...source.matchAll(PROOFS)].flatMap(({ groups 
 const inChaos = proofs.filter(({ where }) => where === 'chaos');
 const inTests = proofs.filter(({ where }) => where !== 'chaos');
 
-/** A name that ends in … stands for all that begin so. */
+/** True for the name of a scenario. A name that ends in … matches by prefix. */
 const isScenario = ({ name }: Proof): boolean =>
   name.endsWith('…') ? scenarios.some((each) => each.startsWith(name.slice(0, -1))) : scenarios.includes(name);
 
-/** Each part of `a suite > a test` stands in the file as a string of its own, or begins one where it ends in …. */
+/** True if each part of `a suite > a test` is a string in the file. A part that ends in … matches by prefix. */
 const isTest = ({ where, name }: Proof): boolean => {
   if (!existsSync(at(where))) return false;
   const file = read(where);
@@ -49,7 +49,7 @@ const duration = (ms: number): string => {
   return `${ms / 1_000} s`;
 };
 
-/** Value of a constant, or of a field of one, as its file has it; NaN: it has none. */
+/** Value of a constant, or of one of its fields, read from its file. NaN: not found. */
 const constantOf = (name: string, file: string): number => {
   const [constant, field] = name.split('.');
   const before = field === undefined ? '' : `\\{[^}]*\\b${field}: `;
@@ -59,7 +59,7 @@ const constantOf = (name: string, file: string): number => {
 
 const POOL =
   /^\| [^|]+: `(?<file>src\/[^`]+)` (?<numbers>\|[^|]+\|[^|]+)\|[^|]+\| `(?<where>test\/[^`]+)`: `(?<name>[^`]+)` \|$/gm;
-/** Such as 4,000 (`READERS_MAX`), or 112 MB of it for large ones (`BODY_LIMITS.largeBytesMax`). */
+/** Matches numbers such as 4,000 (`READERS_MAX`), or 112 MB of it for large ones (`BODY_LIMITS.largeBytesMax`). */
 const NUMBER = /(?<number>\d[\d,]*)(?: (?<unit>MB|s|min)\b)?[^`|;,()]*\(`(?<constant>[\w.]+)`\)/g;
 const UNITS: Readonly<Record<string, number>> = { MB: 1_000_000, s: 1_000, min: 60_000 };
 
@@ -68,7 +68,7 @@ interface PoolNumber {
   readonly value: number;
 }
 
-/** The numbers of a row, each with its constant. */
+/** The numbers in a row, with their constants. */
 const numbersIn = (cells: string): readonly PoolNumber[] =>
   [...cells.matchAll(NUMBER)].map(({ groups: { number = '', unit = '', constant = '' } = {} }) => ({
     constant,

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-/** Every class of the dashboard is styled in one file, so that a screen's rules cannot reach into another screen. */
+/** Every class of the dashboard is styled in one file, so that the rules of one screen cannot affect another. */
 
 const STYLES = new URL('../../src/dashboard/styles/', import.meta.url).pathname;
 const COMMENT = /\/\*[\s\S]*?\*\//g;
-/** Selectors of a rule: what stands before a brace that opens declarations. */
+/** Selectors of a rule: the text before a brace that opens declarations. */
 const RULE = /([^{}@;]+)\{(?=[^{}]*\})/g;
-/** Commas that part selectors, not those within `:is(…)`. */
+/** Commas between selectors, but not those within `:is(…)`. */
 const BETWEEN_SELECTORS = /,(?![^(]*\))/;
 
 interface Lead {
   readonly file: string;
   readonly selector: string;
-  /** Classes that the selector begins with, before it descends: of `.keys.domains .kr` both `keys` and `domains`. */
+  /** Classes in the first compound selector: for `.keys.domains .kr` both `keys` and `domains`. */
   readonly classes: readonly string[];
 }
 
@@ -34,11 +34,11 @@ const leads: readonly Lead[] = readdirSync(STYLES)
   })
   .filter(({ classes }) => classes.length > 0);
 
-/** Files in which a class leads by itself. */
+/** Files with a rule that starts with this class alone. */
 const filesOf = (name: string): ReadonlySet<string> =>
   new Set(leads.filter(({ classes }) => classes.length === 1 && classes[0] === name).map(({ file }) => file));
 
-/** A rule may narrow another file's class by a class that is its own. */
+/** A rule may refine another file's class if it also names a class of its own file. */
 const isOwn = ({ file, classes }: Lead): boolean =>
   classes.some((name) => [...filesOf(name)].every((owner) => owner === file));
 

@@ -23,7 +23,7 @@ const requestTo = (url: URL, body: string): Buffer =>
     `POST ${url.pathname} HTTP/1.1\r\nhost: ${url.host}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 
-/** Answers 202, every tenth time 429, after a while, and counts the bodies it got. */
+/** Answers 202 after a delay, and 429 to every tenth request. Counts the bodies. */
 const counting = (ms: number) => {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ describe('the load', () => {
     for (let size = 1; size <= bytes.length; size += 1) {
       const statuses: number[] = [];
       const read = createResponseReader((status) => statuses.push(status));
-      const shared = Buffer.alloc(size); // as a socket's buffer is used again
+      const shared = Buffer.alloc(size); // the buffer is reused, like that of a socket
       for (let at = 0; at < bytes.length; at += size) read(shared.subarray(0, bytes.copy(shared, 0, at, at + size)));
       expect(statuses).toEqual([202, 503]);
     }

@@ -11,7 +11,7 @@ const frame = (functionName: string, url = '') => ({
   columnNumber: 0,
 });
 
-/** Each node is called by the one before it, but for those that the root calls. */
+/** A profile in which each frame of a stack calls the next one, and the root calls the first. */
 const profileOf = (
   stacks: readonly (readonly ReturnType<typeof frame>[])[],
   micros: readonly number[],

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../support/api-client.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-/** What has come out of a socket, and how it ended. */
+/** Records the output of a socket, and how it ended. */
 const listen = (socket: Socket) => {
   const heard = { text: '', chunks: 0, ended: '' };
   socket.on('data', (chunk: Buffer) => {

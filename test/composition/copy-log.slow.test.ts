@@ -39,7 +39,7 @@ describe('copying a log', () => {
     onTestFinished(target.close);
     copy = { source, target, targetKeepsOrder: true, pool };
   });
-  /** As of a quiet service: what follows upon an event in its stream comes next in the log. Then many at once. */
+  /** First events of a quiet service, where each stream's events are adjacent in the log. Then many at once. */
   const fill = async (): Promise<void> => {
     const streams = Array.from({ length: STREAMS }, () => newStream());
     for (const [index, stream] of streams.entries()) {
@@ -62,7 +62,7 @@ describe('copying a log', () => {
     const { events: copied } = await copyLog(copy);
     const tookMs = performance.now() - beganMs;
     expect(copied).toBe(5 * STREAMS);
-    expect(double.counts().append.calls).toBe(copied + 1); // the log's id
+    expect(double.counts().append.calls).toBe(copied + 1); // one for the log's id
     expect(tookMs).toBeLessThan(((copied * FAR_MS) / 20) * slowness());
     expect(await allOf(target)).toEqual(await allOf(source));
   });

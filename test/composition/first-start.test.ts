@@ -42,7 +42,7 @@ beforeEach(() => {
   };
 });
 
-/** Hashes of the values that open something. */
+/** Hashes of all values that authenticate. */
 const working = async (): Promise<readonly string[]> =>
   [...(await readDirectory(context)).keys.values()].flatMap(({ key }) =>
     key.status === 'active'
@@ -58,7 +58,7 @@ const startAndPrint = async (adminKey?: string) => {
   return keys;
 };
 
-/** Every call fails the first two times that it is made, as behind a pool that others have taken. */
+/** The first two calls fail, as with an exhausted connection pool. */
 const busyAtFirst = <Args extends readonly unknown[], Result>(
   call: (...args: Args) => Promise<Result>,
 ): ((...args: Args) => Promise<Result>) => {

@@ -17,7 +17,7 @@ describe('a service that is ready', () => {
     expect(lines).toContain('Outbox is ready at http://127.0.0.1:3000');
     expect(lines).toContain(LIVE);
     expect(lines).toContain(TEST);
-    expect(lines).toContain(`http://localhost:3000/dashboard/sign-in#${LINK}`); // passkeys need the name of a host
+    expect(lines).toContain(`http://localhost:3000/dashboard/sign-in#${LINK}`); // passkeys require a host name
     expect(lines).toContainEqual(expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/));
   });
 

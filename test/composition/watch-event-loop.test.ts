@@ -22,7 +22,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-/** By the processor's clock: what a busy machine takes away is not held. */
+/** Blocks the event loop for an amount of processor time, which excludes other load on the machine. */
 const hold = (): void => {
   const begun = process.threadCpuUsage();
   for (let ran = 0; ran < HOLD_MS * MICROSECONDS_PER_MS; ) {
@@ -35,7 +35,7 @@ const open = (registry?: Registry): void => {
   watch = watchEventLoop({ system: createSystem(), logger, registry });
 };
 
-/** Until the watch has looked again. */
+/** Waits for the next check of the event loop. */
 const looked = (): Promise<void> => sleep(100);
 
 describe('a request that holds the event loop', () => {

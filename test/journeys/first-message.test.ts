@@ -5,7 +5,7 @@ import { readInbox } from '../support/captured-mail.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
-/** What is printed, understood as curl would: a machine may have none. */
+/** Parses the printed command instead of running it, because curl may not be installed. */
 const PRINTED_LINE =
   /^curl -sS (?<url>\S+\/v1\/messages\/send) -H "(?<authorization>[^"]+)" -H '(?<type>[^']+)' -d '(?<body>[^']+)'$/m;
 const DAY_MS = 86_400_000;

@@ -25,7 +25,7 @@ const added = (name: string): SuppressionEvent => ({
   },
 });
 
-/** A read model that knows `old`, and a spy on what the log is still asked. */
+/** A read model that contains `old`, and a spy on reads of the log. */
 const open = async () => {
   const applied = await openApplied(suppressionsProjection);
   await applied.given(streamOf('old'), [added('old')]);

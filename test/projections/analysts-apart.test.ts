@@ -2,7 +2,7 @@ import type { Client, Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { firstColumn, ID_COLUMNS, logIn, openAnalytics, ROWS_OF_VIEW, seen, VIEWS } from './support/analysts.ts';
 
-/** All that a client answers with and says, as text; an error too. */
+/** The result of a query with its notices or its error, as text. */
 const answerTo = async (client: Client, text: string): Promise<string> => {
   const said: string[] = [];
   const note = (notice: { readonly message?: string | undefined; readonly detail?: string | undefined }): void => {
@@ -19,7 +19,7 @@ const answerTo = async (client: Client, text: string): Promise<string> => {
   }
 };
 
-/** Ids that no other organization's rows have. */
+/** Ids that only appear in this organization's rows. */
 const idsOf = async (pool: Pool, organizationId: string): Promise<readonly string[]> =>
   (
     await Promise.all(
@@ -27,16 +27,16 @@ const idsOf = async (pool: Pool, organizationId: string): Promise<readonly strin
     )
   ).flat();
 
-/** All tables and views of the service, but those for analysts. */
+/** All tables and views of the service except those for analysts. */
 const TABLES = `
   select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'v', 'm', 'p') and n.nspname !~ '^(pg_|information_schema|analytics)'`;
 
-/** Then a condition on the organization is no reason to read its rows alone. */
+/** Without indexes a condition on the organization does not restrict which rows are read. */
 const WITHOUT_INDEXES = 'set enable_indexscan = off; set enable_bitmapscan = off; set enable_indexonlyscan = off';
 
 const attemptsOnView = (view: keyof typeof ROWS_OF_VIEW): readonly string[] => [
-  // Functions that are cheaper than the view's condition, and would be given each row if they were asked first.
+  // Functions that cost less than the view's condition. If they were evaluated first, they would see each row.
   `create or replace function pg_temp.leak(text) returns boolean language plpgsql cost 0.0000000001
      as $$ begin raise notice 'leak {%', $1; return true; end $$;
    ${WITHOUT_INDEXES}; select count(*) from analytics.${view} v where pg_temp.leak(${ID_COLUMNS[view]})`,
@@ -117,7 +117,7 @@ test('an analyst cannot see another organization, whatever is tried', async () =
     ...['postgres', stranger.role, 'pg_read_all_data', 'pg_monitor'].flatMap((name) => attemptsToBe(name, role)),
     ...attemptsElsewhere(role),
   ]) {
-    // Its own settings are no obstacle to it.
+    // The role can change its own settings.
     await client.query('rollback; reset all; reset role; set default_transaction_read_only = off');
     const answer = await answerTo(client, text);
     expect(

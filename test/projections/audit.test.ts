@@ -27,7 +27,7 @@ import { rowsOf } from './support/read-model-rows.ts';
 const { uuid } = createSystem();
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** Events of organizations whose shares differ, with times that sometimes go back. */
+/** Events of organizations with different shares. Their times sometimes go back. */
 const eventsOf = (count: number): readonly RecordedEvent[] =>
   Array.from({ length: count }, (_, n) => {
     const organizationId = ['org_a', 'org_a', 'org_b', '', 'org_a', 'org_a'][n % 6] ?? '';
@@ -75,7 +75,7 @@ describe('the audit trees', () => {
     expect(events.length).toBeGreaterThan(900);
     const trees = Map.groupBy(events, ({ stream }) => stream);
     const split = [...trees].filter(([, own]) => new Set(own.map(treeOf)).size > 1).map(([stream]) => stream);
-    // Any organization can release a destination, and all share it. The verifier knows.
+    // Any organization can release a destination, and all share it. The verifier knows this exception.
     expect(split.filter((stream) => !stream.startsWith('destination-'))).toEqual([]);
   });
 

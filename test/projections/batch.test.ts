@@ -11,7 +11,7 @@ import { openApplied } from './support/applied.ts';
 import { system } from './support/keys-log.ts';
 import { mended, poisonousKey, tampered } from './support/tampered.ts';
 
-/** Ends every connection to the database but the one that asks, as a restart of the server would. */
+/** Ends all other connections to the database, as a restart of the server does. */
 const KILL_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
 
@@ -98,7 +98,7 @@ describe('an event that cannot be applied', () => {
     const breaking: Pick<typeof store, 'readStream'> = {
       readStream: async (...asked) => {
         await pool.query(KILL_OTHERS);
-        await system.sleep(100); // nobody asks the connection anything when it goes
+        await system.sleep(100); // no query is running when the connection ends
         return store.readStream(...asked);
       },
     };

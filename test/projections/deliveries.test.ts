@@ -14,7 +14,7 @@ const about = <E extends { data: object }>(event: E, recipientId: string): E => 
 });
 const LATE = { bulk: false, before: '2027-01-01T00:00:00.000Z', limit: 10 };
 
-/** What `explain` tells of the outermost step. */
+/** The fields of the top node in an `explain` plan. */
 interface Plan {
   readonly Plans: readonly object[];
   readonly 'Shared Hit Blocks': number;

@@ -64,7 +64,7 @@ const WARM_UP: readonly OutboxEvent[] = [
   { type: 'WarmUpEnded', data: { domainId: 'dom_1' } },
 ];
 
-/** A log with every event there is, of two organizations and both environments. */
+/** A log with every event type, from two organizations and both environments. */
 const openFeed = async () => {
   const applied = await openApplied(eventsProjection);
   const { given } = applied;

@@ -23,13 +23,13 @@ import { caughtUp, openPool, startRunner } from './support/open.ts';
 const LATER = '2026-11-22T12:00:00.000Z';
 const filter = { categories: KEY_CACHE_CATEGORIES };
 
-/** The store as a process starts with it, and a spy on what it still asks of the log. */
+/** The store as a starting process sees it, and a spy on its reads of the log. */
 const starting = (log: EventStore, pool: Pool) => {
   const readAll = vi.fn(log.readAll);
   return { readAll, store: withCopyForFolding({ store: { ...log, readAll }, db: pool, logger: silentLogger }) };
 };
 
-/** A key that was made and rotated, and a copy up to there. */
+/** A created and rotated key, and a copy up to that point. */
 const openCopied = async () => {
   const applied = await openApplied(liveViewsProjection);
   await applied.given('apiKey-key_1', [keyCreated()]);
@@ -40,7 +40,7 @@ const openCopied = async () => {
 const typesOf = async (store: EventStore): Promise<readonly string[]> =>
   (await store.readAll({ filter, limit: 100, folded: true })).events.map(({ type }) => type);
 
-/** All that the key cache knows. */
+/** All data in the key cache. */
 const keyCacheOf = async (store: EventStore) => {
   const keyCache = createKeyCacheProjection();
   for await (const { events } of readFamilies(store, { ...filter, to: await store.head() })) {
@@ -152,7 +152,7 @@ interface At {
 const foldOf = (aggregate: Aggregate<unknown, OutboxEvent>, events: readonly At[]): unknown =>
   events.reduce((state, { event, at }) => aggregate.evolve(state, event, contextAt(at)), aggregate.initial);
 
-/** Every sequence of up to `length` of these. */
+/** Every sequence of up to `length` of these types. */
 const sequencesOf = (types: readonly string[], length: number): readonly (readonly string[])[] =>
   length === 0
     ? [[]]
@@ -160,7 +160,7 @@ const sequencesOf = (types: readonly string[], length: number): readonly (readon
 
 const FIXTURES = new URL('../fixtures/events/', import.meta.url);
 
-/** The newest version of an event that is kept for ever. */
+/** The newest version of an event in the permanent fixtures. */
 const sampleOf = (type: string): OutboxEvent => {
   const file = readdirSync(FIXTURES)
     .filter((name) => new RegExp(`^${type}\\.v\\d+\\.json$`).test(name))

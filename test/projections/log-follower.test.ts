@@ -5,10 +5,10 @@ import type { EventStore, Page, ReadAllOptions } from '../../src/domain/ports/ev
 import { createLogFollower, type LogFollower } from '../../src/projections/log-follower.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 
-/** Larger than a page, smaller than what is kept. */
+/** Larger than a page, and smaller than the buffer. */
 const ALL = { eventsMax: 4000 };
 const READERS = [0, 1, 2] as const;
-/** Who reads next, after how many appends: some run ahead, others fall far behind. */
+/** The next reader, and the appends before its turn. Some readers run ahead, others fall far behind. */
 const plans = fc.array(fc.record({ reader: fc.constantFrom(...READERS), appends: fc.nat(40) }), { maxLength: 60 });
 
 interface Reader {
@@ -28,7 +28,7 @@ const openLog = () => {
   };
 };
 
-/** One batch, unless the reader is at the end. */
+/** Reads one batch, unless the reader is at the end. */
 const turn = async (follower: LogFollower, store: EventStore, reader: Reader): Promise<boolean> => {
   if (reader.position >= (await store.head())) return false;
   const batch = await follower.next(reader.position, ALL);
@@ -138,7 +138,7 @@ test('a jump ends the subscription that it leaves', async () => {
   expect(await further).toBeNull();
 });
 
-/** A log of large events, which share their text. */
+/** A log of large events that share one text. */
 const largeLog = () => {
   const { store, append } = openLog();
   const text = 'x'.repeat(300_000);
@@ -168,7 +168,7 @@ test('large events are kept and read behind in bounded bytes', async () => {
   const second: Reader = { position: '', seen: [] };
   await readToTheEnd(follower, store, second);
   expect(second.seen).toEqual(first.seen);
-  // Half of them are not kept any more.
+  // Half of them are no longer in the buffer.
   expect(readAll.mock.calls.length).toBeGreaterThan(5);
   for (const [{ bytesMax }] of readAll.mock.calls) expect(bytesMax).toBeLessThanOrEqual(8_000_000);
   await follower.close();

@@ -247,7 +247,7 @@ describe('the list of messages', () => {
     expect(asked[1]).toContain('messages_pkey');
     asked.length = 0;
     expect(await ids({ subjectWords: ['-1'] })).toEqual(['1', '2', '3']);
-    // One more than are asked for, and one to know that no other has the time of the last.
+    // One more than requested, and another one to see that the last item's time is unique.
     expect(asked[1]).toMatch(/Index Scan Backward using messages_newest.*rows=5/s);
     expect(await ids({ subjectWords: ['7'], tagDigest: 't' })).toEqual(['7', '5007', '10007']);
     expect(await ids({ subjectWords: ['8'], tagDigest: 't' })).toEqual([]);

@@ -26,7 +26,7 @@ const tables = async (client: Client): Promise<readonly string[]> => {
   return rows.map(({ name }) => name);
 };
 
-/** Columns, indexes and options: what a statement may rest on. */
+/** Columns, indexes and options, on which statements may depend. */
 const shape = async (client: Client): Promise<readonly string[]> => {
   const { rows } = await client.query<{ part: string }>(`
     select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type as part
@@ -80,7 +80,7 @@ test('a database that a newer version migrated is left as it is', async () => {
 
 const LAST = lastMigration();
 
-/** The migrations with one more, as a later version would have it. */
+/** The migrations plus one, as in a later version. */
 const withOneMore = async (sql: string): Promise<string> => {
   const name = `${String(LAST + 1).padStart(5, '0')}_read_models_colour.sql`;
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
@@ -140,7 +140,7 @@ test('a later migration that fails leaves the database as it was', async () => {
   expect(await shape(client)).toEqual(before);
 });
 
-/** The first migrations of the chain that there was before the baselines, as the database recorded them. */
+/** The first migrations of the chain that preceded the baselines, with their recorded names. */
 const FORMER_CHAIN = ['vault.sql', 'inbox.sql', 'read_models.sql', 'webhook_deliveries.sql'];
 
 test.each([1, 2, 3, 4])('a database that has %i migrations of the former chain is refused', async (count) => {

@@ -82,7 +82,7 @@ describe('waiting for read models', () => {
 });
 
 describe('a projection that gathers events', () => {
-  /** Its projection gathers until `release`, or until it is hurried. */
+  /** A projection that collects events until `release`, or until a reader waits for it. */
   const gathering = async () => {
     const pool = await openPool();
     const store = newStore();
@@ -112,7 +112,7 @@ describe('a projection that gathers events', () => {
       release();
       await running.stop();
     });
-    /** It has begun to wait for more than the heartbeat of its session. */
+    /** Waits until it is collecting, which is a second wait besides the heartbeat of its session. */
     const begun = () => until(() => waits > 1);
     return { store, readModels, batches, release, begun };
   };

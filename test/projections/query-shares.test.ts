@@ -5,14 +5,14 @@ import { LOG_START } from '../../src/domain/ports/event-store.ts';
 import { createReadModels, type ReadModels } from '../../src/projections/read-models.ts';
 import { migratedDatabase } from '../support/postgres.ts';
 
-/** As many as the service has. */
+/** Pool size of the service. */
 const CONNECTIONS = 10;
 
 const NO_LOG = { readAll: async () => ({ events: [], position: LOG_START }) };
 
 let pool: Pool;
 let readModels: ReadModels;
-/** Whoever reads a table waits until the lock is released. */
+/** Locks a table, so that its readers wait. Resolves to a function that releases the lock. */
 let lock: (table: string) => Promise<() => Promise<void>>;
 
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { createSteppableSystem, type SteppableSystem } from '../support/system.t
 const positionOf = (number: number): Position => (number === 0 ? '' : String(number).padStart(8, '0'));
 const numberOf = (position: Position): number => Number(position);
 
-/** A log of so many events, of which only positions are looked at. */
+/** A log of this many events. Only their positions are used. */
 const logOf = (count: number) => {
   const events = Array.from({ length: count }, (_, index) => ({ position: positionOf(index + 1) }) as RecordedEvent);
   const readAll = vi.fn<EventStore['readAll']>(async ({ from = '', limit }) => {
@@ -20,19 +20,19 @@ const logOf = (count: number) => {
 interface Consumer {
   readonly name: string;
   readonly from: number;
-  /** How long a page takes it. */
+  /** Processing time of a page, in ms. */
   readonly ms: number;
-  /** Whether it fails with every page first, and asks again. */
+  /** If true, processing of every page fails once and is repeated. */
   readonly fails?: boolean;
 }
 
 interface Followed {
   readonly numbers: readonly number[];
-  /** Pages that it read by itself. */
+  /** Number of pages that it read on its own. */
   readonly alone: number;
 }
 
-/** Reads to the head, as the follower of the log does. */
+/** Reads to the head like the log follower. */
 const follow = async (
   log: ReturnType<typeof logOf>,
   system: SteppableSystem,
@@ -59,7 +59,7 @@ const follow = async (
   return { numbers, alone };
 };
 
-/** All at once, until all are done. */
+/** Runs all consumers at once until they are done. */
 const followAll = async (count: number, consumers: readonly Consumer[]) => {
   const log = logOf(count);
   const system = createSteppableSystem();
@@ -105,7 +105,7 @@ test('those that begin a little apart meet', async () => {
   const consumers = [300, 0, 9_000, 4_100].map((from, index) => ({ name: `consumer ${index}`, from, ms: 20 * index }));
   const { followed, reads } = await followAll(100_000, consumers);
   for (const { alone } of followed) expect(alone).toBeLessThanOrEqual(2);
-  expect(reads).toBeLessThanOrEqual(34); // each by itself would read 100 pages
+  expect(reads).toBeLessThanOrEqual(34); // reading separately would take 100 pages
 });
 
 test('one that takes nothing is waited for five seconds, and then no more', async () => {
@@ -116,7 +116,7 @@ test('one that takes nothing is waited for five seconds, and then no more', asyn
   const followed = follow(log, system, reading, { name: 'quick', from: 0, ms: 0 });
   await system.advance(4_000);
   expect((await first)?.position).toBe(positionOf(4_000));
-  expect(log.readAll).toHaveBeenCalledTimes(4); // three pages, and the one that "stuck" has
+  expect(log.readAll).toHaveBeenCalledTimes(4); // three pages, and the one that "stuck" holds
   await system.advance(2_000);
   expect((await followed).numbers).toHaveLength(40_000);
 });
@@ -128,7 +128,7 @@ test('one that is far ahead waits for five seconds, and then not for a minute', 
   const done = vi.fn();
   const slow = follow(log, system, reading, { name: 'slow', from: 0, ms: 1_000 }).then(done);
   await system.advance(2_000);
-  // It may be through in a moment.
+  // The slow consumer may finish in a moment.
   expect(await reading.read('ahead', positionOf(292_000))).toBeNull();
   expect(await reading.read('ahead', positionOf(296_000))).toBeNull();
   const answered = vi.fn();

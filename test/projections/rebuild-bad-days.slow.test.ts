@@ -13,7 +13,7 @@ import { caughtUp, openPool, startRunner } from './support/open.ts';
 import { allRows } from './support/read-model-rows.ts';
 import { tampered } from './support/tampered.ts';
 
-/** Of a rebuild. */
+/** Page size of a rebuild. */
 const PAGE_EVENTS = 5_000;
 const OLD_VERSIONS = 'select from read_models.checkpoints where version < 1000';
 
@@ -144,7 +144,7 @@ describe('a rebuild on a bad day', () => {
       if (isAway) throw new Error('the log is away');
       return history.store.readAll(options);
     };
-    /** Whether a rebuild is needed is asked of it. */
+    /** Queries on the pool decide whether a rebuild is needed. */
     const query = async (...given: Parameters<Pool['query']>): Promise<unknown> => {
       if (!isAway) return pool.query(...given);
       failures += 1;

@@ -9,7 +9,7 @@ import { caughtUp, openPool, startRunner } from './support/open.ts';
 
 const PROJECTIONS = [apiKeysProjection];
 
-/** Positions of the log in memory are numbers of 16 digits. */
+/** Positions of the in-memory log are numbers of 16 digits. */
 const BEYOND = '9'.repeat(16);
 
 const keyIds = async (pool: Pool): Promise<readonly string[]> => {
@@ -22,7 +22,9 @@ const checkpoint = async (pool: Pool): Promise<Position | undefined> => {
   return rows[0]?.position;
 };
 
-/** The live read model has applied `key_0`. A rebuild reads the log for the last time, then calls `beforeSwitch`. */
+/**
+ * The live read model has applied `key_0`. A rebuild reads the log for the last time, and then calls `beforeSwitch`.
+ */
 const openBeforeSwitch = async (beforeSwitch: (pool: Pool, store: EventStore) => Promise<void>) => {
   const pool = await openPool();
   const store = newStore();
@@ -34,7 +36,7 @@ const openBeforeSwitch = async (beforeSwitch: (pool: Pool, store: EventStore) =>
     if (options.from === BEYOND) throw new PositionNotInLog();
     const page = await store.readAll(options);
     reads += 1;
-    // The first read fills the new tables, and the second follows when they have their indexes.
+    // The first read fills the new tables. The second follows after their indexes have been created.
     if (reads === 2) {
       await beforeSwitch(pool, store);
       await runner.stop();

@@ -23,7 +23,7 @@ const row = (place: number, values: Partial<Kept> = {}): Kept => ({
   ...values,
 });
 
-/** What ends a value, a row or the whole, or means null, where it is not kept from it. */
+/** Texts that would end a value, a row or the copy, or mean null, if they were not escaped. */
 const MEANINGFUL = ['\\', '\t', '\n', '\r', '\\N', '\\.', '\\.\n', '\\n', '"', '{}', '', ' '];
 const text = fc
   .array(fc.oneof(fc.constantFrom(...MEANINGFUL), fc.string({ unit: 'grapheme' })))
@@ -79,7 +79,7 @@ describe('rows that are copied into a table', () => {
     const { rows: found } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const other = new Client({ connectionString: database.url });
     await other.connect();
-    await other.query('begin; insert into kept (place) values (2)'); // which the copy waits for
+    await other.query('begin; insert into kept (place) values (2)'); // blocks the copy
     const told = expect(insert(client, [row(1), row(2), row(3)])).rejects.toThrow();
     await other.query('select pg_terminate_backend($1)', [found[0]?.pid]);
     await told;

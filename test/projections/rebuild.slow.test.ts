@@ -9,10 +9,10 @@ import { openLiveHistory } from './support/live-history.ts';
 import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
 import { allRows } from './support/read-model-rows.ts';
 
-/** A bundle takes 256 events of one organization, which not every history has. */
+/** Tables with full bundles. A bundle takes 256 events of one organization, which not every history has. */
 const OF_FULL_BUNDLES: ReadonlySet<string> = new Set(['audit_bundles', 'audit_tiles']);
 
-/** Live rows of a random history, applied part by part as it happens; and the same rows made anew. */
+/** Live rows of a random history that is applied in parts, and the same rows after a rebuild. */
 const liveAndRebuilt = async (seed: number) => {
   const pool = await openPool();
   const history = await createHistory({ seed });
@@ -70,7 +70,7 @@ describe('rebuilding a read model', () => {
     await history.go(100);
     let writing = true;
     const writer = (async () => {
-      // An end, too: where the machine is slow, what is written faster than it is read would never be rebuilt.
+      // Bounded: on a slow machine, a rebuild would never catch up with a faster writer.
       for (let round = 0; writing && round < 600; round += 1) {
         await history.go(5);
         await new Promise((resolve) => setTimeout(resolve, 2));
@@ -165,7 +165,7 @@ describe('rebuilding a read model', () => {
     expect(rows[0].n).toBe(0);
     await second.stop();
 
-    // An older process that still runs, or is started again, keeps its hands off.
+    // An older process that still runs, or is restarted, does not touch the new rows.
     const older = startRunner(pool, history.store);
     await history.go(10);
     onTestFinished(() => older.stop().then(() => undefined));

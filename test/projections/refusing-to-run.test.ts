@@ -24,7 +24,7 @@ describe('projections refuse to run', () => {
     expect(refused.ended()).toBeInstanceOf(StartRefused);
     expect(String(refused.ended())).toContain(`the read models were made from log ${await store.logId()}`);
 
-    // The way out that the sentence names.
+    // The solution that the error message names.
     await rebuild({ pool, store: other, logger: silentLogger }, PROJECTIONS);
     startRunner(pool, other);
     await appendKey(other, 'key_2');

@@ -39,7 +39,7 @@ const replayOf = async (pool: Pool, history: History, moment: Moment, wanted: Wa
     ...(signal !== undefined && { signal }),
     onProgress: nothing,
   });
-  // Roles are shared by all databases of the server.
+  // All databases of the server share its roles.
   onTestFinished(() => dropReplay(pool, into).catch(nothing));
   return made;
 };
@@ -51,7 +51,7 @@ const schemas = async (pool: Pool): Promise<readonly string[]> =>
     )
   ).rows.map(({ name }) => name);
 
-/** Live read models of a first part, what the clock said at its end, and a second part of which they know nothing. */
+/** Live read models of a first part, the time at its end, and a second part that they have not applied. */
 const openTwoParts = async (steps = 40) => {
   const { pool, history, runner } = await openLiveHistory(steps, 5);
   await runner.stop();
@@ -61,7 +61,7 @@ const openTwoParts = async (steps = 40) => {
   return { pool, history, time };
 };
 
-/** A log that holds only events of an organization. */
+/** A log that only contains events of one organization. */
 const logOf = (store: EventStore, organizationId: string, leaves: number): EventStore => {
   let seen = 0;
   return {
@@ -112,7 +112,7 @@ describe('read models of a moment', () => {
     const client = new Client({
       connectionString: Object.assign(new URL(pool.url), { username: role, password }).href,
     });
-    client.on('error', nothing); // the role is dropped
+    client.on('error', nothing); // dropping the role ends the connection
     onTestFinished(() => client.end());
     await client.connect();
     const { rows } = await client.query('select count(*)::int as count from messages');

@@ -35,7 +35,7 @@ const open = async () => {
     next: (id: string, event: MessageEvent, occurredAt = DAY, more: object = {}) =>
       given(`message-${id}`, [{ ...event, data: { ...event.data, messageId: id } } as MessageEvent], {
         occurredAt,
-        ...more, // of another message
+        ...more,
       }),
     release: (occurredAt: string) =>
       given(reputationStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),

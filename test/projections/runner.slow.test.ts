@@ -14,7 +14,7 @@ import { poisonousKey, tampered } from './support/tampered.ts';
 const sentences = ({ said }: { readonly said: readonly { readonly sentence: string }[] }): readonly string[] =>
   said.map(({ sentence }) => sentence);
 
-/** Ends connections as a restart of the server would. */
+/** Ends connections, as a restart of the server does. */
 const KILL = `select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
   where l.locktype = 'advisory' and d.datname = current_database() and l.classid = 7310011`;
 
@@ -99,7 +99,7 @@ describe('running projections', () => {
     await appendKey(store, 'key_1');
     const { logger } = startRunner(pool, store);
     expect(await caughtUp(pool, store)).toBe(true);
-    // Another runner that has lost its lock without knowing would do this with the rows of the event.
+    // Another runner that lost its lock unnoticed would do this together with the rows of the event.
     const position = String(Number(await store.head()) + 1).padStart(16, '0');
     await pool.query(`update read_models.checkpoints set position = $1 where name = 'api-keys'`, [position]);
     await appendKey(store, 'key_2');
@@ -122,7 +122,7 @@ describe('running projections', () => {
     await pool.query('alter table read_models.api_keys rename to api_keys_gone');
     await pool.query('alter table read_models.parked_events rename to parked_events_gone');
     await appendKey(store, 'key_2');
-    await system.sleep(700); // three tries
+    await system.sleep(700); // time for three tries
     await pool.query('alter table read_models.parked_events_gone rename to parked_events');
     await pool.query('alter table read_models.api_keys_gone rename to api_keys');
     expect(await caughtUp(pool, store)).toBe(true);

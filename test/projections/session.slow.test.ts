@@ -11,7 +11,7 @@ import { allRows } from './support/read-model-rows.ts';
 
 const SILENCE_MS = 600;
 
-/** Connections to the same database on which nothing may come through. */
+/** Connections to the same database through a proxy that can block all traffic. */
 const openBehindProxy = async (url: string): Promise<{ readonly pool: Pool; readonly proxy: TcpProxy }> => {
   const proxy = await startTcpProxy(url);
   const pool = new Pool({ connectionString: proxy.url, max: RUNNER_CONNECTIONS, query_timeout: SILENCE_MS });

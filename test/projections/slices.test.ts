@@ -4,7 +4,7 @@ import { applyBatch, SLICE_ITEMS_MAX } from '../../src/projections/batch.ts';
 import type { Database } from '../../src/projections/database.ts';
 import type { Projection } from '../../src/projections/projection.ts';
 
-/** Answers what `applyBatch` asks by itself. @param parked streams of parked events. */
+/** Answers the queries of `applyBatch` itself. @param parked streams of parked events. */
 const database = (parked: readonly string[] = []): Database =>
   ({ query: async () => ({ rows: [{ parked }] }) }) as unknown as Database;
 
@@ -30,7 +30,7 @@ const countTurns = () => {
   return { now: () => turn, stop: () => clearImmediate(next) };
 };
 
-/** Applies one batch by some projections at the same time. @returns what each call of each applied, and in which turn. */
+/** Applies one batch with several projections at once. @returns the events and the turn of each call. */
 const applied = async (events: readonly RecordedEvent[], count = 1, parked: readonly string[] = []) => {
   const turns = countTurns();
   const calls: { readonly events: readonly RecordedEvent[]; readonly turn: number; readonly by: number }[] = [];

@@ -18,10 +18,10 @@ import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 import { DAY, send } from './support/stats.ts';
 import { type Counted, has, recount, summed } from './support/stats-recount.ts';
 
-/** Some seconds in all. A failure prints its seed. */
+/** Takes some seconds in all. A failure prints its seed. */
 const RUNS = 5;
 const QUERIES = 30;
-/** The clocks of Europe change in it, and of America in the other direction's week after. */
+/** The month from here contains the change of clocks in Europe, and the American one a week later. */
 const FROM_MS = Date.parse('2026-10-20T00:00:00.000Z');
 const MINUTES = 60 * 24 * 30;
 const PLACES = ['a.example', 'b.example', 'gmail.com', 'googlemail.com', 'yahoo.com'];
@@ -41,7 +41,7 @@ const messages = fc.array(
     later: fc.array(
       fc.record({
         type: fc.constantFrom(...laterTypes),
-        // Often at once, sometimes days later.
+        // Often immediate, sometimes days later.
         wait: fc.oneof(fc.nat(5), fc.nat(60 * 24 * 5)),
         who: fc.nat(3),
         category: fc.constantFrom(undefined, 'mailbox_full', 'no_mailbox'),
@@ -74,7 +74,7 @@ const queries = fc.array(
     attribution: fc.constantFrom(...STATS_ATTRIBUTIONS),
     groupBy: fc.uniqueArray(dimension, { maxLength: 2 }),
     environment: fc.constantFrom(null, 'live' as const, 'test' as const),
-    // In quarters of an hour.
+    // In quarter hours.
     from: fc.integer({ min: -100, max: 2000 }),
     quarters: fc.integer({ min: 1, max: 3000 }),
     where: fc

@@ -185,14 +185,14 @@ describe('statistics', () => {
     const times = ['2026-03-27T22:30:00.000Z', '2026-03-29T12:00:00.000Z', '2026-03-30T12:00:00.000Z'];
     for (const [number, occurredAt] of times.entries()) await given(...send(`msg_${number}`), { occurredAt });
     const range = { from: '2026-03-27T22:00:00.000Z', to: '2026-03-30T21:00:00.000Z' };
-    // 29 March 2026 begins at 01:00 in Beirut.
+    // In Beirut, 29 March 2026 starts at 01:00.
     const beirut = await queryStats(pool, { ...DAY, ...range, timezone: 'Asia/Beirut' });
     expect(beirut.data.map(({ start, accepted }) => [start, accepted])).toEqual([
       ['2026-03-27T22:00:00.000Z', 1],
       ['2026-03-28T22:00:00.000Z', 1],
       ['2026-03-29T21:00:00.000Z', 1],
     ]);
-    // On 5 April 2026 the clocks of Lord Howe Island go from +11 to +10:30 at 02:00.
+    // On 5 April 2026 the clocks on Lord Howe Island go back from +11 to +10:30 at 02:00.
     await given(...send('msg_island'), { occurredAt: '2026-04-05T03:40:00.000Z' });
     const island = {
       from: '2026-04-04T13:00:00.000Z',

@@ -8,7 +8,7 @@ import { type Asked, failureOf, json, type ScriptedServer, startScriptedServer }
 
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
 const ok = json(202, { id: 'msg_1' });
-// No multiple of 3, and more than a chunk.
+// Not a multiple of 3, and larger than a chunk.
 const BYTES = Uint8Array.from({ length: 200_001 }, (_, index) => (index * 7) % 256);
 const base64 = Buffer.from(BYTES).toString('base64');
 

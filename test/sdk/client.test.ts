@@ -47,7 +47,7 @@ describe('what is wrong before anything is sent', () => {
   ])('is named: %j', (given, words) => {
     expect(() => outboxWith(given)).toThrow(TypeError);
     expect(() => outboxWith(given)).toThrow(words);
-    // A message goes into logs.
+    // Error messages may be logged, so they must not contain the key.
     expect(() => outboxWith(given)).not.toThrow(/secr/);
   });
 
@@ -132,7 +132,7 @@ describe('a request', () => {
     const controller = new AbortController();
     const { signal } = controller;
     const answer = await outboxWith({ timeoutMs: 100 }).request({ method: 'GET', path: '/v1/export' }, { signal });
-    // Its time is over: what is read later has as long as it takes.
+    // The time-out has passed. It does not apply to reading the body later.
     await new Promise((resolve) => setTimeout(resolve, 150));
     const reading = failureOf(answer.text());
     controller.abort(new Error('enough'));

@@ -13,7 +13,7 @@ afterEach(() => server.close());
 const frame = (n: number, line = '\n'): string =>
   `id: c${n}${line}event: message.sent${line}data: {"n":${n}}${line}${line}`;
 
-/** A stream that stays open after a text. */
+/** A stream that stays open after `text`. */
 const open =
   (text: string): Script =>
   (response) =>
@@ -23,7 +23,7 @@ const ended =
   (response) =>
     void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
 
-/** Reads until an event has a cursor. */
+/** Reads up to the event with the cursor `last`. */
 const readUntil = async (
   last: string,
   each = async (_cursor: string): Promise<void> => undefined,

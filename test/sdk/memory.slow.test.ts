@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOutbox } from '../../sdk/src/index.ts';
 
 const FILE_BYTES = 400_000_000;
-/** What a process keeps that has read much: buffers that are not collected yet. The file, whole, is 400 MB, 533 encoded. */
+/** Allowance for buffers that have not been collected yet. The file has 400 MB, or 533 MB encoded. */
 const GROWTH_BYTES_MAX = 200_000_000;
 
 let folder: string;

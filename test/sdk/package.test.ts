@@ -8,7 +8,7 @@ import packageJson from '../../sdk/package.json' with { type: 'json' };
 const SOURCE = fileURLToPath(new URL('../../sdk/src/index.ts', import.meta.url));
 const GZIPPED_BYTES_MAX = 12_000;
 
-/** A program as a bundler for browsers makes it. */
+/** A program as built by a bundler for browsers. */
 const bundled = async (program: string): Promise<string> => {
   const bundle = await rolldown({
     input: 'program',
@@ -19,7 +19,7 @@ const bundled = async (program: string): Promise<string> => {
         name: 'program',
         resolveId: (id) => ({ program: 'program.js', 'outbox-sdk': SOURCE })[id],
         load: (id) => (id === 'program.js' ? { code: program, moduleSideEffects: true } : undefined),
-        // As package.json says of all of it.
+        // Applies `sideEffects` from package.json to the whole package.
         transform: (_code, id) => (id === 'program.js' ? undefined : { moduleSideEffects: packageJson.sideEffects }),
       },
     ],

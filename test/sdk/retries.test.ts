@@ -17,7 +17,7 @@ beforeAll(async () => {
   server = await startScriptedServer();
 });
 afterAll(() => server.close());
-// The shortest waits there are.
+// Chooses the shortest possible waits.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0));
 
 const outboxWith = (more: Partial<Configuration> = {}): Outbox =>

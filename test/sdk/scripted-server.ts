@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { ApiError } from '../../sdk/src/index.ts';
 
-/** A request as it arrived, whole. */
+/** A completely received request. */
 export interface Asked {
   readonly method: string;
   readonly url: string;
@@ -12,7 +12,7 @@ export interface Asked {
 
 export type Script = (response: ServerResponse, asked: Asked) => void;
 
-/** Answers each request by the next script, and the last one for ever. */
+/** Answers each request with the next script, and all later ones with the last. */
 export interface ScriptedServer {
   readonly url: string;
   readonly asked: Asked[];
@@ -31,11 +31,11 @@ export const json =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-/** As the service refuses. */
+/** An error response in the service's format. */
 export const refusal = (status: number, code: string, more: object = {}): Script =>
   json(status, { error: { message: `refused: ${code}`, code, ...more } }, { 'x-request-id': `req_${status}` });
 
-/** What a request ends with, which is an error. */
+/** The error with which a request fails. */
 export const failureOf = async (promise: PromiseLike<unknown>): Promise<ApiError> => {
   const outcome = await Promise.resolve(promise).then(
     () => undefined,
@@ -50,7 +50,7 @@ export const startScriptedServer = async (): Promise<ScriptedServer> => {
   let scripts: readonly Script[] = [];
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
-    // A request that ends in the middle did not arrive.
+    // A request that is cut off does not count.
     const body = await wholeBody(request).catch(() => null);
     if (body === null) return;
     const one = { method, url, headers, body };

@@ -112,7 +112,7 @@ describe('a client', () => {
   });
 
   test('renders a React element', async () => {
-    // Its types would hide those of the browser from other tests.
+    // A typed import would replace the browser's types in other tests.
     const { createElement } = createRequire(import.meta.url)('react');
     const react = createElement('p', null, 'Hello <you>');
     const { id } = await outbox.messages.send({ from: MAIL.from, to: MAIL.to, subject: 'x', react });
@@ -121,7 +121,7 @@ describe('a client', () => {
 });
 
 describe('attachments', () => {
-  // No multiple of 3, and more than a chunk.
+  // Not a multiple of 3, and larger than a chunk.
   const BYTES = Uint8Array.from({ length: 200_001 }, (_, index) => (index * 7) % 256);
   const base64 = Buffer.from(BYTES).toString('base64');
   let folder: string;

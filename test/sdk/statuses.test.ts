@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /**
- * What a fetch keeps for itself (WHATWG Fetch, HTTP-network-or-cache fetch): it gives no answer of a 407, and sends a
- * 421 again on a new connection. The service answers neither.
+ * Statuses that fetch handles itself (WHATWG Fetch, HTTP-network-or-cache fetch): it returns no response for 407, and
+ * repeats a request after 421 on a new connection. The service sends neither.
  */
 const OF_FETCH = [407, 421];
 const TRANSIENT = [429, 500, 502, 503, 504];
@@ -35,7 +35,7 @@ test('every status from 300 to 599 is answered by one request, but for five by a
 });
 
 describe('by the clock', () => {
-  /** When each request was made, in milliseconds from the first. */
+  /** Time of each request, in milliseconds since the first. */
   const timesOf = async (answers: readonly Response[]): Promise<{ times: readonly number[]; ended: unknown }> => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const began = performance.now();

@@ -7,7 +7,7 @@ import { type Submitting, startSubmitting } from './support/submitting.ts';
 import { makeTlsPair, type TlsPair } from './support/tls-pair.ts';
 
 let submitting: Submitting;
-/** To whose eyes every client is on another machine. */
+/** A listener that treats every client as remote. */
 let remote: Submitting;
 let tls: TlsPair;
 beforeAll(async () => {

@@ -12,7 +12,7 @@ afterAll(() => submitting.close());
 
 type Tree = string | readonly Tree[];
 
-/** Types of the parts of what this service composes, a multipart as a list with its own type first. */
+/** Media types of a composed message. A multipart is a list that starts with its own type. */
 const treeOf = (entity: string): Tree => {
   const at = entity.indexOf('\r\n\r\n');
   const head = entity.slice(0, at).replace(/\r\n[ \t]+/g, ' ');
@@ -23,7 +23,7 @@ const treeOf = (entity: string): Tree => {
   return [type, ...parts.map((part) => treeOf(part.slice(2)))];
 };
 
-/** A message as a mail program wrote it, through this service, read by others. */
+/** Submits a message as a mail program wrote it, and parses the result with other parsers. */
 const through = async (name: string) => {
   const lines = await readFile(new URL(`../fixtures/submissions/${name}.eml`, import.meta.url), 'utf8');
   const sent = Buffer.from(lines.replace(/\n/g, '\r\n'));
@@ -45,7 +45,7 @@ const through = async (name: string) => {
 
 const typeOf = ({ headers }: Attachment): unknown => headers.get('content-type');
 
-/** Bytes, type with its parameters, name and disposition. */
+/** Content, type with parameters, name and disposition of each attachment. */
 const told = (attachments: readonly Attachment[]) =>
   attachments
     .map((each) => ({

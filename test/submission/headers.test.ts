@@ -10,7 +10,7 @@ afterAll(() => submitting.close());
 const kindsOf = async (reply: string) =>
   (await submitting.shown(reply)).recipients.map(({ address, kind }) => [kind, address]);
 
-/** The header as it leaves. */
+/** The header as sent. */
 const headerOf = async (reply: string): Promise<string> =>
   (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 

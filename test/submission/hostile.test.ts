@@ -18,7 +18,7 @@ const MAIL = 'MAIL FROM:<ann@example.test>\r\n';
 const RCPT = 'RCPT TO:<bob@example.org>\r\n';
 const HEADER = 'From: ann@example.test\r\nTo: bob@example.org\r\nSubject: x\r\n';
 
-/** How many messages were accepted while something was done. */
+/** Number of messages that were accepted during `work`. */
 const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
   const before = await submitting.accepted();
   await work();
@@ -34,7 +34,7 @@ const inData = async () => {
 describe('smuggling', () => {
   const SMUGGLED = `${MAIL}${RCPT}DATA\r\n${HEADER}\r\nsmuggled`;
 
-  // RFC 5321 §4.1.1.4: only <CRLF>.<CRLF> ends a message (CVE-2023-51764 and its kin).
+  // RFC 5321 §4.1.1.4: only <CRLF>.<CRLF> ends a message (CVE-2023-51764 and similar).
   test.each([
     ['LF . LF', '\n.\n'],
     ['CR . CR', '\r.\r'],

@@ -6,7 +6,7 @@ import { MESSAGE_BYTES_MAX, receiveMessage } from '../../src/submission/submit-m
 
 const KILOBYTE = 1_000;
 
-/** A budget, and what was asked of it. */
+/** A budget that records the requested reservations. */
 const recorded = () => {
   const budget = createBodyBudget();
   const asked: number[] = [];

@@ -16,7 +16,7 @@ const MAIL = 'MAIL FROM:<ann@example.test>\r\n';
 const RCPT = 'RCPT TO:<bob@example.org>\r\n';
 const HEADER = 'From: ann@example.test\r\nTo: bob@example.org\r\nSubject: x\r\n';
 
-/** How many messages were accepted while something was done. */
+/** Number of messages that were accepted during `work`. */
 const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
   const before = await submitting.accepted();
   await work();

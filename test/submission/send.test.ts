@@ -10,7 +10,7 @@ afterAll(() => submitting.close());
 const kindsOf = async (reply: string) =>
   (await submitting.shown(reply)).recipients.map(({ address, kind }) => [kind, address]);
 
-/** The header as it leaves. */
+/** The header as sent. */
 const headerOf = async (reply: string): Promise<string> =>
   (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 
@@ -140,7 +140,7 @@ describe('a submitted message', () => {
   test('goes to addresses whose quoted local part has spaces, an @ or escapes', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:<"ann smith"@example.test> SIZE=100\r\n')).toMatch(/^250/);
-    // If two spellings differ in case, the later one counts, as for any address.
+    // If two spellings differ only in case, the later one wins, as for any address.
     const written = ['"john doe"', '"a@b"', '"John Doe"', '"say \\"hi\\""', '"plain"', '"john doe"'];
     for (const local of written) {
       expect(await talk.ask(`RCPT TO:<${local}@example.org> NOTIFY=NEVER\r\n`)).toMatch(/^250/);

@@ -21,7 +21,7 @@ import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const ROUNDS = 50;
 
-/** What one process of the API has to itself. */
+/** State of one API process. */
 interface Process {
   readonly context: CommandContext;
   readonly keyCache: KeyCache;
@@ -83,7 +83,7 @@ const originOf = (organizationId: string): Origin => ({
   causationId: 'test',
 });
 
-/** An organization with as many admin keys, and nobody else to administer it. */
+/** An organization with `count` admin keys and no other administrators. */
 const tenantWith = async (count: number): Promise<Tenant> => {
   const { context } = first;
   const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
@@ -191,7 +191,7 @@ describe('the last admin key of an organization', () => {
     const tenant = await tenantWith(2);
     const [one = '', other = ''] = tenant.keyIds;
     const { store } = first.context;
-    // The log goes away between the word and the deed.
+    // The log becomes unavailable between the announcement and the revocation.
     const cut: Process = {
       ...first,
       context: {

@@ -7,7 +7,7 @@ const PLAN = { ...BUILT_IN_PLANS.default, id: 'small', hardLimit: 10 };
 const CALLER = { organizationId: 'org_1', environment: 'live', plan: PLAN } as Caller;
 const NOVEMBER = new Date('2026-11-23T00:00:00.000Z');
 
-/** An organization whose counts are answered by hand. */
+/** An organization whose counts the test provides. */
 const open = () => {
   let nowMs = 0;
   let counted: number | null = 0;
@@ -19,7 +19,7 @@ const open = () => {
       reservation.settle(isRefused ? 0 : recipients);
       return !isRefused;
     },
-    /** A second later, when counts are read again. */
+    /** Advances the clock by a second, after which counts are read again. */
     later: (answer: number | null): void => {
       nowMs += 1_000;
       counted = answer;
@@ -33,8 +33,8 @@ describe('the hard limit of a plan', () => {
     expect([await send(6), await send(5), await send(4), await send(1)]).toEqual([true, false, true, false]);
     later(10);
     expect([await send(1), await send(1)]).toEqual([false, false]);
-    later(3); // some failed, which are free
-    await send(0); // the next send finds what this one reads
+    later(3); // failed recipients are free
+    await send(0); // starts a read, whose result the next send uses
     expect([await send(7), await send(1)]).toEqual([true, false]);
   });
 

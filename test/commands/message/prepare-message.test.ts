@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bodyDigest } from '../../../src/commands/message/prepare-message.ts';
 
-/** A clock on which two pieces of work take longer than a turn. */
+/** A clock by which two pieces of work exceed a turn. */
 const slowClock = () => {
   let nowMs = 0;
   return {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** A zone in which each of them proves the name. */
+/** A zone that proves the name for each of the domains. */
 const shared = (...domains: readonly ExistingSendingDomain[]): Record<string, NameData> => {
   const zone: Record<string, NameData> = {};
   for (const domain of domains) {
@@ -38,7 +38,7 @@ describe('a name that two organizations registered', () => {
     await expect(world.verify(theirs)).rejects.toMatchObject({ code: 'domain_already_exists' });
     expect([await life(mine), await life(theirs)]).toEqual(['verified', 'pending']);
     await expect(world.register('org_c', NAME)).rejects.toMatchObject({ code: 'domain_already_exists' });
-    // The timetable meets the same, and goes on.
+    // The periodic check gets the same conflict and continues.
     expect(lifeOf(await world.checkWhenDue(theirs), false)).toBe('pending');
   });
 

@@ -25,7 +25,7 @@ export interface ZoneWorld {
   readonly server: TestNameServer;
   register(organizationId: string, name: string): Promise<ExistingSendingDomain>;
   verify(domain: ExistingSendingDomain): Promise<CheckedDomain>;
-  /** As the worker does it. */
+  /** Checks a domain as the worker does. */
   checkWhenDue(domain: ExistingSendingDomain): Promise<ExistingSendingDomain>;
   current(domain: ExistingSendingDomain): Promise<ExistingSendingDomain>;
   close(): Promise<void>;
@@ -40,10 +40,10 @@ export const originOf = (organizationId: string): Origin => ({
   causationId: 'test',
 });
 
-/** Shorter would call a busy machine a server that does not answer. */
+/** A shorter time-out would fail on a busy machine. */
 const TIMEOUT_MS = 250;
 
-/** Domains whose DNS is a real server, in this process. */
+/** Domains whose DNS is a real server in this process. */
 export const openZoneWorld = async (): Promise<ZoneWorld> => {
   const system = createShiftableSystem();
   const server = await startNameServer({});
@@ -90,7 +90,7 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
 const toPublish = (domain: ExistingSendingDomain): readonly RecordToPublish[] =>
   recordsToPublish(domain, { bounceDomain: BOUNCE_DOMAIN, trackingTarget: TRACKING_TARGET });
 
-/** The record of a domain; of `dkim` the RSA key's, of the pair that waits where there is one. */
+/** A record of a domain. For `dkim` it is the RSA record, of the pending pair if there is one. */
 export const recordOf = (domain: ExistingSendingDomain, kind: RecordKind): RecordToPublish => {
   const found = toPublish(domain).findLast(
     (record) => record.kind === kind && (record.key === undefined || record.key.algorithm === 'rsa-sha256'),
@@ -99,7 +99,7 @@ export const recordOf = (domain: ExistingSendingDomain, kind: RecordKind): Recor
   return found;
 };
 
-/** A zone with all that the domain is to publish. */
+/** A zone with all records that the domain must publish. */
 export const zoneOf = (domain: ExistingSendingDomain): Zone => {
   const zone: Record<string, NameData> = { [domain.name]: {} };
   for (const { host, type, value } of toPublish(domain)) {
@@ -108,7 +108,7 @@ export const zoneOf = (domain: ExistingSendingDomain): Zone => {
   return { ...zone, [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']], TXT: ['v=spf1 ip4:192.0.2.1 -all'] } };
 };
 
-/** What was seen of one record. */
+/** The check result for one record. */
 export const seenOf = ({ records }: CheckedDomain, { kind, host }: RecordToPublish): RecordSeen => {
   const found = records.records.find((record) => record.kind === kind && record.host === host);
   if (found === undefined) throw new Error(`nothing was seen of ${host}`);

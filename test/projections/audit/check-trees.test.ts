@@ -70,7 +70,7 @@ const open = async () => {
     const [leaf = ''] = (await createAuditTrees(pool).leaves(TREE, 0, 3)).slice(index);
     return JSON.parse(leaf).id;
   };
-  /** Of the last checkpoint, on record as if it was cosigned. */
+  /** Records a cosignature of the last checkpoint. */
   const cosign = async (by = witness, about?: string) => {
     const { last } = (await loadAuditLog(context, TREE)).state;
     const note = last?.note ?? '';
@@ -114,7 +114,7 @@ describe('a check of the audit trees', () => {
       expect({ what, changed: (await pool.query(sql)).rowCount }).toEqual({ what, changed: 1 });
       const { verdict, faults: found } = await check();
       const sentences = faults.map((fault) => expect.stringContaining(fault.replace('ID', id)));
-      // What is contradicted by more than one thing is said of each, in the order of the log.
+      // A change that contradicts several things is reported for each, in the order of the log.
       expect({ what, verdict, found: found.slice(0, faults.length) }).toEqual({
         ...{ what, verdict: 'faults', found: sentences },
       });

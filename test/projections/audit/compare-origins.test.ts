@@ -19,7 +19,7 @@ const changed = (organizationId: string, number: number): RecordedEvent =>
 
 type Kept = typeof client | null;
 
-/** @returns what is said of these so long after they happened. */
+/** @returns the faults that are reported when the events have this age. */
 const faultsOf = async (
   events: readonly RecordedEvent[],
   ageMs: number,

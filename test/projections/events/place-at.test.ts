@@ -6,7 +6,7 @@ import { migratedDatabase } from '../../support/postgres.ts';
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-01-01T00:00:00Z');
 const EVENTS = 500;
-/** Positions as the engines write them: decimal, and EventStoreDB's two hexadecimal numbers. */
+/** Position formats of the engines: decimal, and the two hexadecimal numbers of EventStoreDB. */
 const LOGS = {
   org_1: { head: '0000000000009999999', position: "lpad((n * 17)::text, 19, '0')" },
   org_2: { head: 'f'.repeat(32), position: "repeat(lpad(to_hex(n * 1700), 16, '0'), 2)" },
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const database = await migratedDatabase();
   pool = new Pool({ connectionString: database.url, max: 2 });
   drop = database.drop;
-  // One an hour, 17 positions apart, of both environments and of one.
+  // One event per hour, 17 positions apart, in both environments and in one.
   for (const [organizationId, { position }] of Object.entries(LOGS)) {
     await pool.query(
       `insert into read_models.customer_events

@@ -5,7 +5,7 @@ import { createAnalyst } from '../../../src/projections/analytics.ts';
 import { createHistory, type History } from './history.ts';
 import { caughtUp, openPool, startRunner } from './open.ts';
 
-/** Each view, and the rows of one organization ($1) that it is made of. */
+/** Each view, with the source rows of one organization ($1). */
 export const ROWS_OF_VIEW = {
   messages: 'select message_id from read_models.messages where organization_id = $1',
   recipients:
@@ -30,11 +30,11 @@ export const firstColumn = async (client: Pick<Client, 'query'>, text: string, v
   return rows.map((row) => Object.values(row)[0] ?? '').sort();
 };
 
-/** Ids of the rows that a view shows. */
+/** Ids of the rows in a view. */
 export const seen = (client: Client, view: keyof typeof ROWS_OF_VIEW) =>
   firstColumn(client, `select ${ID_COLUMNS[view]} from analytics.${view}`);
 
-/** Two organizations with read models of what they did. */
+/** Two organizations with read models of their events. */
 export const openAnalytics = async (
   steps = 240,
 ): Promise<{
@@ -51,7 +51,7 @@ export const openAnalytics = async (
   return { pool, history, organizations: history.tenants.map(({ organizationId }) => organizationId) };
 };
 
-/** Logs in as a new analyst of an organization; the role is gone after the test. */
+/** Logs in as a new analyst of an organization. The role is dropped after the test. */
 export const logIn = async (pool: Pool & { readonly url: string }, organizationId: string, connections = 5) => {
   const created = await createAnalyst(
     { pool, system: createSystem() },
@@ -65,7 +65,7 @@ export const logIn = async (pool: Pool & { readonly url: string }, organizationI
     await client.connect();
     return client;
   };
-  // Roles are shared by all databases of the server.
+  // All databases of the server share its roles.
   onTestFinished(async () => {
     await pool.query(`drop owned by ${created.role}; drop role ${created.role}`).catch(() => undefined);
   });

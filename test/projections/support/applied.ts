@@ -19,13 +19,13 @@ import { openPool } from './open.ts';
 export interface Applied {
   readonly pool: Pool;
   readonly store: EventStore;
-  /** Appends to a stream, and applies as one batch what has been appended since the last time. @returns what was parked. */
+  /** Appends to a stream, and applies all events since the last call as one batch. @returns the parked events. */
   given(
     stream: StreamName,
     events: readonly OutboxEvent[],
     context?: Partial<EventContext>,
   ): Promise<readonly RecordedEvent[]>;
-  /** Applies a batch again, or some other. */
+  /** Applies a batch, which may be repeated. */
   apply(batch: Batch): Promise<readonly RecordedEvent[]>;
   lastBatch(): Batch;
 }

@@ -1,16 +1,16 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Pool } from 'pg';
 
-/** Changes to a log and its audit trees as `check-trees.test.ts` makes them, and what a check says of each. */
+/** Changes to the log and the audit trees of `check-trees.test.ts`, with the faults that a check must report. */
 
 export const TREE = 'org_mine';
 export const OTHER = 'org_other';
-/** Of the leaves 0 to 299. */
+/** The stream with leaves 0 to 299. */
 export const STREAM = 'apiKey-key_300';
 
 const OTHER_ROOT = 'the first 300 leaves of the log have another root';
 
-/** What was changed, by which statement, and how the sentences begin or what they hold, in order. */
+/** Description, statement, and the beginnings or parts of the reported faults, in order. */
 export const CHANGES: readonly (readonly [what: string, sql: string, faults: readonly string[]])[] = [
   [
     'a leaf in the log',

@@ -4,7 +4,7 @@ import { recordEngagement } from '../../../src/commands/message/record-engagemen
 import { message } from '../../../src/domain/message/message.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 
-/** Some recipient of a message opens it or follows a link, or a machine does. @param below random, below a bound. */
+/** A random recipient of a message, or a machine, opens it or follows a link. @param below random, below a bound. */
 export const engageSome = async (
   context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
   messageId: string,

@@ -33,7 +33,7 @@ import { suspendSome } from './suspend-some.ts';
 import { templateSome } from './template-some.ts';
 import { webhookSome } from './webhook-some.ts';
 
-/** An organization with a verified domain, and the keys and webhooks made so far. */
+/** An organization with a verified domain, and its keys and webhooks so far. */
 interface Tenant {
   readonly organizationId: string;
   readonly domain: Caller['domain'];
@@ -46,9 +46,9 @@ export interface History {
   readonly contents: Contents;
   readonly system: SteppableSystem;
   readonly tenants: readonly Tenant[];
-  /** Messages accepted so far, in order. */
+  /** Ids of the accepted messages, in order. */
   readonly messageIds: readonly string[];
-  /** Does this many random things that users and workers do. */
+  /** Performs this many random actions of users and workers. */
   go(steps: number): Promise<void>;
   send(
     tenant: Tenant,
@@ -59,7 +59,7 @@ export interface History {
 export interface HistoryOptions {
   readonly seed?: number;
   readonly tenants?: number;
-  /** A log, and its contents. Default: in memory. */
+  /** A log with its contents. Default: in memory. */
   readonly stored?: { readonly store: EventStore; readonly contents: Contents };
 }
 
@@ -71,7 +71,7 @@ const originOf = (organizationId: string, environment: Environment): Origin => (
   ...{ correlationId: 'history', causationId: 'history' },
 });
 
-/** A log written by the use cases themselves, the same for the same seed. */
+/** A log written by the real use cases. The same seed gives the same log. */
 export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOptions = {}): Promise<History> => {
   const system = createSteppableSystem({ seed, start: '2026-11-20T22:00:00.000Z' });
   const contents = stored?.contents ?? createInMemoryContents();
@@ -88,7 +88,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
   const messageIds: string[] = [];
   const all: Tenant[] = [];
 
-  /** In [0, below). */
+  /** A random integer from 0 to `limit - 1`. */
   const below = (limit: number): number => (system.randomBytes(4).reduce((n, byte) => n * 256 + byte, 0) >>> 0) % limit;
   const pick = <T>(values: readonly T[]): T | undefined => values[below(Math.max(1, values.length))];
   const random = (): number => below(1000) / 1000;
@@ -163,7 +163,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
   type Action = (tenant: Tenant) => Promise<unknown>;
   const hence = (seconds: number): string => new Date(system.now().getTime() + seconds * 1000).toISOString();
 
-  /** Some message of late, and who may change it. */
+  /** A random recent message, and who may change it. */
   const someMessage = async () => {
     const messageId = pick(messageIds.slice(-60)) ?? '';
     const { state } = await load(store, message, messageStream(messageId));
@@ -222,14 +222,14 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => eraseOne(context, originOf(tenant.organizationId, 'live'), below),
-    ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates one
+    ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates a template
     ...[signSome, billSome, makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...Array.from({ length: 5 }, () => hookSome),
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
     () => system.advance(below(90_000_000)),
   ];
 
-  /** What the thing's state forbids is refused, as it would be to anybody. */
+  /** Ignores domain errors: a random action may be invalid in the current state. */
   const step = async (): Promise<void> => {
     const tenant = pick(all);
     const act = pick(actions);

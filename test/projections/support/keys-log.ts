@@ -25,7 +25,7 @@ export const appendKey = (
     events: [{ ...event, id: system.uuid() }],
   });
 
-/** Waits up to five seconds. @returns whether it came true. */
+/** Waits up to five seconds. @returns true if the condition was met. */
 export const until = async (isTrue: () => boolean | Promise<boolean>): Promise<boolean> => {
   for (let tries = 0; tries < 500; tries += 1) {
     if (await isTrue()) return true;

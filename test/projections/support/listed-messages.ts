@@ -4,7 +4,7 @@ import { type ListMessages, listMessages } from '../../../src/projections/messag
 import { messageAccepted } from '../../support/controls/message.ts';
 import { openApplied } from './applied.ts';
 
-/** Messages that were accepted, and the list of them. */
+/** Accepted messages, and their list. */
 
 export const ALL: ListMessages = {
   organizationId: 'org_mine',

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createHistory } from './history.ts';
 import { caughtUp, openPool, startRunner } from './open.ts';
 
-/** A random history of so many steps, and read models that a runner keeps and that have caught up with it. */
+/** A random history of `steps` steps, and live read models that have caught up with it. */
 export const openLiveHistory = async (steps: number, seed = 1) => {
   const pool = await openPool();
   const history = await createHistory({ seed });

@@ -8,7 +8,7 @@ const many = { ...about, sequence: 2, recipientIds: ['rcp_1'], attempt: 1 };
 
 const schedule = { scheduledAt: '2026-11-22T08:00:00.000Z', expiresAt: '2026-11-25T08:00:00.000Z' };
 
-/** One of each event that can follow an acceptance, about recipient rcp_1 of msg_1. */
+/** Each event that can follow an acceptance, about recipient rcp_1 of msg_1. */
 export const LATER_EVENTS = {
   MessageScheduled: { type: 'MessageScheduled', data: { ...many, ...schedule } },
   MessageRescheduled: { type: 'MessageRescheduled', data: { ...many, ...schedule } },

@@ -16,7 +16,7 @@ interface Said {
   readonly sentence: string;
 }
 
-/** A logger that remembers. */
+/** A logger that records its messages. */
 const recordingLogger = (): Logger & { readonly said: readonly Said[] } => {
   const said: Said[] = [];
   const at = (level: string) => (fields: object, sentence: string) => {
@@ -25,7 +25,7 @@ const recordingLogger = (): Logger & { readonly said: readonly Said[] } => {
   return { said, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 };
 
-/** A pool on a new, migrated database; both are gone after the test. */
+/** A pool on a new, migrated database. Both are closed after the test. */
 export const openPool = async (): Promise<Pool & { readonly url: string }> => {
   const database = await migratedDatabase();
   const pool = new Pool({ connectionString: database.url, max: RUNNER_CONNECTIONS + 4 });
@@ -41,7 +41,7 @@ export interface Running extends Omit<RunningProjections, 'close'> {
   readonly logger: ReturnType<typeof recordingLogger>;
 }
 
-/** Starts a runner, as one process would; stopped at the end of the test at the latest. */
+/** Starts a runner, like one process. It is stopped at the end of the test at the latest. */
 export const startRunner = (
   pool: Pool,
   store: EventStore,
@@ -59,10 +59,10 @@ export const startRunner = (
 export const openReadModels = (pool: Pool, store: EventStore): ReadModels =>
   createReadModels({ pool, store, system: createSystem() });
 
-/** Longer than any test takes: what does not come true by then is a failure, which the caller asserts. */
+/** Longer than any test takes. After it the wait fails, which the caller asserts. */
 const PATIENCE_MS = 10_000;
 
-/** Whether all read models have caught up with the log as it is now. */
+/** True if all read models have caught up with the current head of the log. */
 export const caughtUp = async (
   pool: Pool,
   store: EventStore,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 
-/** All rows of a projection's tables, as text and in an order of their own, so that two read models can be compared. */
+/** All rows of a projection's tables, as sorted text, so that two read models can be compared. */
 export const rowsOf = async (
   pool: Pool,
   { tables }: Projection,

@@ -5,17 +5,17 @@ import { binOf, percentilesOf, STATS_METRICS } from '../../../src/projections/st
 type Recorded = RecordedEvent<MessageEvent>;
 type Accepted = RecordedEvent<Extract<MessageEvent, { type: 'MessageAccepted' }>>;
 
-/** One count of a recipient, with the value of every dimension. */
+/** One count for a recipient, with the value of every dimension. */
 export interface Counted {
   readonly metric: string;
   readonly acceptedAt: string;
   readonly at: string;
   readonly by: number;
-  /** A recipient has several tags. */
+  /** A recipient can have several tags. */
   readonly values: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** What a recipient's events count as: a metric, the event that counts, and how often. */
+/** A count derived from a recipient's events: the metric, the counted event and the number. */
 type Found = readonly [metric: string, event: Recorded, by?: number];
 
 const PROVIDERS: Readonly<Record<string, string>> = {
@@ -38,14 +38,14 @@ const MARKS: Readonly<Record<string, string>> = {
   RecipientUnsubscribed: 'unsubscribed',
 };
 
-/** The last outcome is the one that counts. */
+/** The last outcome counts. */
 const outcome = (own: readonly Recorded[]): readonly Found[] =>
   own
     .filter(({ type }) => type in ENDINGS)
     .slice(-1)
     .map((event) => [ENDINGS[event.type] ?? '', event]);
 
-/** The first of its kind counts. */
+/** The first event of each kind counts. */
 const marks = (own: readonly Recorded[]): readonly Found[] =>
   [...new Set(Object.values(MARKS))].flatMap((mark) =>
     own
@@ -84,7 +84,7 @@ const concerns = ({ data }: Recorded, id: string): boolean =>
 const bounceClass = (metric: string, event: Recorded): string =>
   metric === 'bounced' && event.type === 'RecipientBounced' ? (event.data.category ?? 'unknown') : '';
 
-/** Everything that counts of one recipient. */
+/** All counts for one recipient. */
 const countedOf = (own: readonly Recorded[], accepted: Accepted, domain: string): readonly Counted[] => {
   const { data, metadata } = accepted;
   const found: readonly Found[] = [
@@ -118,7 +118,7 @@ const countedOf = (own: readonly Recorded[], accepted: Accepted, domain: string)
 export const has = ({ values }: Counted, dimension: string, value: string | undefined): boolean =>
   [values[dimension]].flat().includes(value);
 
-/** Counts by reading the log, recipient by recipient. */
+/** Counts by reading the whole log, one recipient at a time. */
 export const recount = (log: readonly Recorded[]): readonly Counted[] =>
   log.flatMap((event) => {
     if (event.type !== 'MessageAccepted' || event.data.trial === true) return [];
@@ -133,7 +133,7 @@ export const recount = (log: readonly Recorded[]): readonly Counted[] =>
     );
   });
 
-/** As statistics show them. */
+/** Sums counts in the format of statistics. */
 export const summed = (counted: readonly Counted[]) => {
   const by = (metric: string) => counted.filter((one) => one.metric === metric).reduce((sum, one) => sum + one.by, 0);
   const bins = [...new Set(counted.map(({ metric }) => metric).filter((metric) => metric.startsWith('latency ')))]

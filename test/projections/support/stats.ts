@@ -3,7 +3,7 @@ import { messageAccepted } from '../../support/controls/message.ts';
 
 export const AT = '2026-11-20T10:07:00.000Z';
 
-/** Asks for the day of it. */
+/** A query for the day of `AT`. */
 export const DAY: QueryStats = {
   organizationId: 'org_mine',
   environment: 'live',

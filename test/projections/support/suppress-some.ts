@@ -10,7 +10,10 @@ import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 
-/** Puts some address on the list of some organization, or takes it off again; makes a topic that some opt in to. @param below a number in [0, limit). */
+/**
+ * Adds a random address to an organization's list or removes one, or creates a topic with some opt-ins. @param below a
+ * number in [0, limit).
+ */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const environment = origin.environment ?? 'live';
   const one: AddSuppression = {
@@ -35,7 +38,7 @@ export const suppressSome = async (context: CommandContext, origin: Origin, belo
   await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });
 };
 
-/** Requests the erasure of some address; half of them are completed. @param below a number in [0, limit). */
+/** Requests the erasure of a random address. Half of them are completed. @param below a number in [0, limit). */
 export const eraseOne = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const asked = { address: `unwanted${below(10)}@example.net`, reason: 'requested', suppress: false } as const;
   const { erasure } = await requestErasure(context, origin, asked);

@@ -1,7 +1,7 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { releaseDestination, suspendDestination } from '../../../src/commands/destination.ts';
 
-/** Suspends some destination, and releases it again now and then. @param below a number in [0, limit). */
+/** Suspends a random destination, and sometimes releases it. @param below a number in [0, limit). */
 export const suspendSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const operator = `operator${below(5)}.example`;
   await suspendDestination(context, {

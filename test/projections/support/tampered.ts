@@ -3,10 +3,10 @@ import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { keyCreated } from '../../support/controls/api-key.ts';
 
-/** A key that PostgreSQL cannot hold: a text of it has a NUL. */
+/** A key that PostgreSQL cannot store, because its name contains NUL. */
 export const poisonousKey = (keyId: string): ApiKeyEvent => keyCreated({ keyId, name: 'no\u0000good' });
 
-/** The projection of API keys, with something done before each batch. */
+/** The projection of API keys, with a hook before each batch. */
 export const tampered = (before: (types: readonly string[]) => void | Promise<void>): Projection => ({
   ...apiKeysProjection,
   apply: async (db, events) => {
@@ -15,7 +15,7 @@ export const tampered = (before: (types: readonly string[]) => void | Promise<vo
   },
 });
 
-/** The projection of API keys as a version that can hold what this one cannot. */
+/** A later version of the projection, which can store the key that this one cannot. */
 export const mended: Projection = {
   ...apiKeysProjection,
   apply: (db, events) =>

@@ -20,7 +20,7 @@ const CONTENT: TemplateContent = {
   locales: {},
 };
 
-/** Something happens to one of a few templates. @param below random, below a bound. */
+/** A random change to one of a few templates. @param below random, below a bound. */
 export const templateSome = async (
   context: CommandContext,
   origin: Origin,

@@ -10,7 +10,7 @@ import {
   updateWebhook,
 } from '../../../src/commands/webhook.ts';
 
-/** Registers, changes, disables or deletes some webhook. @param below a number in [0, limit). */
+/** Registers, changes, disables or deletes a random webhook. @param below a number in [0, limit). */
 export const webhookSome = async (
   context: CommandContext,
   origin: Origin,

@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A client that sends what it is told, however wrong, and shows every reply. */
+/** A client that sends any input, valid or not, and returns every reply. */
 export interface SmtpTalk {
   readonly socket: Socket;
-  /** Sends as it stands and answers with the next whole reply; `''` once the other side has gone. */
+  /** Sends raw text and returns the next complete reply, or `''` if the other side has closed. */
   ask(text: string | Buffer): Promise<string>;
-  /** The next reply, without sending. */
+  /** Returns the next reply without sending. */
   next(): Promise<string>;
   close(): void;
 }
 
 const LAST_LINE = /^\d{3}(?: .*)?\r\n/m;
 
-/** The greeting has been read. */
+/** Connects and reads the greeting. */
 export const talkSmtp = async (
   port: number,
   host = '127.0.0.1',

@@ -10,7 +10,7 @@ import { outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';
 
-/** What was accepted, as the API shows it. */
+/** An accepted message as returned by the API. */
 export interface Shown {
   readonly id: string;
   readonly recipients: readonly { readonly address: string; readonly kind: string }[];
@@ -22,7 +22,7 @@ type Options = Omit<SubmissionOptions, 'hasTls'> & {
   readonly tlsBegins?: 'implicit' | 'asked';
 };
 
-/** The API with an organization that sends from `example.test`, and mail taken by SMTP beside it. */
+/** The API with an organization that sends from `example.test`, and an SMTP listener for its mail. */
 export const startSubmitting = async (
   { tls, tlsBegins, ...options }: Options = {},
   overrides: Overrides = {},
@@ -47,7 +47,7 @@ export const startSubmitting = async (
 
   const idIn = (reply: string): string | undefined => /msg_\w+/.exec(reply)?.[0];
 
-  /** What is kept of the message that a reply names. */
+  /** Stored content of the message that a reply names. */
   const stored = async (reply: string): Promise<MessageBody> => {
     const { context } = service.deps;
     const [event] = await context.store.readStream(`message-${idIn(reply)}`);
@@ -67,7 +67,7 @@ export const startSubmitting = async (
     domainId,
     makeKey,
     stored,
-    /** The message as it leaves, unsigned. */
+    /** The message as sent, but unsigned. */
     composed: async (reply: string): Promise<Buffer> => {
       const body = await stored(reply);
       return Buffer.concat([
@@ -77,7 +77,7 @@ export const startSubmitting = async (
       ]);
     },
     bodies: service.server.shared.bodies,
-    /** By a real client. @returns its last reply. @throws what the client throws. */
+    /** Sends through a real client. @returns its last reply. @throws the client's error. */
     send: async (mail: SendMailOptions, by = key): Promise<string> => {
       const transport = createTransport({
         host: '127.0.0.1',
@@ -88,14 +88,14 @@ export const startSubmitting = async (
       return (await transport.sendMail({ from: 'Ann <ann@example.test>', subject: 'Hello', text: 'Hi', ...mail }))
         .response;
     },
-    /** Authenticated, before `MAIL`. */
+    /** Opens an authenticated session, before `MAIL`. */
     talk: async (by = key): Promise<SmtpTalk> => {
       const talk = await talkSmtp(port);
       await talk.ask('EHLO client.test\r\n');
       await talk.ask(plain(by));
       return talk;
     },
-    /** One message as it stands, after its envelope. @returns the last reply. */
+    /** Sends one raw message after its envelope. @returns the last reply. */
     sendRaw: async (
       message: string | Buffer,
       to: readonly string[] = ['bob@example.org'],
@@ -111,12 +111,12 @@ export const startSubmitting = async (
       talk.close();
       return reply;
     },
-    /** By the reply that says where it is queued. */
+    /** The message that a reply names as queued. */
     shown: async (reply: string): Promise<Shown> => {
       const id = idIn(reply);
       return { ...(await get(`/v1/messages/${id}`)), ...(await get(`/v1/messages/${id}/content`)), id: id ?? '' };
     },
-    /** All that the log holds. */
+    /** Number of messages in the log. */
     accepted: async (): Promise<number> => {
       const { events } = await service.deps.context.store.readAll({
         from: LOG_START,

@@ -9,7 +9,7 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** Files of a certificate for `localhost` that nobody else has signed, and of its key. */
+/** Writes a self-signed certificate for `localhost` and its key. */
 export const writeTlsPair = async (folder: string): Promise<TlsPair> => {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   await promisify(execFile)('openssl', [
@@ -19,7 +19,7 @@ export const writeTlsPair = async (folder: string): Promise<TlsPair> => {
   return { cert, key };
 };
 
-/** What such files hold. */
+/** The contents of such files. */
 export const makeTlsPair = async (): Promise<TlsPair> => {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-tls-'));
   try {
