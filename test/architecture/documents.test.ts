@@ -25,7 +25,8 @@ describe('the documents', () => {
     const defaults = Object.fromEntries(rows.map(([, name, value]) => [name, value]));
     expect(readConfig(defaults)).toEqual(readConfig({}));
     const set = Object.values(readConfig({})).filter((value) => value !== undefined && String(value) !== '');
-    expect(Object.values(defaults).filter((value) => value !== undefined)).toHaveLength(set.length + 1); // two rates, one setting
+    // Two variables, both rates, form one setting.
+    expect(Object.values(defaults).filter((value) => value !== undefined)).toHaveLength(set.length + 1);
   });
 
   test('name each metric and dimension of statistics', () => {

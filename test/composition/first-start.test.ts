@@ -126,7 +126,8 @@ describe('a first start', () => {
   });
 
   test('with a given admin key makes that alone, and prints none', async () => {
-    expect(await firstStart(context, GIVEN)).toMatchObject({ live: null, test: null }); // and ended before it printed
+    // This start ended before it printed the keys.
+    expect(await firstStart(context, GIVEN)).toMatchObject({ live: null, test: null });
     expect(await startAndPrint(GIVEN)).toMatchObject({ live: null, test: null });
     expect(await working()).toEqual([hashOf(GIVEN)]);
   });

@@ -101,7 +101,7 @@ describe('the codec', () => {
 });
 
 describe('an event in an older shape', () => {
-  /** Version 1 called the id `id`, version 2 had no `keyId` prefix. */
+  /** Version 1 named the id `id`. Version 2 had no `keyId` prefix. */
   const codec = createEventCodec({
     KeyRevoked: [
       (data) => ({ keyId: (data as { id: string }).id }),

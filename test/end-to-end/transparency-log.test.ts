@@ -69,7 +69,7 @@ const checks = async (trees: AuditTrees): Promise<readonly string[]> => {
   return all;
 };
 
-/** Every tile that a log of this size serves. */
+/** Writes every tile that a log of this size serves. */
 const writeTiles = async (trees: AuditTrees, folder: string): Promise<void> => {
   for (let level = 0, count = SIZE; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
     for (let tile = 0; tile * TILE_WIDTH < count; tile += 1) {

@@ -30,7 +30,7 @@ const byteByByte = (): string => {
   return `${post('Transfer-Encoding: chunked')}${chunks.join('')}0\r\n\r\n`;
 };
 
-/** Messages accepted so far. */
+/** Number of messages accepted so far. */
 const countAccepted = async (): Promise<number> => {
   const page = await service.deps.context.store.readAll({ limit: 10_000 });
   return page.events.filter(({ type }) => type === 'MessageAccepted').length;

@@ -27,7 +27,7 @@ describe('a large JSON answer', () => {
 
   test('is streamed with its type, and a small one is left as it is', async () => {
     const headers: string[] = [];
-    const reply = { type: (type: string) => headers.push(type) } as unknown as FastifyReply; // all that is used
+    const reply = { type: (type: string) => headers.push(type) } as unknown as FastifyReply; // the only method used
     const small = { a: 'x' };
     expect(jsonAnswer(reply, small)).toBe(small);
     const stream = new Readable();

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { RouteRule } from '../../src/http/route-rules.ts';
 import { ROUTES } from '../../src/http/route-table.ts';
 
-// Written by hand from the specification (§4, §5.3) and the documented permissions, not from the route table: the walks
-// (`every-route-*.slow.test.ts`) prove that the service does what the table says, this file that the table is right.
-// A new route is added here by deciding who may use it.
+// Written by hand from the specification (§4, §5.3) and the documented permissions, not from the route table. The walks
+// (`every-route-*.slow.test.ts`) prove that the service follows the table, and this file that the table is right. To
+// add a new route here, decide who may use it.
 
 /** Routes by the permission that a key needs. */
 const PERMISSIONS = {
@@ -175,9 +175,9 @@ const PERMISSIONS = {
   `,
 } as const;
 
-/** Routes with a further condition. */
+/** Routes with further conditions. */
 const CONDITIONS = {
-  /** Test keys are refused: these change or show what both environments share, or what only live mail has. */
+  /** Test keys are refused: these routes change or show data of both environments, or data that only live mail has. */
   liveOnly: `
     POST /v1/domains
     PATCH /v1/domains/:id
@@ -235,7 +235,7 @@ const CONDITIONS = {
     PUT /v1/organization/bulk-mail
     POST /v1/organization/release
   `,
-  /** Auditors may read these with their token. */
+  /** Auditors can read these with their token. */
   auditors: `
     GET /v1/audit/log
     GET /v1/audit/checkpoints
@@ -248,7 +248,7 @@ const CONDITIONS = {
     GET /v1/audit/reports/api-keys/:id
     GET /v1/audit/reports/messages/:id
   `,
-  /** Members who see no contents are refused. */
+  /** Refused to members without access to contents. */
   contents: `
     GET /v1/messages/:id/content
     GET /v1/messages/:id/preview
@@ -274,11 +274,11 @@ const CONDITIONS = {
     PUT /v1/organization/contents
     GET /v1/service
   `,
-  /** Only members whom the command line made operators. */
+  /** Only for members whom the command line has made operators. */
   operatorsOnly: `
     GET /v1/service
   `,
-  /** Read-only members may use these too: they change their own session or passkeys. */
+  /** Also open to read-only members: they only change their own session or passkeys. */
   ownSession: `
     DELETE /v1/session
     POST /v1/session/presence
@@ -286,7 +286,7 @@ const CONDITIONS = {
     POST /v1/passkeys
     DELETE /v1/passkeys/:passkey
   `,
-  /** Members who are owner or developer may use these, whatever else their permissions allow. */
+  /** Open to owners and developers only, whatever permissions other members have. */
   ownersAndDevelopers: `
     GET /v1/inbox
     GET /v1/inbox/:id
@@ -295,7 +295,7 @@ const CONDITIONS = {
     DELETE /v1/inbox
     DELETE /v1/inbox/:id
   `,
-  /** Members must have proved their presence. */
+  /** Members must have proved their presence recently. */
   presence: `
     POST /v1/passkeys
     DELETE /v1/passkeys/:passkey
@@ -309,7 +309,7 @@ const CONDITIONS = {
     POST /v1/erasures
     PUT /v1/organization/contents
   `,
-  /** Members must have proved their presence if the key holds, or will hold, `admin`. */
+  /** Members must have proved their presence recently if the key has, or will have, `admin`. */
   presenceForAdminKeys: `
     POST /v1/api-keys
     PATCH /v1/api-keys/:id

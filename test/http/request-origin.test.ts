@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterAll(() => service.close());
 
-/** The last event of the log. */
+/** The newest event in the log. */
 const lastEvent = async (): Promise<RecordedEvent> => {
   const { events } = await service.deps.context.store.readAll({ direction: 'backwards', limit: 1 });
   return events[0] as RecordedEvent;

@@ -14,7 +14,7 @@ const repeated = (unit: string): string => filled(() => unit);
 const around = (before: string, unit: (index: number) => string, after: string): string =>
   `${before}${filled(unit).slice(before.length + after.length)}${after}`;
 
-/** A megabyte each, made to be slow for a careless parser. */
+/** Inputs of a megabyte each that are slow for a careless parser. */
 export const ADVERSARIAL_HTML: Readonly<Record<string, string>> = {
   'elements nested as deep as they go': repeated('<div>'),
   'elements opened and then all closed': '<b>'.repeat(CHARACTERS / 7) + '</b>'.repeat(CHARACTERS / 7),

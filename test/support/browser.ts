@@ -27,7 +27,7 @@ export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 export interface WindowOptions {
   readonly baseUrl: string;
   readonly theme: Theme;
-  /** Pixels. */
+  /** Width in pixels. */
   readonly width: number;
   /** Keys of the environments, stored as if the user had entered them. Absent: no user is signed in. */
   readonly keys?: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ export interface NameData {
   readonly CNAME?: string | readonly string[];
   /** The answer ends at the alias and omits the records of its target. */
   readonly aliasOnly?: boolean;
-  /** Seconds; 60 without it. */
+  /** TTL in seconds. Default: 60. */
   readonly ttl?: number;
   /** Sets AD, as a resolver does after it has validated the answer. */
   readonly authenticated?: boolean;

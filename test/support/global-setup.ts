@@ -18,8 +18,8 @@ declare module 'vitest' {
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 /**
- * Stops the server and removes its folders once our end of its standard input closes: at the end of the run, and also
- * when the run is killed.
+ * Stops the server and removes its folders once our end of its standard input closes: at the end of the run, or when
+ * the run is killed.
  */
 const CLEANER =
   'read -r _; kill -INT "$1" 2>/dev/null; while kill -0 "$1" 2>/dev/null; do sleep 0.02; done; rm -rf "$2" "$3"';

@@ -131,7 +131,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   /** Number of events at or before the position. */
   const countTo = (position: Position): number => (position === LOG_START ? 0 : Number(position));
 
-  /** Up to `limit` matching events from index `start` on, and the index at which it stopped. */
+  /** Up to `limit` matching events from index `start` on, and the index at which the scan stopped. */
   const scan = (start: number, step: 1 | -1, filter: Filter | undefined, bounds: Bounds): Scan => {
     const { limit, bytesMax = Number.POSITIVE_INFINITY } = bounds;
     const events: RecordedEvent[] = [];

@@ -33,7 +33,7 @@ interface Violation {
 
 const PRISM_CLI = process.env.PRISM_CLI;
 const READY_MS = 120_000;
-/** Prism parses no larger body. */
+/** Prism does not parse larger bodies. */
 const BODY_BYTES_MAX = 10_000_000;
 const BAD_REQUEST = 400;
 /** Prism never finishes some responses, for example an empty one declared as JSON. */

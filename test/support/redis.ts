@@ -10,12 +10,12 @@ export interface RedisServer {
   readonly url: string;
   /** Kills the server, as a crash does. */
   crash(): Promise<void>;
-  /** Starts it again on the same port and data. */
+  /** Restarts it with the same port and data. */
   start(): Promise<void>;
   /** Stops it from answering. Its connections stay open. */
   freeze(): void;
   thaw(): void;
-  /** Deletes everything. */
+  /** Deletes all data. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }

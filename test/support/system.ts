@@ -7,7 +7,7 @@ export interface SteppableSystem extends System {
 }
 
 export interface SteppableSystemOptions {
-  /** Same seed, same ids and bytes. */
+  /** The same seed gives the same ids and bytes. */
   readonly seed?: number;
   readonly start?: string;
 }
@@ -28,7 +28,7 @@ const createRandom = (seed: number): (() => number) => {
   };
 };
 
-/** RFC 9562 §5.4, of 16 random bytes. */
+/** A UUID from 16 random bytes (RFC 9562 §5.4). */
 const asUuid = (bytes: Uint8Array): string => {
   const stamped = bytes.map((byte, index) =>
     index === 6 ? (byte & 0x0f) | 0x40 : index === 8 ? (byte & 0x3f) | 0x80 : byte,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { ServerSwitch } from './harness.ts';
 
-/** The last message of every answer of PostgreSQL: ReadyForQuery, idle. */
+/** ReadyForQuery (idle), which ends every response of PostgreSQL. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 export interface PostgresWire extends ServerSwitch {

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 
 interface Happened {
   readonly organizationId: string;
-  /** Seconds of a minute. */
+  /** Second within the minute. */
   readonly second: number;
 }
 

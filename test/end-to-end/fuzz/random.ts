@@ -24,7 +24,7 @@ export const createRandom = (seed: number): Random => {
     chance: (probability) => next() < probability,
     pick: <T>(from: readonly T[]): T => {
       if (from.length === 0) throw new Error('nothing to pick from');
-      return from[int(from.length)] as T; // within the array
+      return from[int(from.length)] as T; // the index is in range
     },
   };
 };

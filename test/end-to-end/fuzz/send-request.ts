@@ -17,8 +17,8 @@ const readable = (headers: IncomingHttpHeaders): FuzzAnswer['headers'] => ({
 
 export interface Sender {
   /**
-   * Sends a request. For an event stream, which never ends, the answer is the first frame. @throws after the time
-   * limit.
+   * Sends a request. For an event stream, which never ends, the answer is the first frame.
+   * @throws after the time limit.
    */
   send(asked: FuzzRequest): Promise<FuzzAnswer>;
   close(): void;

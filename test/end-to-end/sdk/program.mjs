@@ -1,4 +1,4 @@
-// What a user writes with the package, in every runtime. Prints what came of it as JSON.
+// A program written by a user of the package, run in every runtime. Prints its results as JSON.
 // Usage: program.mjs <file to attach> <a webhook as received, JSON> <URL of a server that fails twice>
 import { createOutbox, NotFoundError } from 'outbox-sdk';
 

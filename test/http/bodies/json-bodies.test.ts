@@ -138,7 +138,8 @@ describe('a body', () => {
 
 describe('a body that comes', () => {
   const BODY = JSON.stringify(VALID);
-  const whole = (): string => head(['Content-Type: application/json', `Content-Length: ${BODY.length}`]) + BODY; // the key is made before the tests
+  // A function, because the key is created before the tests.
+  const whole = (): string => head(['Content-Type: application/json', `Content-Length: ${BODY.length}`]) + BODY;
 
   /** Sends chunks one after another on one connection. @returns status lines. */
   const statusesOf = async (pieces: readonly string[], answers: number): Promise<readonly string[]> => {

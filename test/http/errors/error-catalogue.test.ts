@@ -167,7 +167,7 @@ const PROVOKED = {
   too_many_topics: () => {
     const { readModels } = service.deps;
     const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
-    vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only counted
+    vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only its length matters
     return post('/v1/topics', { name: 'One more', default: 'in' });
   },
   too_many_webhooks: () => {
@@ -272,7 +272,7 @@ describe('the catalogue of errors', () => {
   test.each(Object.entries(PROVOKED))('has %s, which a request is answered with', async (code, provoke) => {
     const answer = await provoke();
     if (code === 'link_suspended')
-      expect(answer.headers['content-type']).toMatch(/^text\/html/); // it has pages alone
+      expect(answer.headers['content-type']).toMatch(/^text\/html/); // tracked links only have pages
     else expect(answer.json()).toMatchObject({ error: { code, message: expect.stringMatching(/./) } });
     expect(answer.statusCode).toBe(ERROR_STATUSES[code as ErrorCode]);
     expect(answer.headers['x-request-id']).toMatch(/^req_/);

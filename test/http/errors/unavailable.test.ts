@@ -96,7 +96,8 @@ describe('closing', () => {
       reached.resolve();
       return promise.then(() => Promise.reject(new StoreUnavailable('too late')));
     };
-    await service.request({ url: '/livez' }); // answers are held against the document, which is read once and not while it closes
+    // Checks of responses load the document once, which is not possible while the server closes.
+    await service.request({ url: '/livez' });
     await service.server.listen({ port: 0, host: '127.0.0.1' });
     const { port } = service.server.server.address() as { port: number };
     const asked = fetch(`http://127.0.0.1:${port}/v1/messages/send`, {

@@ -96,7 +96,7 @@ describe('/openapi.json', () => {
 
   test('points only to what is there, and holds no component that nothing points to', () => {
     const { 'x-elsewhere': _elsewhere, ...standard } = source as Readonly<Record<string, unknown>>;
-    const all = references(standard); // programs do not know the extension
+    const all = references(standard); // programs do not read the extension
     const broken = all.filter((reference) => {
       const place = reference.split('/').slice(1);
       return place.reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], source) === undefined;

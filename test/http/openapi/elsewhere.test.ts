@@ -49,7 +49,7 @@ const speak = (bytes: string): Promise<Spoken> =>
     socket.on('error', reject);
   });
 
-/** @param first its request line. */
+/** @param first request line. */
 const ask = (first: string, lines: readonly string[] = [], body = ''): Promise<Spoken> =>
   speak([first, 'Host: x', `Authorization: Bearer ${key}`, 'Connection: close', ...lines, '', body].join('\r\n'));
 

@@ -179,7 +179,7 @@ describe('checkpoints and proofs', () => {
     expect(list.data).toEqual([second, first]);
     const { body: next } = await ask(`/v1/audit/checkpoints?limit=1&after=${list.next_cursor}`);
     expect(next.data.map(({ size }: { size: number }) => size < first.size)).not.toContain(false);
-    const { body: events } = await ask('/v1/events?types=audit.checkpoint&limit=1'); // what webhooks post
+    const { body: events } = await ask('/v1/events?types=audit.checkpoint&limit=1'); // the format of webhooks
     const { origin, size, root_hash, note } = second;
     expect(events.data[0].data).toMatchObject({ origin, size, root_hash, note });
   });

@@ -149,7 +149,7 @@ describe('an invoice', () => {
     expect((await ask('GET', `/v1/billing/invoices/${invoice.id}`)).body).toEqual(invoice);
     const recipients = invoice.lines.find(({ kind }: { kind: string }) => kind === 'recipients');
     expect(recipients).toMatchObject({ quantity: 12, from: '2026-10-01', to: '2026-11-01' });
-    await ask('POST', '/v1/messages/send', MESSAGE); // after the invoice
+    await ask('POST', '/v1/messages/send', MESSAGE); // not on the invoice
     const after = await ask('GET', `/v1/events?types=message.accepted&after=${invoice.counted_to.cursor}`);
     expect(after.body.data).toHaveLength(1);
     const pdf = await service.request({

@@ -143,7 +143,8 @@ describe('contents of captured mail', () => {
         raw: Buffer.from(raw),
         receivedAt: new Date(),
       });
-    [ids.link, ids.ordinary] = (await own.list({ limit: 2 })).mails.map(({ id }) => id) as [string, string]; // stored above
+    // Both mails were stored above.
+    [ids.link, ids.ordinary] = (await own.list({ limit: 2 })).mails.map(({ id }) => id) as [string, string];
   });
   afterAll(() => capturing.close());
 

@@ -103,7 +103,7 @@ describe('the health of the service', () => {
   });
 
   const never = () => new Promise<never>(() => undefined);
-  /** A clock whose sleeps end at once. */
+  /** A clock whose sleeps end immediately. */
   const hurried = { ...createSystem(), sleep: async () => undefined };
   const healthWith = (parts: Partial<HealthParts>) => createServiceHealth({ ...HEALTHY, ...parts }, hurried)();
 

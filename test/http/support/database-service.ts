@@ -35,7 +35,7 @@ export interface DatabaseService extends Service {
 
 const SECRET_KEYS = { current: 'a secret key of a test, long enough' };
 
-/** The API on a database of its own, with its projections running. */
+/** The API on a new database, with its projections running. */
 export const startDatabaseService = async ({
   encrypts = false,
   system = createSystem(),

@@ -7,7 +7,7 @@ import { type OpenIdProvider, startOpenIdProvider } from '../../support/openid-p
 import { type Service, startService } from './service.ts';
 import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 
-/** Signing in at an identity provider, as the page and the browser do it. */
+/** Sign-in at an identity provider, with the requests of the page and the browser. */
 
 type Asked = Pick<Service, 'request'>;
 
@@ -67,7 +67,7 @@ export const signInAs = async (
   return post(service, '/v1/session', { oidc: answerOf(await provider.signIn(url)) }, cookie);
 };
 
-/** Two organizations at one provider. */
+/** Two organizations that share a provider. */
 export const openOidc = async () => {
   let shiftMs = 0;
   let people = 0;
@@ -114,7 +114,7 @@ export const openOidc = async () => {
     /** Completes the sign-in when the browser returns. */
     end: (oidc: object, cookie: string) => post(service, '/v1/session', { oidc }, cookie),
     enter: (person: OpenIdProvider['person']) => signInAs(service, provider, person),
-    /** Lets time pass. */
+    /** Advances the clock. */
     shift: (ms: number) => {
       shiftMs += ms;
     },

@@ -28,9 +28,9 @@ export const PLANTED = {
 } as const;
 
 export interface Planted {
-  /** Bounced for one recipient and deferred for the other. */
+  /** A message that bounced for one recipient and was deferred for the other. */
   readonly messageId: string;
-  /** Delivered, opened and clicked. */
+  /** A message that was delivered, opened and clicked. */
   readonly clickedId: string;
   /** Caused by the bounce. Its evidence is the server's reply. */
   readonly suppressionId: string;

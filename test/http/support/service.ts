@@ -40,7 +40,7 @@ import { recordAnswers } from './recorded-answers.ts';
 export interface Service {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
-  /** One request; `key` becomes the Authorization header. */
+  /** Makes a request. `key` becomes the Authorization header. */
   request(options: InjectOptions & { readonly key?: string }): Promise<LightMyRequestResponse>;
   makeOrganization(ceilings?: RateLimits | null): Promise<string>;
   /** The domain is verified, unless mail is not captured. */

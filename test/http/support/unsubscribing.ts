@@ -92,7 +92,7 @@ export const createUnsubscribing = () => {
     putOn: async (address: string): Promise<void> => {
       await service.request({ method: 'POST', url: '/v1/suppressions', key, payload: { address } });
     },
-    /** The branding of the sender's domain. */
+    /** Sets the branding of the sender's domain. */
     brand: async (branding: object | null): Promise<void> => {
       const url = `/v1/domains/${domainId}`;
       expect((await service.request({ method: 'PATCH', url, key, payload: { branding } })).statusCode).toBe(200);

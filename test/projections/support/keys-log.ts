@@ -11,7 +11,7 @@ export const LONG_AGO = '2026-01-01T00:00:00.000Z';
 
 export const newStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec, system });
 
-/** A new stream with one small event. */
+/** Appends one small event to a new stream. */
 export const appendKey = (
   store: EventStore,
   keyId: string,

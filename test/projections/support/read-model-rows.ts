@@ -16,5 +16,5 @@ export const rowsOf = async (
   return found;
 };
 
-/** The same of all projections, in their order. */
+/** Rows of all projections, in their order. */
 export const allRows = (pool: Pool) => Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));

@@ -17,6 +17,6 @@ export const DAY: QueryStats = {
   where: {},
 };
 
-/** The acceptance of a message, for its stream. */
+/** The acceptance of a message, with its stream. */
 export const send = (id: string, data: Parameters<typeof messageAccepted>[0] = {}) =>
   [`message-${id}`, [messageAccepted({ messageId: id, ...data })]] as const;

@@ -11,8 +11,8 @@ import { DomainError } from '../../../src/domain/domain-error.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 
 /**
- * Adds a random address to an organization's list or removes one, or creates a topic with some opt-ins. @param below a
- * number in [0, limit).
+ * Adds a random address to an organization's list or removes one, or creates a topic with some opt-ins.
+ * @param below a number in [0, limit).
  */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const environment = origin.environment ?? 'live';

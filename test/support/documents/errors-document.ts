@@ -58,7 +58,7 @@ const section = (code: ErrorCode): string => {
 const row = (code: ErrorCode): string =>
   `| ${ERROR_STATUSES[code]} | [\`${code}\`](#${code}) | ${ERROR_CATALOGUE[code].meaning} | ${whetherToRetry(code)} |`;
 
-/** `docs/errors.md`: every code by status, with what it means, what to do, whether to retry, and where it occurs. */
+/** `docs/errors.md`: every code by status, with its meaning, the remedy, whether to retry, and where it occurs. */
 export const errorsDocument = (): string => {
   const sorted = codes.toSorted(
     (left, right) => ERROR_STATUSES[left] - ERROR_STATUSES[right] || (left < right ? -1 : 1),

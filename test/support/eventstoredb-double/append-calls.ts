@@ -88,7 +88,7 @@ const finish = (state: ServerState, append: ProposedAppend, callback: sendUnaryD
   }
 };
 
-/** Streams.Append: one call an append, its first message the options. */
+/** Streams.Append: one call per append. Its first message holds the options. */
 export const handleAppend =
   (state: ServerState) =>
   (call: ServerReadableStream<AppendReq, AppendResp>, callback: sendUnaryData<AppendResp>): void => {

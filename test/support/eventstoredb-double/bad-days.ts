@@ -2,9 +2,10 @@
 export type ServerStyle = '23.10.8' | '24.6.0' | '24.10.5';
 
 /**
+ * Times at which checkpoints are sent.
  * - `on-time`: after every interval × window events searched
- * - `late`: the same, but delivered behind events that came after it
- * - `ahead`: names a position beyond an event that is still to be delivered (the defect of servers before 24.10.5)
+ * - `late`: the same, but delivered after later events
+ * - `ahead`: names a position beyond an event that has not been delivered yet (the defect of servers before 24.10.5)
  * - `never`
  */
 type CheckpointManners = 'on-time' | 'late' | 'ahead' | 'never';

@@ -39,7 +39,7 @@ type Sized = { readonly data: Uint8Array; readonly metadata: Uint8Array };
 
 export interface Counter {
   counts(): Counts;
-  /** Streams read, one name for each call, in the order of the calls. */
+  /** Names of the streams read, one for each call, in order. */
   readonly streamsRead: readonly string[];
   /** Reads that are running or waiting, and subscriptions that are catching up. */
   openReads(): number;

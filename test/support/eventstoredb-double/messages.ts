@@ -4,7 +4,7 @@ import type { AppendReq, BatchAppendReq, ReadResp } from '@eventstore/db-client/
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { ProposedEvent, StoredRecord } from './stored-log.ts';
 
-/** .NET ticks (100 ns) of the Unix epoch's milliseconds, as the client reads them back. */
+/** .NET ticks (100 ns) per millisecond of the Unix epoch, as the client reads them. */
 const TICKS_PER_MS = 10_000n;
 
 export const streamIdentifier = (name: string): InstanceType<typeof shared.StreamIdentifier> => {

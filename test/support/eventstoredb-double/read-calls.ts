@@ -33,7 +33,9 @@ const boundary = (log: StoredLog, position: number): number => {
   return count;
 };
 
-/** Number of records before the position: a read forwards includes the one there, a read backwards does not. */
+/**
+ * Number of records before the position. A forward read includes the record at the position, a backward read does not.
+ */
 const countBefore = (log: StoredLog, position: number): number => {
   const count = boundary(log, position);
   return log.records[count - 1]?.position === position ? count - 1 : count;
@@ -119,7 +121,7 @@ const serve = (state: ServerState, call: ReadCall): void => {
   handlerFor(options)(state, call, options).catch((error: ServiceError) => fail(call, error));
 };
 
-/** Streams.Read: streams, the whole log, and subscriptions to the whole log. */
+/** Streams.Read: reads of streams and of the whole log, and subscriptions to the whole log. */
 export const handleRead =
   (state: ServerState) =>
   (call: ReadCall): void => {

@@ -9,9 +9,9 @@ export interface Relay {
   readonly port: number;
   /** Breaks the connections and refuses new ones, as a killed process does. */
   stop(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   start(): Promise<void>;
-  /** Accepts connections and bytes, and passes nothing on, as a stopped process does. */
+  /** Accepts connections and bytes but relays nothing, as a stopped process does. */
   freeze(): void;
   thaw(): void;
   /** Breaks the connections. New ones are accepted. */
@@ -92,6 +92,6 @@ export const startRelay = async (upstreamPort: number): Promise<Relay> => {
       for (const socket of sockets) socket.resume();
     },
     sentBytes: () => sent,
-    connections: () => sockets.size / 2, // each with its own to the server
+    connections: () => sockets.size / 2, // each has one to the server
   };
 };

@@ -40,7 +40,7 @@ export interface StoredLog {
   restoreTo(count: number): void;
 }
 
-/** The server's default. */
+/** Default of the server. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
 /** Bytes of a record in addition to its data. The exact number does not matter: positions must only have gaps. */
 const RECORD_BYTES = 117;
@@ -97,7 +97,7 @@ export const createStoredLog = (): StoredLog => {
     const existing = streams.get(name) ?? [];
     for (const event of events) store(event, name, existing);
     streams.set(name, existing);
-    if (events.length === 0) end += RECORD_BYTES; // an empty append succeeds and takes a position
+    if (events.length === 0) end += RECORD_BYTES; // an empty append succeeds and uses a position
     for (const listener of listeners) listener();
     return { kind: 'written', revision: revisionOf(existing), position: records.at(-1)?.position ?? 0 };
   };

@@ -1,5 +1,5 @@
 export interface PostfixParts {
-  /** Holds `spool`, `data`, `mail`, `etc`, `key` and `cert`. */
+  /** Contains `spool`, `data`, `mail`, `etc`, `key` and `cert`. */
   readonly folder: string;
   /** Port on loopback that accepts mail for its mailboxes. */
   readonly port: number;

@@ -36,7 +36,7 @@ export const postfixIsMissing = !isInstalled() && process.env.CI_ENGINES !== 're
 
 const idOf = (user: string): number => Number(execFileSync('id', ['-u', user]));
 
-/** Ends Postfix and removes its folder once our end of its input closes, even where this process is killed. */
+/** Stops Postfix and removes its folder once our end of its input closes, even if this process is killed. */
 const GUARD = 'read -r _; kill -TERM "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.05; done; rm -rf "$2"';
 
 const makeCredentials = (folder: string, owner: number): void => {

@@ -6,7 +6,7 @@ import type { Copy, Stage, Write } from './scripted-server.ts';
 interface Conversation {
   readonly replyTo: (stage: Stage, line: string) => string;
   readonly write: Write;
-  /** Filled. */
+  /** The conversation fills `lines`, `messages` and `copies`. */
   readonly lines: string[];
   readonly messages: string[];
   readonly copies: Copy[];

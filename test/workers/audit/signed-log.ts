@@ -35,7 +35,7 @@ export const openSigned = async () => {
     await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
     await followed();
   };
-  /** @returns the checkpoints of the tree so far. */
+  /** @returns all checkpoints of the tree. */
   const sign = async (tree = TREE) => {
     await signCheckpoint(context, { tree, trees, host: 'mail.example' });
     await followed();

@@ -66,4 +66,5 @@ export const suppressing = async (service: Service): Promise<readonly Suppressin
 
 /** All suppression events in the log, in order. */
 export const suppressions = async (service: Service): Promise<readonly RecordedEvent<SuppressionEvent>[]> =>
-  (await eventsOf(service, 'suppression')) as readonly RecordedEvent<SuppressionEvent>[]; // a category holds its family only
+  // The category contains suppression events only.
+  (await eventsOf(service, 'suppression')) as readonly RecordedEvent<SuppressionEvent>[];

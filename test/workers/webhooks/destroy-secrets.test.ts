@@ -10,7 +10,7 @@ import { service } from './opened.ts';
 const environment = 'test';
 const MINUTE_MS = 60_000;
 
-/** A webhook with headers. */
+/** A webhook with custom headers. */
 const open = async () => {
   const outbox = await service();
   const { context, organizationId, dependencies, system } = outbox;

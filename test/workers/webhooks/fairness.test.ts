@@ -117,7 +117,7 @@ const attack = async ({ service, hanging }: World): Promise<string> => {
     last = webhook.webhookId;
   }
   await Promise.all(Array.from({ length: MESSAGES }, (_, count) => service.send(`u${count}@example.org`, 'test')));
-  await until(() => expect(hanging.size).toBe(64)); // its whole share
+  await until(() => expect(hanging.size).toBe(64)); // its full share
   return last;
 };
 

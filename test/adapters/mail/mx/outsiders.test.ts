@@ -168,7 +168,8 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
       });
       for (let times = 0; times < 3; times += 1) await attempt(evil);
       const destination = await destinationLimits.destinationOf(evil, destinations);
-      expect(destination === 'provider.test').toBe(way.isAnswered ?? false); // else it takes no place of its
+      // Otherwise it occupies no slot of the provider.
+      expect(destination === 'provider.test').toBe(way.isAnswered ?? false);
       expect(suspensions.map(({ operator }) => operator)).not.toContain('provider.test');
       expect(destinationLimits.concurrencyOf('provider.test')).toBeGreaterThanOrEqual(2);
       expect(destinationLimits.waitMsOf('provider.test')).toBe(0);

@@ -95,7 +95,7 @@ describe('the deadline', () => {
 
   it('is checked before the final dot: a message that was too slow is never completed', async () => {
     let now = 0;
-    // The clock jumps while the server takes its time over DATA, as when the process is frozen.
+    // The clock jumps while the server delays its reply to DATA, as if the process had been frozen.
     const script: Script = {
       DATA: () => {
         now = 10_000;

@@ -8,7 +8,7 @@ const OWN = ['127.0.0.0/8', '192.0.2.0/24'];
 
 let service: Service;
 let tenant: KeyTenant;
-/** A key bound to networks and an expiry. */
+/** A key with allowed networks and an expiry. */
 let bound: { id: string; value: string };
 
 beforeAll(async () => {

@@ -124,7 +124,7 @@ describe('contents of mail that are withdrawn', () => {
     const analyst = await signIn('analyst');
     const { next_cursor: after } = (await ask(analyst, '/v1/events')).body;
     const polled = openAs(analyst, `after=${after}&wait=20`, 'application/json', AbortSignal.timeout(30_000));
-    await new Promise((resolve) => setTimeout(resolve, 500)); // it waits
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the stream is idle
     await allow(owner, []);
     await send();
     const text = await (await polled).text();
@@ -142,7 +142,7 @@ describe('contents of mail that are withdrawn', () => {
     expect(opened.status).toBe(200);
     const stream = reading(opened);
     const polled = openAs(analyst, `after=${after}&wait=20&${filter}`, 'application/json', AbortSignal.timeout(30_000));
-    await new Promise((resolve) => setTimeout(resolve, 500)); // both wait
+    await new Promise((resolve) => setTimeout(resolve, 500)); // both streams are idle
     await allow(owner, []);
     await send('bob@example.net');
     await stream.over;

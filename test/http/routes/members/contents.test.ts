@@ -167,7 +167,8 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
   });
 
   test('a stream of events shows nobody', async () => {
-    await service.server.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined); // by the other role
+    // The test of another role may already have started it.
+    await service.server.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined);
     const { port } = service.server.server.address() as AddressInfo;
     const ended = new AbortController();
     const headers = { accept: 'text/event-stream', cookie };

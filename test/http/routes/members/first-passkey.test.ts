@@ -94,7 +94,7 @@ describe('the first passkey of a member', () => {
 
   test('is added as any other after signing in by a link of an owner or the API', async () => {
     const person = await people.join();
-    expect((await people.add(person)).statusCode).toBe(201); // they are present
+    expect((await people.add(person)).statusCode).toBe(201); // their presence is proved
     const other = await people.join();
     shiftMs += 10 * MINUTE_MS;
     expect(codeOf(await people.add(other))).toEqual(REFUSED);

@@ -85,7 +85,7 @@ describe('an invitation gives no power over the invited person', () => {
     await opened.service.request({ method: 'DELETE', url: `/v1/members/${id}`, key: opened.keys[0] ?? '' });
     await expect.poll(async () => codeOf(await choose(seen, id))).toEqual(NO_MEMBER);
     opened.shift(8 * DAY_MS);
-    expect(codeOf(await choose(again, other.id))).toEqual(INVALID); // the choice has ended, too
+    expect(codeOf(await choose(again, other.id))).toEqual(INVALID); // the choice has expired, too
     expect(codeOf((await list(email)).answer)).toEqual(NO_MEMBER);
   });
 });

@@ -174,7 +174,7 @@ describe('subscribing again', () => {
     const [, token = ''] = tokensOf(sent);
     await post(token);
     await post(token, 'confirmed=again');
-    await new Promise((done) => setTimeout(done, 2)); // another millisecond
+    await new Promise((done) => setTimeout(done, 2)); // a later millisecond
     await post(token);
     expectPage(await ask(token), 200, DONE);
     const history = await historyOf(sent.id);

@@ -115,7 +115,7 @@ describe('a delivery', () => {
     const { failing_since: before, created_at: enabledAt } = await shown();
     expect(before).toBeNull();
     const [id = ''] = await owe(webhookId, ['message.accepted']);
-    await fail(id); // in 1970
+    await fail(id); // the failure is dated 1970
     expect((await shown()).failing_since).toBe(enabledAt);
     const disabled = await ask('PATCH', `/v1/webhooks/${webhookId}`, { enabled: false });
     expect(disabled.body.failing_since).toBeNull();

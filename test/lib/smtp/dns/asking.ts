@@ -4,7 +4,7 @@ import { createStubResolver, type StubResolver } from '../../../../src/lib/smtp/
 import type { Zone } from '../../../support/dns-zone.ts';
 import { startNameServer, type TestNameServer } from '../../../support/name-server.ts';
 
-/** Long enough for loopback under load, short enough to wait for. */
+/** Longer: slow tests. Shorter: time-outs on loopback under load. */
 const TIMEOUT_MS = 250;
 
 export interface Asking {
