@@ -95,7 +95,8 @@ describe('large uploads', () => {
       return socket;
     });
     await sleep(500);
-    // The large body is read completely and rejected only for its sender's domain. A small request is accepted too.
+    // The large body is read completely and rejected only for its sender's domain. A small request of the slow
+    // clients' organization is accepted.
     const began = performance.now();
     expect(await send(other)).toBe(403);
     expect((await apiClient(program.baseUrl, key).post('/v1/messages/send', MESSAGE)).status).toBe(202);

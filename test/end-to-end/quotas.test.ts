@@ -9,7 +9,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const QUOTA = 100;
 const CONTACT = 'accounts@example.org';
-/** Longer than two checks of the quotas take. */
+/** Long enough for two checks of the quotas. */
 const TWO_LOOKS_MS = 11_000;
 const ONE_LOOK_MS = 6_000;
 

@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** No data of a test run must survive a power cut. The other settings are those of production. */
+/** Data of a test run need not survive a power cut. All other settings are those of production. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 /**

@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
 const IN_BASE64 = (4 / 3) * (78 / 76);
 const LARGE = 'a'.repeat(12_000_000);
 
-/** A message with an attachment of several megabytes and short text. */
+/** A message with an attachment of several megabytes. */
 const large = (content = LARGE): MessageContents => {
   const { id, organizationId, body } = message('large');
   const attachments = [{ filename: 'a.bin', contentType: 'application/octet-stream', contentId: 'a', content }];

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 const FOLDERS = ['../../../src/domain/analysis/', '../../../src/lib/html/', '../../../src/adapters/html/'];
-/** A regular expression literal, which can only follow the start of a value. */
+/** A regular expression literal. It only appears where a value may begin. */
 const LITERAL = /(?<=[=(,[:]\s*|^\s*)\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([a-z]*)(?=[\s,;.)\]])/gm;
 
 /** Every regular expression of the analysis, found in the source so that a new one cannot be forgotten. */

@@ -1,5 +1,5 @@
 // Checks a tree, its proofs, tiles and notes with the transparency log of Go's module proxy (golang.org/x/mod/sumdb).
-// Usage: check FOLDER, with leaves.txt, checks.jsonl, notes.jsonl and tile/. What differs ends it with 1.
+// Usage: check FOLDER, which contains leaves.txt, checks.jsonl, notes.jsonl and tile/. Exits with 1 on a difference.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A proof that leaf From is in the tree of Size leaves, or that this tree began as the tree of From leaves.
+// A proof that leaf From is in the tree of Size leaves, or that the tree of From leaves is its prefix.
 type check struct {
 	Kind       string
 	From, Size int64
@@ -25,7 +25,7 @@ type check struct {
 	Proof      []tlog.Hash
 }
 
-// A note, the vkey that has signed it, and where there is one, the vkey that has cosigned it.
+// A note, the vkey that has signed it, and the vkey that has cosigned it, if any.
 type signed struct{ Vkey, Cosigner, Note string }
 
 func eachLine(name string, do func(line []byte)) {
@@ -39,7 +39,7 @@ func eachLine(name string, do func(line []byte)) {
 	require(lines.Err() == nil, name, lines.Err())
 }
 
-// The tree as Go keeps it.
+// The tree as Go stores it.
 type memory []tlog.Hash
 
 func (m memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -50,7 +50,7 @@ func (m memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return found, nil
 }
 
-// The tree as Outbox serves it: tile/<level>/<index>[.p/<width>], where Go has the height behind `tile/`.
+// The tree as Outbox serves it: tile/<level>/<index>[.p/<width>]. In Go the height follows `tile/`.
 type tiles struct{ folder string }
 
 func (t tiles) Height() int { return 8 }

@@ -1,4 +1,4 @@
-// Witnesses (C2SP tlog-cosignature) for the verifiers beside this file, and how these end.
+// Witnesses (C2SP tlog-cosignature) for the verifiers in this folder, and the checks that end them.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// A witness's key (C2SP tlog-cosignature, "Ed25519 signed message"), which x/mod does not know.
+// A witness's key (C2SP tlog-cosignature, "Ed25519 signed message"), which x/mod does not support.
 type cosigner struct {
 	name    string
 	public  ed25519.PublicKey

@@ -1,6 +1,7 @@
-// Verifies an audit log as a service serves it, with golang.org/x/mod/sumdb alone: the policy, the checkpoint, tiles, leaves.
-// Usage: served BASE_URL ORGANIZATION EARLIER_SIZE EARLIER_ROOT, with an auditor's token in OUTBOX_TOKEN. What differs ends it
-// with 1.
+// Verifies an audit log as a service serves it, with golang.org/x/mod/sumdb alone: the policy, the checkpoint, tiles,
+// leaves.
+// Usage: served BASE_URL ORGANIZATION EARLIER_SIZE EARLIER_ROOT, with an auditor's token in OUTBOX_TOKEN.
+// Exits with 1 on a difference.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 const (
 	height   = 8
 	tileSize = 1 << height
-	// A tile of entries has 256 leaves of 65,535 bytes at most.
+	// A tile of entries has at most 256 leaves of at most 65,535 bytes each.
 	answerBytesMax = tileSize * (1<<16 + 1)
 )
 
@@ -47,7 +48,7 @@ func get(url, token string) ([]byte, error) {
 	return body, err
 }
 
-// The log of an organization, and the tiles that were verified before.
+// The log of an organization, and the tiles that have been verified.
 type served struct {
 	url, token string
 	saved      map[tlog.Tile][]byte
@@ -56,7 +57,7 @@ type served struct {
 
 func (s served) Height() int { return height }
 
-// Go has the height behind `tile/`, tlog-tiles has not.
+// In Go the height follows `tile/`. tlog-tiles omits it.
 func (s served) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	found := make([][]byte, len(wanted))
 	for at, tile := range wanted {
@@ -80,7 +81,7 @@ func (s served) SaveTiles(tiles []tlog.Tile, data [][]byte) {
 	}
 }
 
-// The leaves of a bundle (tlog-tiles, "Log entries"): each behind its length.
+// The leaves of a bundle (tlog-tiles, "Log entries"), each after its length.
 func (s served) leaves(bundle, width int64) [][]byte {
 	tile := tlog.Tile{H: height, L: -1, N: bundle, W: int(width)}
 	rest := must(get(s.url+strings.Replace(tile.Path(), "tile/8/data/", "tile/entries/", 1), s.token))
@@ -95,7 +96,7 @@ func (s served) leaves(bundle, width int64) [][]byte {
 	return leaves
 }
 
-// Who signs, by a tlog-policy.
+// The signers that a tlog-policy names.
 func verifiers(policy string) []note.Verifier {
 	var keys []note.Verifier
 	for _, line := range strings.Split(policy, "\n") {
