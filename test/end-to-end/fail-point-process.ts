@@ -17,8 +17,18 @@ const TIMES = [1, 2, 3] as const;
 let step = '';
 let time = 0;
 
-// Writes synchronously, so that the line is printed even if the process is killed a moment later.
-const say = (text: string): void => void writeSync(1, `${text}\n`);
+// Writes synchronously, so that the line is printed even if the process is killed a moment later. A test process that is
+// busy reads late: the pipe is full then.
+const say = (text: string): void => {
+  for (;;) {
+    try {
+      return void writeSync(1, `${text}\n`);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+};
 const done = async (): Promise<void> => say(`${step} ${time} done`);
 
 const point = readFailPoint(process.env.OUTBOX_FAIL_POINT);

@@ -9,8 +9,10 @@ const INTERVAL_MS = 5;
 /** Size of the calibration, which takes about 20 ms on the machines in use. */
 const UNIT_BYTES = 30_000_000;
 const ROUNDS = 5;
-/** Fewer rounds than at the start: a slow moment of the machine affects both measurements. */
+/** Rounds of a later calibration. A slow moment of the machine affects the pause and the calibration alike. */
 const LATER_ROUNDS = 2;
+/** Shorter pauses pass anyway. Calibrating for each of them would take minutes over thousands of requests. */
+const DOUBTFUL_MS = 30;
 
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
@@ -38,7 +40,7 @@ if (isMainThread) {
     before = now;
   }, INTERVAL_MS).unref();
   process.on('SIGUSR2', () => {
-    const unit = Math.max(unitAtStart, unitMs(LATER_ROUNDS));
+    const unit = longest < DOUBTFUL_MS ? unitAtStart : Math.max(unitAtStart, unitMs(LATER_ROUNDS));
     process.stdout.write(`\nloop-probe ${longest.toFixed(1)} ${unit.toFixed(1)}\n`);
     longest = 0;
     before = cpuMs();

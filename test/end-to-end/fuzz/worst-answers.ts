@@ -97,6 +97,12 @@ export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise
   };
   const event = await first('/v1/audit/log?type=MessageAccepted');
   const { body: organization } = await api.get('/v1/organization');
+  // Proofs and exports need the first checkpoint.
+  await eventually(
+    () => api.get('/v1/audit/consistency?from=1'),
+    ({ status }) => status !== 409,
+    CHECKPOINT_MS_MAX,
+  );
   return {
     ids: {
       'api-keys': key,
@@ -120,6 +126,9 @@ export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise
     },
   };
 };
+
+/** Checkpoints are signed a minute after an event. */
+const CHECKPOINT_MS_MAX = 180_000;
 
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   '/v1/templates/{id}/versions/{version}/diff': ['?with=1', '?with=draft'],
