@@ -10,7 +10,7 @@ describe('the settings of an identity provider', () => {
     ['https://accounts.example.com'],
     ['https://login.example.com:8443/tenant/v2.0'],
     ['http://127.0.0.1:9000'],
-  ])('take the issuer %s', (issuer) => {
+  ])('accept the issuer %s', (issuer) => {
     expect(readConfig({ ...CLIENT, OIDC_ISSUER: issuer })).toMatchObject({
       oidcIssuer: issuer,
       oidcClientId: 'outbox',
@@ -26,7 +26,7 @@ describe('the settings of an identity provider', () => {
     [CLIENT, TOGETHER],
     [{ OIDC_ISSUER: 'https://accounts.example.com' }, TOGETHER],
     [{ OIDC_CLIENT_SECRET: 'hunter2' }, TOGETHER],
-  ])('are refused as %j', (given, problem) => {
+  ])('are rejected as %j', (given, problem) => {
     expect(() => readConfig(given)).toThrow(problem);
     expect(() => readConfig(given)).not.toThrow('hunter2');
   });

@@ -16,7 +16,7 @@ const problems = (environment: Record<string, string>): readonly string[] => {
 };
 
 describe('the configuration', () => {
-  test('needs nothing: everything has a default', () => {
+  test('requires no variables: all have a default', () => {
     expect(readConfig({})).toEqual({
       databaseUrl: undefined,
       eventStoreUrl: undefined,
@@ -57,7 +57,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('takes empty variables for absent ones, as compose files pass them', () => {
+  test('treats empty variables as absent, as compose files pass them', () => {
     expect(readConfig(Object.fromEntries(VARIABLES.map((name) => [name, '']))).port).toBe(3000);
   });
 
@@ -146,17 +146,17 @@ describe('the configuration', () => {
     });
   });
 
-  test('refuses a postmaster whose mail would come to this service itself', () => {
+  test('rejects a postmaster address whose mail would come back to this service', () => {
     expect(() => readConfig({ BOUNCE_DOMAIN: 'Bounces.example.com', POSTMASTER: 'me@bounces.Example.com' })).toThrow(
       /^POSTMASTER: set an address outside BOUNCE_DOMAIN/,
     );
   });
 
-  test('reads the port of mail servers that tests set', () => {
+  test('reads the port for mail servers that tests set', () => {
     expect(readConfig({ OUTBOX_TEST_MX_PORT: '2525' }).mxPort).toBe(2525);
   });
 
-  test('tells all problems at once, a line for each, by name and with what to do', () => {
+  test('reports all problems at once, one per line, with the variable and a remedy', () => {
     const lines = problems({
       DATABASE_URL: 'mysql://x',
       EVENTSTORE_URL: 'http://x',
@@ -205,7 +205,7 @@ describe('the configuration', () => {
     'esdb://n1:2113,n2:2113,n3:2113?nodePreference=leader',
     'esdb+discover://name:password@cluster.example.com:2113',
     'kurrentdb://es:2113?tls=false',
-  ])('takes an event store of one host, of several, and by its newer name: %s', (eventStoreUrl) => {
+  ])('accepts an event store with one host, several hosts, or the newer scheme: %s', (eventStoreUrl) => {
     expect(readConfig({ EVENTSTORE_URL: eventStoreUrl }).eventStoreUrl).toBe(eventStoreUrl);
   });
 
@@ -214,7 +214,7 @@ describe('the configuration', () => {
     ['HTTPS://Mail.Example.com:443/outbox//', 'https://mail.example.com/outbox'],
     ['https://post.müller.example', 'https://post.xn--mller-kva.example'],
     ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
-  ])('takes %s as an address that paths can be added to, in ASCII', (given, publicUrl) => {
+  ])('accepts %s as a base URL, in ASCII', (given, publicUrl) => {
     expect(readConfig({ PUBLIC_URL: given }).publicUrl).toBe(publicUrl);
   });
 
@@ -225,11 +225,11 @@ describe('the configuration', () => {
     'https://mail.example.com/?tenant=1',
     'https://mail.example.com/#there',
     `https://mail.example.com/${'x'.repeat(500)}`,
-  ])('does not take %s for one', (given) => {
+  ])('rejects %s as a base URL', (given) => {
     expect(problems({ PUBLIC_URL: given })).toEqual([expect.stringMatching(/^PUBLIC_URL: set the address of the API/)]);
   });
 
-  test('insists on a secret key beside DATABASE_URL, since every process needs the same', () => {
+  test('requires a secret key with DATABASE_URL, because every process needs the same one', () => {
     const database = { DATABASE_URL: 'postgres://db/outbox' };
     expect(problems(database)).toEqual([expect.stringMatching(/^SECRET_KEY: is required with DATABASE_URL: set /)]);
     expect(problems({ ...database, SECRET_KEY: 'short' })).toEqual([
@@ -241,7 +241,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  test('takes delivery to the recipients’ own servers', () => {
+  test('accepts delivery to the recipients’ own servers', () => {
     expect(readConfig({ MAIL_URL: 'direct:' }).mail).toEqual({ kind: 'direct' });
     for (const MAIL_URL of ['direct', 'direct://x', 'smtp:', 'capture:x']) {
       expect(problems({ MAIL_URL })).toEqual([expect.stringMatching(/^MAIL_URL: set `capture:`, `direct:`, `smtp:/)]);

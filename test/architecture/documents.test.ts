@@ -29,7 +29,7 @@ describe('the documents', () => {
     expect(Object.values(defaults).filter((value) => value !== undefined)).toHaveLength(set.length + 1);
   });
 
-  test('name each metric and dimension of statistics', () => {
+  test('name every metric and every dimension of statistics', () => {
     const page = read('docs/statistics.md');
     const missing = [...STATS_METRICS, ...STATS_DIMENSIONS].filter((name) => !page.includes(`\`${name}\``));
     expect(missing).toEqual([]);
@@ -41,7 +41,7 @@ describe('the documents', () => {
     expect(found.filter(([, name]) => !scripts.includes(name))).toEqual([]);
   });
 
-  test("name only operator's commands that exist", () => {
+  test('name only operator commands that exist', () => {
     const known = ['help', ...COMMANDS.map(({ name }) => name)];
     const found = named(/npm run outbox -- (?![.…])([^`\n]+)/g);
     expect(found.length).toBeGreaterThan(4);
@@ -50,7 +50,7 @@ describe('the documents', () => {
     );
   });
 
-  test("name only customers' commands that exist, and each of them", () => {
+  test('name every customer command, and only commands that exist', () => {
     const page = read('docs/cli.md');
     const found = named(/^(?:echo .*\| |pass .*\| |source <\()?outbox ([a-z-]+(?: [a-z]+)?)/gm);
     const unknown = found.filter(
@@ -61,7 +61,7 @@ describe('the documents', () => {
     expect(CUSTOMER_COMMANDS.map(({ name }) => name).filter((name) => !page.includes(name))).toEqual([]);
   });
 
-  test('list each exit code', () => {
+  test('list every exit code', () => {
     const rows = [...read('docs/commands.md').matchAll(/^\| (\d+) \| `([a-z]+)` \| .+ \|$/gm)];
     expect(Object.fromEntries(rows.map(([, code, name]) => [name, Number(code)]))).toEqual(EXIT);
   });
@@ -78,12 +78,12 @@ describe('the documents', () => {
     expect(found.filter(([page, to]) => !existsSync(new URL(to, new URL(page, root))))).toEqual([]);
   });
 
-  test('lead from the README to each page', () => {
+  test('can all be reached from the README', () => {
     const readme = read('README.md');
     expect(pages.filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))).toEqual([]);
   });
 
-  test('list each metric, and no other', () => {
+  test('list every metric, and no others', () => {
     const sources = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
       .map((path) => read(`src/${path}`));
@@ -92,11 +92,11 @@ describe('the documents', () => {
     expect(listed.map(([, name]) => name).sort()).toEqual(served.sort());
   });
 
-  test('begin with a README of two screens', () => {
+  test('begin with a README no longer than two screens', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(115);
   });
 
-  test('draw a message with the statuses that it has, and the flow with the folders that there are', () => {
+  test('draw a message with its real statuses, and the flow with folders that exist', () => {
     const [, states = ''] = /stateDiagram-v2\n([\s\S]*?)```/.exec(read('docs/concepts.md')) ?? [];
     const drawn = [...states.matchAll(/\b([a-z]+)(?= -->)|--> ([a-z]+)/g)].map(([, from, to]) => from ?? to);
     expect([...new Set(drawn)].sort()).toEqual([...RECIPIENT_STATUSES].sort());

@@ -172,12 +172,12 @@ const onCycles = (): readonly string[] => {
   return files.filter((file) => reachable(file).has(file));
 };
 
-describe('the house', () => {
-  test('has exactly the rooms of the table', () => {
+describe('the source tree', () => {
+  test('has exactly the folders of the table', () => {
     expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(ROOMS).sort());
   });
 
-  test('lets each room import only the rooms the table allows', () => {
+  test('imports between folders only as the table allows', () => {
     const broken = imports
       .filter(({ from }) => from.startsWith('.'))
       .filter((each) => inside(each) !== roomOf(each.file))
@@ -187,7 +187,7 @@ describe('the house', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('enters each library through its door', () => {
+  test('imports each library through its entry file', () => {
     const broken = imports
       .filter(({ from }) => from.startsWith('.'))
       .filter((each) => isLibrary(inside(each)) && inside(each) !== roomOf(each.file))
@@ -195,21 +195,21 @@ describe('the house', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('explains each library at its door in a head of at least ten lines', () => {
+  test('explains each library in a comment of at least ten lines at the top of its entry file', () => {
     const short = Object.keys(LIBRARIES)
       .map(doorOf)
       .filter((door) => !/^\/\*\*\n(?: \*.*\n){10,30} \*\/\n/.test(readFileSync(join(SRC, door), 'utf8')));
     expect(short).toEqual([]);
   });
 
-  test('lets each room import only the packages the table allows', () => {
+  test('imports packages into each folder only as the table allows', () => {
     const broken = imports
       .filter(({ from }) => !from.startsWith('.') && !from.startsWith('node:'))
       .filter(({ file, from }) => !allowed(ROOMS[roomOf(file)]?.packages ?? [], packageOf(from)));
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('gives the dashboard types alone, which a browser never loads', () => {
+  test('exposes only types to the dashboard, so that a browser loads none of it', () => {
     const broken = imports
       .filter(({ file, from }) => roomOf(file) === 'dashboard' && (from === 'zod' || from.startsWith('.')))
       .filter((each) => each.from === 'zod' || inside(each) !== 'dashboard')
@@ -217,7 +217,7 @@ describe('the house', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('opens adapters only where it is composed', () => {
+  test('imports adapters only where the service is composed', () => {
     const broken = imports
       .filter(({ from }) => from.startsWith('.'))
       .filter(
@@ -227,7 +227,7 @@ describe('the house', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('keeps the domain free of input, output, clock and chance', () => {
+  test('keeps the domain free of I/O, the clock and randomness', () => {
     const builtins = imports.filter(({ file, from }) => roomOf(file) === 'domain' && from.startsWith('node:'));
     const broken = builtins.filter(({ what, from }) =>
       what
@@ -239,7 +239,7 @@ describe('the house', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('reads the clock and makes randomness in adapters/system.ts alone', () => {
+  test('reads the clock and generates randomness only in adapters/system.ts', () => {
     const readers = files
       .filter((file) =>
         ['lib/async', 'domain', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)),
@@ -257,11 +257,11 @@ describe('the house', () => {
     expect(naming(API_FIELD)).toEqual(['domain/analysis/checks/headers.ts', 'domain/error-catalogue.ts']);
   });
 
-  test('writes object literals out instead of spreading them', () => {
+  test('writes object literals out instead of using spread', () => {
     expect(files.filter((file) => SPREAD_LITERAL.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
 
-  test('has no import cycles, not even of types', () => {
+  test('has no import cycles, not even between types', () => {
     expect(onCycles()).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/projections/migrate.ts';
 
-test('migrations are numbered from 1 without gaps, and none has the number of another', () => {
+test('migrations are numbered from 1 without gaps or duplicates', () => {
   const numbers = readdirSync(MIGRATIONS)
     .sort()
     .map((file) => Number.parseInt(file, 10));

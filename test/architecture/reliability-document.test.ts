@@ -76,7 +76,7 @@ const numbersIn = (cells: string): readonly PoolNumber[] =>
   }));
 
 describe('docs/reliability.md', () => {
-  test('gives proofs of every promise and of the window', () => {
+  test('cites proofs for every promise and for the window', () => {
     const sections = source.split(/^(?=## |\*\*)/m).filter((section) => /^(?:\*\*\d|## The one window)/.test(section));
     expect(sections.length).toBeGreaterThan(7);
     for (const section of sections) expect(section).toMatch(PROOFS);
@@ -93,7 +93,7 @@ describe('docs/reliability.md', () => {
     expect(inTests.filter((proof) => !isTest(proof))).toEqual([]);
   });
 
-  test('tells the times of attempts as they are', () => {
+  test('states the actual times of attempts', () => {
     const [local, remote] = [LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES];
     const margin = ({ leaseMs, attemptMs }: typeof local): string => duration(leaseMs - attemptMs);
     expect(text).toContain(`the lease ends ${duration(local.leaseMs)} after the claim`);
@@ -104,7 +104,7 @@ describe('docs/reliability.md', () => {
     expect(text).toContain(`differ by less than ${margin(local)}, or ${margin(remote)} where`);
   });
 
-  test('tells what a crash costs as the constants have it', () => {
+  test('states the cost of a crash as the constants define it', () => {
     const rows = [...source.matchAll(/^\|[^|]+\| (?<time>[^|]+) \| `(?<name>[\w.]+)` in `(?<file>[^`]+)` \|$/gm)];
     expect(rows.length).toBeGreaterThan(8);
     for (const { groups: { time = '', name = '', file = '' } = {} } of rows) {
@@ -119,12 +119,12 @@ describe('docs/reliability.md', () => {
       ({ groups: { file = '', numbers = '', where = '', name = '' } = {} }) => ({ file, numbers, where, name }),
     );
 
-    test('has a file, numbers and a test in each row', () => {
+    test('has a file, numbers and a test in every row', () => {
       expect(pools.length).toBeGreaterThan(15);
       expect(pools).toHaveLength(rows.length - 1);
     });
 
-    test('shows each number as its constant has it', () => {
+    test('shows the value of each constant', () => {
       for (const { file, numbers } of pools) {
         const shown = numbersIn(numbers);
         expect(shown.length, file).toBeGreaterThan(0);
@@ -141,13 +141,13 @@ describe('docs/reliability.md', () => {
     });
   });
 
-  test('shows a fail point that there is', () => {
+  test('uses a fault injection point that exists', () => {
     const [, point] = /`([a-z-]+#\d+)`/.exec(source) ?? [];
     expect(readFailPoint(point)?.name).toBe('after-mail-send');
   });
 });
 
-test('the crashes of npm run chaos kill a process at every fail point', () => {
+test('npm run chaos kills a process at every fault injection point', () => {
   const isKilledAt = (point: string): boolean => {
     const named = new RegExp(`\\b${point}(?![\\w-])`);
     return CRASHES.some(({ name }) => named.test(name));

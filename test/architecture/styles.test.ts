@@ -43,16 +43,16 @@ const isOwn = ({ file, classes }: Lead): boolean =>
   classes.some((name) => [...filesOf(name)].every((owner) => owner === file));
 
 describe('the styles of the dashboard', () => {
-  test('are found', () => expect(leads.length).toBeGreaterThan(500));
+  test('exist', () => expect(leads.length).toBeGreaterThan(500));
 
-  test('style no class in two files', () => {
+  test('define each class in one file only', () => {
     const names = new Set(leads.flatMap(({ classes }) => classes));
     const shared = [...names].filter((name) => filesOf(name).size > 1);
     expect(shared.map((name) => `.${name} in ${[...filesOf(name)].join(' and ')}`)).toEqual([]);
     expect(leads.filter((lead) => !isOwn(lead)).map(({ file, selector }) => `${selector} in ${file}`)).toEqual([]);
   });
 
-  test('name every file once in the order in which they are bundled', () => {
+  test('list every file once, in bundling order', () => {
     const bundled = [...readFileSync(`${STYLES}index.css`, 'utf8').matchAll(/"\.\/([\w-]+\.css)"/g)].map(
       ([, file]) => file,
     );

@@ -18,12 +18,12 @@ const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
 const body = blockOf('json');
 const signed = (secrets: readonly string[], at = new Date()) => signWebhook(secrets, { id: 'evt_1', at, body });
 
-test('the snippet of docs/webhooks.md accepts what the service signs, with any of several secrets', () => {
+test('the snippet in docs/webhooks.md accepts what the service signs, with any of several secrets', () => {
   expect(verify(SECRET, signed([SECRET]), body)).toEqual(JSON.parse(body));
   expect(verify(SECRET, signed([OTHER, SECRET]), body)).toEqual(JSON.parse(body));
 });
 
-test('it rejects changed, foreign, unsigned and old posts', () => {
+test('it rejects posts that are changed, from another service, unsigned or old', () => {
   const headers = signed([SECRET]);
   expect(() => verify(SECRET, headers, `${body} `)).toThrow('no signature matches');
   expect(() => verify(SECRET, { ...headers, 'webhook-id': 'evt_2' }, body)).toThrow('no signature matches');
@@ -43,7 +43,7 @@ const duration = (ms: number): string => {
   return `${ms / unit} ${name}`;
 };
 
-test('the document has the time-out, the waits and the events of the code', () => {
+test('the document states the time-out, the retry delays and the events of the code', () => {
   const waits = Array.from({ length: 10 }, (_, index) => duration(webhookRetryWaitMs(index + 1, 0.5, null) ?? 0));
   expect(webhookRetryWaitMs(11, 0.5, null)).toBeNull();
   expect(text).toContain(`tried again after ${waits.join(', ')}, each ±10 %`);
@@ -51,7 +51,7 @@ test('the document has the time-out, the waits and the events of the code', () =
   for (const type of CUSTOMER_EVENT_TYPES) expect(text).toContain(`\`${type}\``);
 });
 
-test('its example, and that of the OpenAPI document, are events', () => {
+test('its example and the one in the OpenAPI document are valid events', () => {
   for (const example of [JSON.parse(body), EVENT_EXAMPLE])
     expect(eventSchema.safeParse(example).error?.issues ?? []).toEqual([]);
 });

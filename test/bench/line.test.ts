@@ -9,13 +9,13 @@ import { throughput } from '../../bench/harness/throughput.ts';
 
 const line = { measure: 'a figure', unit: 'events/s', rounds: [90, 100, 400] } as const;
 
-describe('a line of the bench', () => {
-  test('is the median of its rounds, and the mean of the middle two of an even number', () => {
+describe('a benchmark result', () => {
+  test('is the median of its rounds, or the mean of the middle two for an even number', () => {
     expect(median([400, 90, 100])).toBe(100);
     expect(median([400, 90, 100, 200])).toBe(150);
   });
 
-  test('meets a floor of its figure, or of its ratio to the limit, and misses one above it', () => {
+  test('meets a floor for its value or for its ratio to the limit, and misses a higher one', () => {
     const limit = { what: 'the limit', rounds: [200, 190, 800] };
     expect(judge({ ...line, floor: { of: 'figure', atLeast: 100 } }).met).toBe(true);
     expect(judge({ ...line, floor: { of: 'figure', atMost: 99 } }).met).toBe(false);
@@ -24,11 +24,11 @@ describe('a line of the bench', () => {
     expect(judge(line).met).toBeNull();
   });
 
-  test('misses a floor of a ratio that has no limit', () => {
+  test('misses a floor for a ratio without a limit', () => {
     expect(judge({ ...line, floor: { of: 'ratio', atLeast: 0 } }).met).toBe(false);
   });
 
-  test('misses when it failed, and is not judged when it was skipped', () => {
+  test('misses after a failure, and is not judged when skipped', () => {
     const none = { ...line, rounds: [], floor: { of: 'figure', atLeast: 1 } } as const;
     expect(judge({ ...none, failed: 'no answer' }).met).toBe(false);
     expect(judge({ ...none, skipped: 'redis-server is not installed' }).met).toBeNull();
@@ -37,13 +37,13 @@ describe('a line of the bench', () => {
     expect(table).toMatch(/other +skipped: not installed/);
   });
 
-  test('tells how much something grows in a minute', () => {
+  test('states the growth per minute', () => {
     const growing = [0, 1, 2, 3].map((second) => ({ atMs: 5_000 + second * 1_000, value: 100 + second / 2 }));
     expect(slopePerMinute(growing)).toBeCloseTo(30);
     expect(slopePerMinute([0, 1, 2].map((second) => ({ atMs: second * 1_000, value: 7 })))).toBe(0);
   });
 
-  test('is told with the processor time that a unit took of a process and its children', async () => {
+  test('states the processor time per unit of a process and its children', async () => {
     const own = { pid: process.pid, children: false };
     const cpu = createCpuMeter({ own, tree: { ...own, children: true } });
     const busyUntilMs = performance.now() + 200;
@@ -57,7 +57,7 @@ describe('a line of the bench', () => {
     expect(micros.tree).toBeGreaterThan(micros.own ?? 0);
   });
 
-  test('is measured in turns with its limit, warm-ups dropped', async () => {
+  test('is measured alternately with its limit, without the warm-ups', async () => {
     const order: string[] = [];
     const contender = (name: string) => async (): Promise<number> => order.push(name);
     const figures = await interleave({ rounds: 2, warmUps: 1 }, { ours: contender('ours'), limit: contender('limit') });
@@ -65,7 +65,7 @@ describe('a line of the bench', () => {
     expect(figures).toEqual({ ours: [3, 5], limit: [4, 6] });
   });
 
-  test('counts what every caller did', async () => {
+  test('counts the work of every caller', async () => {
     let calls = 0;
     const work = async (): Promise<number> => {
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -42,8 +42,8 @@ const counting = (ms: number) => {
   return { server, bodies };
 };
 
-describe('the load', () => {
-  test('sends so many, in turns, whole, and counts every status', async () => {
+describe('the load generator', () => {
+  test('sends the requested number of whole requests in turn, and counts every status', async () => {
     const { server, bodies } = counting(0);
     const url = await listen(server);
     const requests = ['one', 'zwölf'].map((body) => requestTo(url, body));
@@ -52,7 +52,7 @@ describe('the load', () => {
     expect(bodies.toSorted()).toEqual([...Array(100).fill('one'), ...Array(100).fill('zwölf')]);
   });
 
-  test('counts what autocannon counts of the same server', async () => {
+  test('counts the same as autocannon for the same server', async () => {
     const { server, bodies } = counting(0);
     const url = await listen(server);
     const theirs = await autocannon({ url: url.href, method: 'POST', body: 'x', connections: 8, amount: 500 });
@@ -63,7 +63,7 @@ describe('the load', () => {
     expect(ours.statuses.get(429)).toBe(theirs['4xx']);
   });
 
-  test('ends after its time, when the last answer is there', async () => {
+  test('ends after its time, once the last response has arrived', async () => {
     const { server, bodies } = counting(20);
     const url = await listen(server);
     const requests = [requestTo(url, 'x')];
@@ -74,7 +74,7 @@ describe('the load', () => {
     expect(driven.times.quantile(0.5)).toBeGreaterThan(15);
   });
 
-  test('keeps a rate, and counts from when a request was due, though no connection was free', async () => {
+  test('keeps a rate, and measures from when a request was due even if no connection was free', async () => {
     const { server, bodies } = counting(50);
     const url = await listen(server);
     const load = { url, requests: [requestTo(url, 'x')], extent: { seconds: 0.5, perSecond: 100 } };
@@ -87,7 +87,7 @@ describe('the load', () => {
     expect(tooFew.times.quantile(0.5)).toBeGreaterThan(500);
   });
 
-  test('fails when a connection is lost, or an answer is none that it can read', async () => {
+  test('fails when a connection is lost or a response cannot be parsed', async () => {
     const closing = await listen(createSocketServer((socket) => socket.once('data', () => socket.destroy())));
     const unread = await listen(
       createSocketServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 202 Accepted\r\n\r\n'))),
@@ -99,14 +99,14 @@ describe('the load', () => {
     await expect(strange).rejects.toThrow('Content-Length');
   });
 
-  test('fails when nobody listens', async () => {
+  test('fails when nothing listens', async () => {
     const url = await listen(createSocketServer());
     for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
     const refused = drive({ url, requests: [requestTo(url, 'x')], connections: 2, extent: { amount: 1 } });
     await expect(refused).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('reads answers however they are cut', () => {
+  test('reads responses split at any point', () => {
     const bytes = Buffer.from(
       'HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 503 No\r\ncontent-length: 0\r\n\r\n',
     );
@@ -119,7 +119,7 @@ describe('the load', () => {
     }
   });
 
-  test('tells times to one per cent', () => {
+  test('measures times to within one per cent', () => {
     const times = createHistogram();
     expect(times.quantile(0.5)).toBeNaN();
     for (let ms = 1; ms <= 1000; ms += 1) times.record(ms);

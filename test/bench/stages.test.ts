@@ -37,7 +37,7 @@ const codec = frame('encode', 'file:///outbox/src/domain/codec.ts');
 const shared = frame('canonicalJson', 'file:///outbox/src/lib/transparency/canonical-json.ts');
 const parser = frame('parserOnHeadersComplete', 'node:_http_common');
 
-describe('stages of a profile', () => {
+describe('the stages of a profile', () => {
   test('name only parts of the service that exist', () => {
     const root = new URL('../../', import.meta.url).pathname;
     const files = globSync('src/**/*.ts', { cwd: root }).map((file) => `/${file}`);
@@ -46,12 +46,12 @@ describe('stages of a profile', () => {
     expect(own.length).toBeGreaterThan(20);
   });
 
-  test('a sample belongs to its innermost frame that has a stage', () => {
+  test('assign a sample to the innermost frame that has a stage', () => {
     const profile = profileOf([[endpoint], [endpoint, checker], [endpoint, checker]], [100, 200, 100]);
     expect(sharesOf(profile)).toEqual({ html: 0.75, schema: 0.25 });
   });
 
-  test('what is shared counts for its caller', () => {
+  test('assign shared code to its caller', () => {
     const native = frame('hash');
     expect(
       sharesOf(
@@ -68,12 +68,12 @@ describe('stages of a profile', () => {
     });
   });
 
-  test('the profiler itself counts for nobody', () => {
+  test('do not count the profiler itself', () => {
     const start = frame('start', 'file:///outbox/bench/harness/profile-on-signal.ts');
     expect(sharesOf(profileOf([[start, frame('post', 'node:inspector')], [checker]], [900, 100]))).toEqual({ html: 1 });
   });
 
-  test('idle time counts for nobody, and what Node does by itself has a stage of its own', () => {
+  test('do not count idle time, and give the work of Node a stage of its own', () => {
     const profile = profileOf(
       [[frame('(idle)')], [parser], [frame('(garbage collector)')], [frame('unknown')]],
       [700, 100, 50, 50],
@@ -85,7 +85,7 @@ describe('stages of a profile', () => {
     });
   });
 
-  test('a read model is a stage by its name', () => {
+  test('include each read model by name', () => {
     const applied = frame('apply', 'file:///outbox/src/projections/messages/projection.ts');
     expect(sharesOf(profileOf([[applied]], [100]))).toEqual({ 'read models: messages': 1 });
   });
@@ -99,6 +99,6 @@ test.each([
   ['SELECT * FROM move_to_completed_fetch($1)', 'queue'],
   ['create database bench_1', 'setup'],
   ['select $1', 'everything else'],
-])('the stage of %s is %s', (statement, stage) => {
+])('assign %s to %s', (statement, stage) => {
   expect(stageOfStatement(statement)).toBe(stage);
 });

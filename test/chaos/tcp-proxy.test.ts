@@ -21,7 +21,7 @@ const listen = (socket: Socket) => {
   return heard;
 };
 
-describe('the proxy that stands for a bad network', () => {
+describe('the proxy that simulates a bad network', () => {
   let proxy: TcpProxy;
   let client: Socket;
   let accepted: Socket;
@@ -54,13 +54,13 @@ describe('the proxy that stands for a bad network', () => {
       2_000,
     );
 
-  test('passes everything on, and the end after it', async () => {
+  test('forwards all data, then the end of the connection', async () => {
     client.end('hello');
     await heard(atServer, 'hello');
     await expect.poll(() => atServer.ended).toBe('closed');
   });
 
-  test('delivers later, in order, when it delays', async () => {
+  test('delivers late but in order when it delays', async () => {
     proxy.delay(150);
     client.write('one ');
     proxy.mend();
@@ -72,7 +72,7 @@ describe('the proxy that stands for a bad network', () => {
     await heard(atServer, 'one two three');
   });
 
-  test('is silent one way alone, and delivers that later', async () => {
+  test('is silent in one direction only, and delivers that data later', async () => {
     proxy.silence('to client');
     client.write('question');
     await heard(atServer, 'question');
@@ -84,7 +84,7 @@ describe('the proxy that stands for a bad network', () => {
     await heard(atClient, 'answer');
   });
 
-  test('is silent for new connections as well', async () => {
+  test('is silent for new connections too', async () => {
     proxy.silence('to server');
     const another = await connectToProxy();
     const at = listen(another);
@@ -93,7 +93,7 @@ describe('the proxy that stands for a bad network', () => {
     expect([at.text, at.ended]).toEqual(['', '']);
   });
 
-  test('forgets connections without a word, and takes new ones', async () => {
+  test('drops connections silently, and accepts new ones', async () => {
     proxy.forget(60);
     client.write('question');
     accepted.write('answer');
@@ -105,14 +105,14 @@ describe('the proxy that stands for a bad network', () => {
     expect(another.destroyed).toBe(false);
   });
 
-  test('passes bytes one at a time', async () => {
+  test('forwards one byte at a time', async () => {
     proxy.trickle();
     client.write('0123456789'.repeat(20));
     await heard(atServer, '0123456789'.repeat(20));
     expect(atServer.chunks).toBeGreaterThan(20);
   });
 
-  test('resets both ends, loses what is on its way, and takes new connections', async () => {
+  test('resets both ends, loses data in flight, and accepts new connections', async () => {
     proxy.delay(200);
     client.write('lost');
     await sleep(20);
@@ -125,7 +125,7 @@ describe('the proxy that stands for a bad network', () => {
     await connectToProxy();
   });
 
-  test('refuses while it is cut', async () => {
+  test('refuses connections while it is cut off', async () => {
     proxy.cut();
     const refused = listen(await connectToProxy());
     await eventually(

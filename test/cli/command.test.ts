@@ -5,23 +5,23 @@ import { createKeyCommand } from '../../src/cli/keys.ts';
 
 const invocation = (values: Readonly<Record<string, string | undefined>>) => ({ values, positionals: [] });
 
-describe('options that a command needs', () => {
+describe('required options', () => {
   test.each([
     [{}, '--organization, --domain, and --permissions are required'],
     [{ organization: 'org_x', domain: '' }, '--domain and --permissions are required'],
     [{ organization: 'org_x', domain: 'dom_x' }, '--permissions is required'],
-  ])('are told at once to whoever makes a key with %j', (values, sentence) => {
+  ])('are named at once when a key is created with %j', (values, sentence) => {
     expect(() => requireOptions(createKeyCommand, invocation(values))).toThrow(new UsageError(sentence));
   });
 
-  test('are read where they are given', () => {
+  test('are read when they are given', () => {
     expect(required(invocation({ name: 'Example' }), 'name')).toBe('Example');
     expect(() => required(invocation({ name: '' }), 'name')).toThrow('--name is required');
   });
 });
 
-describe('a usage says', () => {
-  test('which options there are, with a value or without, once or repeated', () => {
+describe('the usage of a command says', () => {
+  test('which options exist, with a value or without, once or repeated', () => {
     const usage = '--organization ORG_ID [--environment live|test] [--cidr NETWORK,…|any] [--dry-run] [--send N]';
     expect(optionsIn(usage)).toEqual({
       organization: { type: 'string', multiple: false },

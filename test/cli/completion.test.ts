@@ -27,7 +27,7 @@ const offered = async (...words: readonly string[]): Promise<readonly string[]> 
 };
 
 describe('completion in bash', () => {
-  test('offers commands, their words, their options and values', async () => {
+  test('offers commands, their arguments, their options and values', async () => {
     expect(await offered('messages', '')).toEqual(['list', 'show', 'explain', 'tail']);
     expect(await offered('me')).toEqual(['members', 'messages']);
     expect(await offered('keys', 'rotate', '--gr')).toEqual(['--grace-minutes']);
@@ -42,18 +42,18 @@ describe('completion in bash', () => {
     for (const { name } of COMMANDS) expect(script).toContain(`'${name}'`);
   });
 
-  test('runs nothing of what is typed', async () => {
+  test('executes nothing that is typed', async () => {
     expect(await offered('$(touch /tmp/outbox-owned)', '`id`', '')).toEqual([]);
   });
 });
 
-test.each(['zsh', 'fish'])('%s reads its script', async (shell) => {
+test.each(['zsh', 'fish'])('%s can load its script', async (shell) => {
   const script = await scriptFor(shell);
   expect(script).toContain('outbox');
   // Without the shell installed, only the content of the script is checked.
   if (await hasShell(shell)) await run(shell, ['-n', '-c', script]);
 });
 
-test('a shell that is none is refused', () => {
+test('an unknown shell is rejected', () => {
   expect(() => completion.run({ values: {}, positionals: ['__proto__'] }, {} as never)).toThrow('name one of bash');
 });

@@ -4,7 +4,7 @@ import { configFolder, outbox } from './customer/customer.ts';
 const ALL_LINES_MIN = 80;
 
 describe('help', () => {
-  test('tells of one command, of those with one first word, or of all', async () => {
+  test('describes one command, those with the same first word, or all', async () => {
     const [one, group, byOption, all] = await Promise.all(
       [['help', 'messages', 'show'], ['help', 'messages'], ['messages', '--help'], ['help']].map((words) =>
         outbox(words),
@@ -21,19 +21,19 @@ describe('help', () => {
     expect(all?.stdout.split('\n').length).toBeGreaterThan(ALL_LINES_MIN);
   });
 
-  test('of a command whose name begins others tells of them, too', async () => {
+  test('for a command whose name begins others describes those too', async () => {
     const { stdout } = await outbox(['help', 'replay']);
     expect(stdout.match(/^ {2}replay( list| drop| --)/gm)).toEqual(['  replay list', '  replay drop', '  replay --']);
   });
 
-  test('of keys tells what customers and operators do with them', async () => {
+  test('for keys describes what customers and operators do with them', async () => {
     const { stdout } = await outbox(['help', 'keys']);
     expect(stdout).toContain('  keys rotate KEY_ID');
     expect(stdout).toContain('  keys rotate --organization ORG_ID');
   });
 });
 
-describe('a command that there is not', () => {
+describe('an unknown command', () => {
   test.each([
     [['nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
     [['help', 'nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
@@ -47,12 +47,12 @@ describe('a command that there is not', () => {
       "there is no command 'messages lose', one of list, show, explain, tail: `outbox help messages` tells what they do\n",
     ],
     [['--json'], 'name a command: `outbox help` lists them\n'],
-  ])('%j is told what there is', async (words, stderr) => {
+  ])('%j lists the commands that exist', async (words, stderr) => {
     expect(await outbox(words)).toEqual({ code: 1, stdout: '', stderr });
   });
 });
 
-test('a key that stands among the arguments is not printed', async () => {
+test('a key among the arguments is not printed', async () => {
   const key = `ob_live_${'x'.repeat(49)}`;
   for (const words of [
     ['login', key],

@@ -39,12 +39,12 @@ const startTls = async (certificate: { certificate: string; key: string }): Prom
 describe('the public URL', () => {
   const look = (url: string | null, resolver = resolverWith()) => tlsProblems(url, { resolver, now: new Date() });
 
-  test('without HTTPS has no certificate', async () => {
+  test('has no certificate without HTTPS', async () => {
     expect(await look('http://mail.example.test')).toEqual([]);
     expect(await look(null)).toEqual([]);
   });
 
-  test('with a certificate that clients do not take is told with its remedy', async () => {
+  test('is reported, with a remedy, if clients reject its certificate', async () => {
     const authority = issueCertificate({});
     const self = await startTls(issueCertificate({ names: [NAME] }));
     expect(await look(self)).toEqual([expect.stringMatching(/: its certificate is self-signed: get one from an auth/)]);
@@ -52,7 +52,7 @@ describe('the public URL', () => {
     expect(await look(unknown)).toEqual([expect.stringContaining('it does not send the intermediate certificates')]);
   });
 
-  test('that nobody answers at, or has no address, is told', async () => {
+  test('is reported if it has no address or does not answer', async () => {
     expect(await look(`https://${NAME}:1`)).toEqual([expect.stringContaining('no TLS from here (ECONNREFUSED)')]);
     expect(await look(`https://${NAME}:1`, resolverWith({}, []))).toEqual([
       expect.stringContaining('has no address in the DNS'),
@@ -70,7 +70,7 @@ describe('the clock', () => {
     expect(await clockProblems(database(offMs))).toEqual([]);
   });
 
-  test.each([60_000, -60_000])('that differs by %i ms is told', async (offMs) => {
+  test.each([60_000, -60_000])('is reported if it differs by %i ms', async (offMs) => {
     expect(await clockProblems(database(offMs))).toEqual([
       expect.stringMatching(/differ by (60\.0|59\.\d) s: run chrony/),
     ]);
@@ -78,7 +78,7 @@ describe('the clock', () => {
 });
 
 describe('files', () => {
-  test('that others can read or write are told, with the command that ends it', async () => {
+  test('that others can read or write are reported, with the command that fixes it', async () => {
     const dataDir = join(await folderForTest(), 'data');
     await mkdir(dataDir, { mode: 0o755 });
     const key = join(dataDir, 'tls.key');
@@ -99,7 +99,7 @@ describe('files', () => {
     expect(await permissionProblems(config)).toHaveLength(2);
   });
 
-  test('that are not there are no problem, nor is a disk', async () => {
+  test('that do not exist are no problem, and neither is a missing disk', async () => {
     const config = { dataDir: '/nonexistent', tlsFiles: undefined, webhookTlsFiles: undefined };
     expect(await permissionProblems(config)).toEqual([]);
     expect(await diskProblems('/nonexistent')).toEqual([]);
@@ -119,7 +119,7 @@ describe('sending domains', () => {
     advice: '',
   });
 
-  test('whose required records are not there are told what to publish', async () => {
+  test('whose required records are missing are reported with the records to publish', async () => {
     const records = [record('_outbox.example.test'), record('other.example.test', false)];
     const domains = [{ name: 'example.test', records }];
     expect(await dnsProblems(resolverWith(), domains)).toEqual([
@@ -128,7 +128,7 @@ describe('sending domains', () => {
     expect(await dnsProblems(resolverWith({ '_outbox.example.test': 'outbox=1' }), domains)).toEqual([]);
   });
 
-  test('are looked at fifty at most', async () => {
+  test('are checked up to a maximum of fifty', async () => {
     const domains = Array.from({ length: 52 }, (_, at) => ({ name: `d${at}.test`, records: [] }));
     expect(await dnsProblems(resolverWith(), domains)).toEqual([expect.stringMatching(/^2 more domains/)]);
   });

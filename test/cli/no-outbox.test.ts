@@ -19,7 +19,7 @@ describe('a command where there is no Outbox', () => {
       ['wrong', 'deeper'],
       ['organizations', 'create', '--name', 'Example'],
     ],
-  ])('says so and makes nothing, in %j of an empty folder', async (below, words) => {
+  ])('says so and creates nothing, for %j in an empty folder', async (below, words) => {
     const dataDir = join(empty, ...below);
     await expect(operator({ dataDir }, ...words)).rejects.toMatchObject({
       code: 1,

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => vi.unstubAllEnvs());
 afterAll(() => service.close());
 
-test('what the operator does is recorded with the person and the host behind it', async () => {
+test('operator actions are recorded with the person and the host behind them', async () => {
   vi.stubEnv('SUDO_USER', '');
   const { context } = service.deps;
   const organizationId = await service.makeOrganization();
@@ -25,7 +25,7 @@ test('what the operator does is recorded with the person and the host behind it'
   expect(events[0]?.metadata).not.toHaveProperty('secret');
 });
 
-test('the person behind sudo is the one who is recorded', () => {
+test('the person behind sudo is recorded', () => {
   vi.stubEnv('SUDO_USER', 'anna');
   expect(operatorHost().user).toBe('anna');
 });

@@ -26,13 +26,13 @@ test.each([
   [{ until: 'leaf:3', into: 'replay_x' }, /^leaf:<n> needs --organization: each organization has its own tree$/],
   [{ until: 'leaf:3', into: 'replay_x', organization: 'org_x' }, /^there is no organization org_x/],
   [{ into: 'replay_x' }, /^--until is required$/],
-])('replay %j is refused in a sentence', async (values, sentence) => {
+])('replay %j is rejected with a sentence', async (values, sentence) => {
   await expect(replayCommand.run(theOperator(), { values, positionals: [] }, {} as never, {} as never)).rejects.toThrow(
     sentence,
   );
 });
 
-test('a replay whose name is none is not dropped', async () => {
+test('a replay with an invalid name is not dropped', async () => {
   const dropping = dropReplayCommand.run(
     theOperator(),
     { values: {}, positionals: ['vault'] },

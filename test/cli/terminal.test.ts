@@ -9,26 +9,26 @@ const HOSTILE = [
   '\u200e\u200f\u202a\u202e\u2066\u2069\u061c\u2028\u2029\ufeff\u{e0041}',
 ].join('');
 
-describe('texts of others', () => {
-  test('have nothing left that a terminal obeys, but for line ends and tabs', () => {
+describe('text from others', () => {
+  test('keeps no control sequences except line ends and tabs', () => {
     expect(printable(HOSTILE)).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(printableLine(`a${HOSTILE}b`)).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(printable('\u001b[31mred\u202e')).toBe('\\u001b[31mred\\u202e');
   });
 
-  test('stay as they are where they are harmless', () => {
+  test('is unchanged if it is harmless', () => {
     const text = 'Zażółć gęślą jaźń – 日本語 👩‍💻\n\tend';
     expect(printable(text)).toBe(text);
     expect(printable('a\r\nb')).toBe('a\nb');
   });
 
-  test('mean the same as JSON', () => {
+  test('means the same as JSON', () => {
     const json = printableJson({ subject: HOSTILE });
     expect(json).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(JSON.parse(json)).toEqual({ subject: HOSTILE });
   });
 
-  test('stay within their cell of a table, and the table within its width', () => {
+  test('stays within its table cell, and the table within its width', () => {
     const drawn = table(
       ['ID', 'SUBJECT'],
       [
@@ -42,7 +42,7 @@ describe('texts of others', () => {
 });
 
 describe('a result', () => {
-  test('has a line for each field, and one for each sentence or object of a list', () => {
+  test('has a line for each field, and one for each sentence or object in a list', () => {
     const result = {
       id: 'key_1',
       permissions: ['send', 'read'],
@@ -90,7 +90,7 @@ describe('a plot', () => {
     }
   });
 
-  test('is ASCII where letters beyond are not shown, and leaves out no bar that is there', () => {
+  test('is ASCII where other characters cannot be shown, and omits no bar', () => {
     const drawn = plot([0, 1, 1_000_000], { columns: 60, unicode: false, ends });
     expect(drawn).toMatch(/^[\u0020-\u007e\n]+$/);
     const bottom = drawn.split('\n').at(-2) ?? '';
@@ -99,7 +99,7 @@ describe('a plot', () => {
     expect(plot([], { columns: 60, unicode: true, ends: ['', ''] })).toContain('    0 │');
   });
 
-  test('adds neighbours up where there are more than columns', () => {
+  test('sums neighbouring buckets if there are more than columns', () => {
     expect(
       plot(
         Array.from({ length: 100 }, () => 1),
@@ -110,7 +110,7 @@ describe('a plot', () => {
 });
 
 describe('a progress bar', () => {
-  test('says how far it has come, within the width', () => {
+  test('shows its progress within the width', () => {
     const options = { columns: 100, unicode: true };
     expect(progressLine('copy', { done: 1_200, of: 10_000, unit: 'events' }, options)).toBe(
       `copy ███${'░'.repeat(21)}  12% 1,200 of 10,000 events`,

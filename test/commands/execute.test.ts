@@ -22,7 +22,7 @@ const execution = (decide: () => readonly ApiKeyEvent[]) => ({
 });
 
 describe('executing a command', () => {
-  test('appends what was decided and answers the state after it', async () => {
+  test('appends what was decided, and returns the resulting state', async () => {
     const store = newStore();
     const done = await execute(
       { store, system },
@@ -32,7 +32,7 @@ describe('executing a command', () => {
     expect((await store.readStream(stream)).map(({ type }) => type)).toEqual(['KeyCreated', 'KeyRevoked']);
   });
 
-  test('that decides nothing appends nothing', async () => {
+  test('appends nothing if nothing was decided', async () => {
     const store = newStore();
     expect(
       await execute(
@@ -43,7 +43,7 @@ describe('executing a command', () => {
     expect(await store.readStream(stream)).toEqual([]);
   });
 
-  test('decides again on what somebody else wrote in between', async () => {
+  test('decides again after a concurrent write', async () => {
     const store = newStore();
     const tools = { store, system };
     await execute(
@@ -69,7 +69,7 @@ describe('executing a command', () => {
       (error) => (error instanceof DomainError ? error.code : String(error)),
     );
 
-  test('meant for one revision is refused at any other, before anything is decided', async () => {
+  test('for one revision is refused at any other, before anything is decided', async () => {
     const tools = { store: newStore(), system };
     await execute(
       tools,
@@ -85,7 +85,7 @@ describe('executing a command', () => {
     expect([await at([0]), await at([7, 0]), decided]).toEqual([null, null, 2]);
   });
 
-  test('meant for one revision is refused when somebody else wrote in between', async () => {
+  test('for one revision is refused after a concurrent write', async () => {
     const store = newStore();
     const tools = { store, system };
     await execute(
@@ -98,7 +98,7 @@ describe('executing a command', () => {
     expect(await store.readStream(stream)).toHaveLength(2);
   });
 
-  test('gives up after a bounded number of conflicts, with a refusal', async () => {
+  test('gives up with an error after a bounded number of conflicts', async () => {
     const store = newStore();
     const racing: EventStore = {
       ...store,
@@ -118,7 +118,7 @@ describe('executing a command', () => {
     );
   });
 
-  test('whose outcome is unknown asks again with the same ids, so that nothing is written twice', async () => {
+  test('with an unknown outcome appends again with the same ids, so that nothing is written twice', async () => {
     const store = newStore();
     let lost = 2;
     const lossy: EventStore = {
@@ -140,7 +140,7 @@ describe('executing a command', () => {
   test.each([
     [3, 'written'],
     [4, 'unknown'],
-  ])('whose outcome is unknown %i times is %s', async (times, expected) => {
+  ])('with an unknown outcome %i times is %s', async (times, expected) => {
     const store = newStore();
     let left = times;
     const away: EventStore = {
@@ -162,7 +162,7 @@ describe('executing a command', () => {
     expect(outcome).toBe(expected);
   });
 
-  test('folds a stream that is longer than one read', async () => {
+  test('folds a stream longer than one page', async () => {
     const store = newStore();
     const tools = { store, system };
     const rotations = Array.from({ length: 1500 }, (_, index) => keyRotated(index, '2099-01-01T00:00:00.000Z'));

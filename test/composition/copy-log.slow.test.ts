@@ -55,7 +55,7 @@ describe('copying a log', () => {
     return all.map(({ position: _, ...event }) => event);
   };
 
-  it('does not wait for a server far away after each event, and keeps their order', async () => {
+  it('does not wait for a distant server after each event, and keeps their order', async () => {
     await fill();
     double.costs.callMs = FAR_MS;
     const beganMs = performance.now();
@@ -67,7 +67,7 @@ describe('copying a log', () => {
     expect(await allOf(target)).toEqual(await allOf(source));
   });
 
-  it('goes on where it was cut off', async () => {
+  it('resumes where it was interrupted', async () => {
     await fill();
     double.costs.callMs = 1;
     const cutAt = setInterval(() => {
@@ -80,7 +80,7 @@ describe('copying a log', () => {
     expect(await allOf(target)).toEqual(await allOf(source));
   });
 
-  it('says so when the server left out an event in the middle, and its place is taken', async () => {
+  it('says so when the server omitted an event in the middle and its position is taken', async () => {
     await fill();
     await target.logId();
     double.badDays.droppedAppends.push({ code: 14, details: 'Server Is Not Ready' });
@@ -88,7 +88,7 @@ describe('copying a log', () => {
     await expect(copyLog(copy)).rejects.toThrow('the copy is out of order');
   });
 
-  it('there and back leaves each organization the same audit tree', async () => {
+  it('there and back preserves the audit tree of each organization', async () => {
     await fill();
     await copyLog(copy);
     const postgres = await createPostgresEventStore({ url, codec: eventCodec, system, logger: silentLogger });

@@ -73,7 +73,7 @@ const busyAtFirst = <Args extends readonly unknown[], Result>(
 };
 
 describe('a first start', () => {
-  test('waits for a log and a vault that are busy for a moment', async () => {
+  test('waits for a log and a vault that are briefly busy', async () => {
     await startAndPrint();
     const { store, secrets } = context;
     const busy: CommandContext = {
@@ -84,7 +84,7 @@ describe('a first start', () => {
     expect(await firstStart(busy, undefined)).toBeNull();
   });
 
-  test('makes two keys; once they have been printed no start prints any', async () => {
+  test('creates two keys, and no start prints keys after that', async () => {
     const keys = await startAndPrint();
     expect(keys).toEqual({
       live: expect.stringMatching(LIVE),
@@ -97,7 +97,7 @@ describe('a first start', () => {
     expect((await working()).toSorted()).toEqual(hashes);
   });
 
-  test('that ended before it printed its keys: the next one prints others, and the lost ones open nothing', async () => {
+  test('that ended before printing its keys is followed by one that prints new keys, and the lost ones do not work', async () => {
     const lost = await firstStart(context, undefined);
     const found = await startAndPrint();
     expect(found).toEqual({
@@ -110,7 +110,7 @@ describe('a first start', () => {
     expect(await startAndPrint()).toBeNull();
   });
 
-  test('makes one owner, whose links work for an hour', async () => {
+  test('creates one owner, whose links work for an hour', async () => {
     const lost = await firstStart(context, undefined);
     const found = await startAndPrint();
     const [members, ...others] = (await readDirectory(context)).members.values();
@@ -125,14 +125,14 @@ describe('a first start', () => {
     }
   });
 
-  test('with a given admin key makes that alone, and prints none', async () => {
+  test('with a configured admin key creates only that key, and prints none', async () => {
     // This start ended before it printed the keys.
     expect(await firstStart(context, GIVEN)).toMatchObject({ live: null, test: null });
     expect(await startAndPrint(GIVEN)).toMatchObject({ live: null, test: null });
     expect(await working()).toEqual([hashOf(GIVEN)]);
   });
 
-  test('whose keys were lost and then revoked by the operator gives none of them a new life', async () => {
+  test('whose lost keys were revoked by the operator never revives them', async () => {
     await firstStart(context, undefined);
     const directory = await readDirectory(context);
     const key = firstAdminKey(directory)?.key;
@@ -141,7 +141,7 @@ describe('a first start', () => {
     expect(await startAndPrint()).toMatchObject({ live: null });
   });
 
-  test('of a version that noted nothing has printed its keys', async () => {
+  test('of a version that kept no record counts as having printed its keys', async () => {
     await firstStart(context, undefined);
     const before = await working();
     context = { ...context, secrets: createInMemorySecrets() };

@@ -28,7 +28,7 @@ const problems = async (environment: Record<string, string>): Promise<readonly s
 };
 
 describe('the configuration of a service', () => {
-  test('has its certificate judged beside its other variables', async () => {
+  test('reports problems with its certificate together with those of other variables', async () => {
     const [first, second, ...rest] = await problems({
       PORT: '70000',
       SUBMISSION_PORT: '0',
@@ -44,7 +44,7 @@ describe('the configuration of a service', () => {
     ]);
   });
 
-  test('is taken with a pair that fits, and refused with a file that is not there or half a pair', async () => {
+  test('accepts a matching pair of files, and rejects a missing file or half a pair', async () => {
     const submission = { SUBMISSION_PORT: '0', TLS_KEY_FILE: files.key };
     expect(await problems({ ...submission, TLS_CERT_FILE: files.cert })).toEqual([]);
     expect(await problems({ ...submission, TLS_CERT_FILE: join(folder, 'absent.pem') })).toHaveLength(1);
@@ -53,14 +53,14 @@ describe('the configuration of a service', () => {
     expect(await problems(returned)).toHaveLength(1);
   });
 
-  test('says nothing of files that this process does not use', async () => {
+  test('ignores files that this process does not use', async () => {
     const shared = { TLS_CERT_FILE: wrong, TLS_KEY_FILE: files.key };
     expect(await problems(shared)).toEqual([]);
     expect(await problems({ ...shared, SUBMISSION_PORT: '0', ROLES: 'projections,workers' })).toEqual([]);
     expect(await problems({ ...shared, BOUNCE_DOMAIN: 'b.test', ROLES: 'api' })).toEqual([]);
   });
 
-  test('is refused where links in real mail could not lead back, and taken where they can', async () => {
+  test('is rejected if links in real mail could not lead back, and accepted if they can', async () => {
     const refused = [expect.stringMatching(/^PUBLIC_URL: links in mail would lead to http:.*set the address/)];
     for (const HOST of ['0.0.0.0', '::', '0:0::0']) {
       expect(await problems({ HOST, MAIL_URL: 'smtp://127.0.0.1:25' })).toEqual(refused);
@@ -76,7 +76,7 @@ describe('the configuration of a service', () => {
     expect(await problems({ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true' })).toEqual([]);
   });
 
-  test('has its plans judged, all problems by name', async () => {
+  test('reports every problem with its plans by name', async () => {
     const write = async (name: string, content: string): Promise<string> => {
       const path = join(folder, name);
       await writeFile(path, content);

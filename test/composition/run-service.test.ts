@@ -11,8 +11,8 @@ const facts: ReadyFacts = {
   places: ['Data: built-in PostgreSQL in /data'],
 };
 
-describe('a service that is ready', () => {
-  test('prints each first key alone on its line, and a line to paste', () => {
+describe('a ready service', () => {
+  test('prints each first key on a line of its own, and a command to paste', () => {
     const lines = readyBlock(facts).split('\n');
     expect(lines).toContain('Outbox is ready at http://127.0.0.1:3000');
     expect(lines).toContain(LIVE);
@@ -21,7 +21,7 @@ describe('a service that is ready', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/));
   });
 
-  test('prints the same as fields of one line of JSON', () => {
+  test('prints the same as fields of one JSON line', () => {
     expect(readyFields(facts)).toEqual({
       baseUrl: 'http://127.0.0.1:3000',
       places: facts.places,
@@ -34,7 +34,7 @@ describe('a service that is ready', () => {
     });
   });
 
-  test('names no key that was not made, and no inbox where mail leaves', () => {
+  test('names no key that was not created, and no inbox if mail is really sent', () => {
     const later = { ...facts, firstKeys: { live: null, test: null, link: null }, capturing: false };
     expect(readyBlock(later)).not.toContain('ob_');
     const { firstStep, ...fields } = readyFields(later);

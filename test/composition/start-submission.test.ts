@@ -33,11 +33,11 @@ afterAll(async () => {
 const start = (environment: Readonly<Record<string, string>>) =>
   startSubmission(readConfig(environment), closers, { deps: service.deps, ...service.server.shared });
 
-test('without a port mail is not taken by SMTP', async () => {
+test('without a port, no mail is accepted by SMTP', async () => {
   expect(await start({})).toBeUndefined();
 });
 
-test('with one it is, under the configured name, with the certificate of the files, until it is stopped', async () => {
+test('with a port, mail is accepted under the configured name, with the certificate from the files, until the stop', async () => {
   const running = await start({
     SUBMISSION_PORT: '0',
     EHLO_NAME: 'mail.example.com',
@@ -57,7 +57,7 @@ test('with one it is, under the configured name, with the certificate of the fil
   await expect(talkSmtp(port)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('with a port for TLS it is listened on beside the other, or alone', async () => {
+test('with a TLS port, it listens there too, or only there', async () => {
   const files2 = { TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key };
   const both = await start({ SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', ...files2 });
   const secure = connectTls({ port: both?.tlsPort ?? 0, ca: await readFile(files.cert), servername: 'localhost' });
@@ -72,7 +72,7 @@ test('with a port for TLS it is listened on beside the other, or alone', async (
   await alone?.stop();
 });
 
-test('says where clients reach it, and nothing of what takes nobody', async () => {
+test('the printed addresses include only those where clients can connect', async () => {
   const of = (more: object) => serversOffered({ ...OFF, ...more });
   const OFF = { host: '127.0.0.1', publicUrl: undefined, hasTls: false, port: undefined, tlsPort: undefined };
   const mail = { publicUrl: 'https://mail.example.com:8443', hasTls: true };
@@ -93,13 +93,13 @@ test('says where clients reach it, and nothing of what takes nobody', async () =
   await running?.stop();
 });
 
-test('a port for TLS without a certificate is refused with a sentence', async () => {
+test('a TLS port without a certificate is rejected with a sentence', async () => {
   await expect(start({ SUBMISSION_TLS_PORT: '0' })).rejects.toThrow(
     'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it',
   );
 });
 
-test('a start with files that are no certificate and key is refused with a sentence', async () => {
+test('a start with files that are not a certificate and key fails with a sentence', async () => {
   const wrong = join(folder, 'wrong.pem');
   await writeFile(wrong, 'no certificate');
   for (const cert of [wrong, join(folder, 'absent.pem'), files.key]) {
@@ -110,7 +110,7 @@ test('a start with files that are no certificate and key is refused with a sente
   }
 });
 
-test('a start on a port in use is refused with a sentence', async () => {
+test('a start on a port in use fails with a sentence', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
@@ -122,7 +122,7 @@ test('a start on a port in use is refused with a sentence', async () => {
   taken.close();
 });
 
-test('a certificate that is renewed in its place is used; one that is broken leaves the one before', async () => {
+test('a certificate renewed in place is used, and a broken one leaves the previous one in use', async () => {
   const renewed: unknown[] = [];
   const end = followRenewals({ tlsFiles: files, logger: silentLogger }, (tls) => renewed.push(tls), 20);
   await writeTlsPair(folder);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { trySmarthost } from '../../src/composition/try-smarthost.ts';
 import { deadPort, startSmarthost } from '../adapters/mail/smarthost/smarthosts.ts';
 
-test('a smarthost that would take mail is told with its TLS and login, and is given no mail', async () => {
+test('a working smarthost is reported with its TLS and login, and no mail is sent', async () => {
   const given: string[] = [];
   const port = await startSmarthost({
     onData: (stream, _session, callback) => {
@@ -22,7 +22,7 @@ test('a smarthost that would take mail is told with its TLS and login, and is gi
   expect(given).toEqual([]);
 });
 
-test('one that relays no mail of ours is told so, whatever it has against the one recipient who was asked about', async () => {
+test('a smarthost that denies relaying is reported as such, but one that rejects only the probed recipient works', async () => {
   const answering = (text: string) =>
     startSmarthost({
       onRcptTo: (_address, _session, callback) => callback(Object.assign(new Error(text), { responseCode: 554 })),
@@ -36,7 +36,7 @@ test('one that relays no mail of ours is told so, whatever it has against the on
   expect(await trySmarthost(`smtp://127.0.0.1:${knowing}`)).toMatchObject({ works: true });
 });
 
-test('one that would not is told with what to do about it, without the password', async () => {
+test('a smarthost that does not work is reported with a remedy, and without the password', async () => {
   const port = await startSmarthost();
   const refused = await trySmarthost(`smtp://user:hunter2@127.0.0.1:${port}`);
   expect(refused.works).toBe(false);

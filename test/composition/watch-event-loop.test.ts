@@ -38,7 +38,7 @@ const open = (registry?: Registry): void => {
 /** Waits for the next check of the event loop. */
 const looked = (): Promise<void> => sleep(100);
 
-describe('a request that holds the event loop', () => {
+describe('a request that blocks the event loop', () => {
   const send = async (html: string): Promise<void> => {
     open();
     const htmlChecker = {
@@ -61,7 +61,7 @@ describe('a request that holds the event loop', () => {
     await looked();
   };
 
-  test('is named by its route, also among others', async () => {
+  test('is named by its route, even among others', async () => {
     await send('<p>slow</p>');
     expect(lines).toContainEqual([
       {
@@ -74,7 +74,7 @@ describe('a request that holds the event loop', () => {
     ]);
   });
 
-  test('is not named where it holds nothing', async () => {
+  test('is not named if it blocks nothing', async () => {
     await send('<p>quick</p>');
     hold();
     await expect.poll(() => lines.map(([, text]) => text)).toContain('the event loop was held, by no request');
@@ -82,7 +82,7 @@ describe('a request that holds the event loop', () => {
   });
 });
 
-test('a pause that is no request is told as such', async () => {
+test('a pause without a request is reported as such', async () => {
   open();
   await looked();
   hold();
@@ -91,7 +91,7 @@ test('a pause that is no request is told as such', async () => {
   expect(lines.map(([, text]) => text)).toContain('the event loop was held, by no request');
 });
 
-test('delays are counted for collectors, long ones apart from short ones', async () => {
+test('delays are exposed as metrics, with long ones counted separately', async () => {
   const registry = new Registry();
   open(registry);
   await sleep(100);

@@ -19,7 +19,7 @@ const folder = async () => {
 const [one, two] = ['evt-1', 'evt-2'].map((id) => disclosureOf(id, 4, [disclosedPart('html', 'é\n'.repeat(200_000))]));
 const lines = `${JSON.stringify(one)}\n\n${JSON.stringify(two)}`;
 
-test('disclosures are read from JSON Lines, from a file that is one, and from gzip', async () => {
+test('disclosures are read from JSON Lines, from a JSON file, and from gzip', async () => {
   const write = await folder();
   const idsIn = async (...paths: readonly string[]) =>
     (await readDisclosures(paths)).map(({ eventId, problems }) => [eventId, ...problems]);
@@ -50,7 +50,7 @@ test.each<readonly [string, string | Buffer, string]>([
   expect(doubts[0]).toContain(words);
 });
 
-test('gzip that breaks off decides nothing', async () => {
+test('truncated gzip leaves the result undecided', async () => {
   const path = await (await folder())('file.gz', gzipSync(lines).subarray(0, -10));
   expect(await verifyFile({ file: path, since: [], disclosures: [path] })).toMatchObject({ verdict: 'undecided' });
 });

@@ -39,7 +39,7 @@ const COMMANDS = [
 ] as const;
 
 describe.each(COMMANDS)('%s', (_, command) => {
-  test('verifies an export, plain and gzip, and ends with 0, 1 or 2', async () => {
+  test('verifies an export, plain or gzipped, and exits with 0, 1 or 2', async () => {
     const path = await folder();
     const log = createAuditLog();
     log.fill(400);
@@ -88,7 +88,7 @@ describe.each(COMMANDS)('%s', (_, command) => {
   }, 180_000);
 });
 
-describe.each(COMMANDS)('%s, given a forged export', (_, command) => {
+describe.each(COMMANDS)('%s, given a forged export,', (_, command) => {
   const announced = ({ verifierKey }: Signer) => ({
     type: 'AuditKeyAdded',
     stream: 'audit-org_mine',
@@ -119,7 +119,7 @@ describe.each(COMMANDS)('%s, given a forged export', (_, command) => {
     ],
   ];
 
-  test.each(forgeries)('refuses it: %s', async (_, forge) => {
+  test.each(forgeries)('rejects it: %s', async (_, forge) => {
     const path = join(await folder(), 'forged.jsonl');
     const log = createAuditLog();
     log.fill(10);
@@ -129,7 +129,7 @@ describe.each(COMMANDS)('%s, given a forged export', (_, command) => {
   });
 });
 
-test('the file on its own tells how it is used', async () => {
+test('the standalone file explains how to use it', async () => {
   for (const word of ['--help', '-h']) {
     const ran = await run(STANDALONE, word);
     expect(ran).toMatchObject({
@@ -141,7 +141,7 @@ test('the file on its own tells how it is used', async () => {
   expect(await run(STANDALONE)).toMatchObject({ code: 2, stderr: expect.stringContaining('give one file') });
 });
 
-test('the file on its own is what `npm run build:verifier` makes', async () => {
+test('the standalone file is the output of `npm run build:verifier`', async () => {
   const path = join(await folder(), 'built.mjs');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   const words = scripts['build:verifier'].replace('verifier/outbox-audit-verify.mjs', path).split(' ');

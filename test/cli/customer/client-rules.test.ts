@@ -18,8 +18,8 @@ const answering = async (statuses: readonly number[], error: object = {}) => {
   return { url, seen };
 };
 
-describe('a request of the command line', () => {
-  test.each([500, 502, 503, 504])('is tried again after %i, and never at once', async (status) => {
+describe('a request from the command line', () => {
+  test.each([500, 502, 503, 504])('is retried after %i, and never at once', async (status) => {
     const { url, seen } = await answering([status]);
     await clientOf(url, 'ob_live_x').ask('GET', '/v1/messages');
     const [first, second] = seen;
@@ -27,7 +27,7 @@ describe('a request of the command line', () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(95);
   });
 
-  test.each([400, 401, 403, 404, 409, 422])('is not tried again after %i', async (status) => {
+  test.each([400, 401, 403, 404, 409, 422])('is not retried after %i', async (status) => {
     const { url, seen } = await answering([status], { message: 'no', code: 'x' });
     await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toMatchObject({ status });
     expect(seen).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('a request of the command line', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('that may have been carried out is not repeated, but sending is, under its key', async () => {
+  test('is not repeated if it may have been carried out, unless it is a send with an idempotency key', async () => {
     const first = await answering([500], { message: 'no', code: 'x' });
     await expect(clientOf(first.url, 'ob_live_x').ask('POST', '/v1/api-keys', { body: {} })).rejects.toThrow('no');
     expect(first.seen).toHaveLength(1);
@@ -78,7 +78,7 @@ describe('a request of the command line', () => {
 });
 
 describe('exit codes', () => {
-  test('tell a service that cannot be reached, and one that is something else', async () => {
+  test('distinguish an unreachable service from a server that is not Outbox', async () => {
     const closed = { OUTBOX_URL: 'http://127.0.0.1:1', OUTBOX_API_KEY: 'ob_live_x' };
     expect(await outbox(['keys', 'rotate', 'key_x'], { env: closed })).toMatchObject({
       code: 5,
@@ -91,7 +91,7 @@ describe('exit codes', () => {
     });
   });
 
-  test('tell what was interrupted from what ends so', async () => {
+  test('distinguish an interrupted command from a tail, which ends normally', async () => {
     const event = { id: 'evt_x', type: 'domain.verified', timestamp: '2031-01-01T00:00:00.000Z', data: {} };
     let ask: (() => void) | undefined;
     const url = await startDouble((request, response) => {

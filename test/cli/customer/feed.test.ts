@@ -19,7 +19,7 @@ interface Shown {
 }
 
 describe('a tail', () => {
-  test('shows what happens, and goes on by its cursor without a gap', async () => {
+  test('shows events, and resumes from its cursor without a gap', async () => {
     const [first, second] = [await customer.send(), await customer.send()];
     const begun = testTerminal();
     await run(tailMessagesCommand, { after: 'start', limit: '1' }, [], begun);
@@ -41,7 +41,7 @@ describe('a tail', () => {
     expect((live.printed as Shown[])[0]?.data.message_id).toBe(third);
   });
 
-  test('connects again where it was cut, in the middle of an event too, and shows each once', async () => {
+  test('reconnects after a cut, even in the middle of an event, and shows each event once', async () => {
     const asked: (string | null)[] = [];
     const frame = (number: number): string =>
       `id: c${number}\nevent: x\ndata: ${JSON.stringify({ id: `evt_${number}`, type: 'x', timestamp: 't', data: {} })}\n\n`;
@@ -70,13 +70,13 @@ describe('a tail', () => {
     expect(terminal.notes).toHaveLength(2);
   });
 
-  test('ends when its key no longer works, and at a frame without end', async () => {
+  test('ends when its key stops working, and at a frame that never ends', async () => {
     const refused = clientOf(now.url, 'ob_live_wrong');
     await expect(followFeed(refused, {}, undefined).next()).rejects.toMatchObject({ status: 401, exitCode: 4 });
     await expect(run(tailMessagesCommand, { after: 'nonsense' })).rejects.toMatchObject({ status: 400 });
   });
 
-  test('shows an event on one line that a terminal does not obey', () => {
+  test('shows each event on one line, without control sequences', () => {
     const line = eventLine({
       id: 'evt_x',
       type: 'message.bounced',
@@ -105,7 +105,7 @@ describe('webhooks listen', () => {
     return { url: `${url}/hook`, posts };
   };
 
-  test('posts events with signatures that the libraries verify, and says what was answered', async () => {
+  test('posts events with signatures that the libraries verify, and shows the responses', async () => {
     vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
     const receiver = await startReceiver((posts) => [200, 500, 302][posts - 1] ?? 200);
     for (let sent = 0; sent < 3; sent += 1) await customer.send();
@@ -126,7 +126,7 @@ describe('webhooks listen', () => {
     expect(terminal.notes).toContain(`signed with the secret ${SECRET} (OUTBOX_WEBHOOK_SECRET sets another)`);
   });
 
-  test('posts one event again under the same id, of a message and of anything else', async () => {
+  test('posts one event again under the same id, whether or not it is about a message', async () => {
     vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
     const id = await customer.send();
     const events = testTerminal();
@@ -153,11 +153,11 @@ describe('webhooks listen', () => {
   test.each([
     [{ 'forward-to': 'file:///etc/passwd' }, /^--forward-to must be an http or https URL/],
     [{ 'forward-to': 'http://u:p@localhost' }, /^--forward-to must not hold a user or password/],
-  ])('%j is refused', async (values, sentence) => {
+  ])('rejects %j', async (values, sentence) => {
     await expect(run(listenCommand, values)).rejects.toThrow(sentence);
   });
 
-  test('says that nobody answers, and does not post again', async () => {
+  test('says that there was no answer, and does not post again', async () => {
     vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
     await customer.send();
     const terminal = testTerminal();
@@ -166,7 +166,7 @@ describe('webhooks listen', () => {
     expect(terminal.printed).toMatchObject([{ status: null, problem: 'ECONNREFUSED' }]);
   });
 
-  test('refuses a secret that is none, without showing it', async () => {
+  test('rejects an invalid secret without showing it', async () => {
     const words = ['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1'];
     const ran = await outbox(words, { env: { ...customer.env(), OUTBOX_WEBHOOK_SECRET: 'hunter2' } });
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^OUTBOX_WEBHOOK_SECRET must be whsec_/) });

@@ -12,7 +12,7 @@ const customer = useCustomer();
 const { now, env, run } = customer;
 
 describe('outbox send', () => {
-  test('takes the text from standard input, and says what happens next', async () => {
+  test('reads the text from standard input, and says what happens next', async () => {
     const words = ['send', '--from', `shop@${now.domain}`, '--to', 'ann@example.net', '--subject', 'Hi', '--text', '-'];
     const ran = await outbox(words, { env: env(), input: 'Héllo\n' });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -21,7 +21,7 @@ describe('outbox send', () => {
     expect(sent).toMatchObject({ subject: 'Hi', recipients: [{ address: 'ann@example.net' }] });
   });
 
-  test('takes files, several recipients, tags and attachments; the same key sends once', async () => {
+  test('accepts files, several recipients, tags and attachments, and sends once per idempotency key', async () => {
     const folder = await configFolder();
     await writeFile(join(folder, 'mail.html'), '<p>Hello</p>');
     await writeFile(join(folder, 'report.csv'), 'a,b');
@@ -39,7 +39,7 @@ describe('outbox send', () => {
     expect(await customer.messages()).toMatchObject([{ tags: [{ name: 'order', value: '1:2' }] }]);
   });
 
-  test('takes what a pipe of the shell gives, up to the same size', async () => {
+  test('accepts input from a shell pipe, up to the same size', async () => {
     const pipe = join(await configFolder(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     const values = { from: `shop@${now.domain}`, to: ['ann@example.net'], subject: 'Piped', text: pipe };
@@ -55,11 +55,11 @@ describe('outbox send', () => {
     [{ text: '/dev/zero' }, '/dev/zero is no file'],
     [{ body: '-', text: '-' }, 'only one of --body, --text can be -'],
     [{ tag: ['order'] }, '--tag order: a tag is written name:value'],
-  ])('%j is refused before anything is sent', async (values, sentence) => {
+  ])('rejects %j before anything is sent', async (values, sentence) => {
     await expect(run(sendCommand, values)).rejects.toThrow(sentence);
   });
 
-  test('names the fields that the service refuses', async () => {
+  test('names the fields that the service rejected', async () => {
     await expect(run(sendCommand, { from: `shop@${now.domain}`, subject: 'a\r\nBcc: x@example.net' })).rejects.toThrow(
       /to is required[\s\S]*|subject/,
     );
@@ -70,7 +70,7 @@ describe('outbox send', () => {
     expect(await customer.messages()).toEqual([]);
   });
 
-  test('what is no UTF-8 is not sent', async () => {
+  test('does not send text that is not UTF-8', async () => {
     const file = join(await configFolder(), 'latin1.txt');
     await writeFile(file, Buffer.from([0x48, 0xe9]));
     await expect(run(sendCommand, { text: file })).rejects.toThrow(`${file} is not UTF-8`);
@@ -78,7 +78,7 @@ describe('outbox send', () => {
 });
 
 describe('messages', () => {
-  test('are listed over pages up to a limit, filtered, and shown with what became of them', async () => {
+  test('are listed over several pages up to a limit, filtered, and shown with their outcome', async () => {
     const id = await customer.send({ subject: 'Needle' });
     for (let sent = 0; sent < 4; sent += 1) await customer.send({ subject: `Other ${sent}` });
     const found = (await run(listMessagesCommand, { subject: 'Needle' })) as readonly { id: string }[];
@@ -91,13 +91,13 @@ describe('messages', () => {
   });
 
   test.each([['msg_aaaaaaaaaaaaaaaaaaaaaaaaaa'], ['../api-keys'], ['%2e%2e/x']])(
-    '%j is no message of one’s own',
+    'cannot be found as %j',
     async (id) => {
       await expect(run(showMessageCommand, {}, [id])).rejects.toMatchObject({ status: 404 });
     },
   );
 
-  test('reach a terminal without what it obeys', async () => {
+  test('reach a terminal without control sequences', async () => {
     const hostile = '\u001b]0;owned\u0007\u009b31m\u202egnp.exe\r\nstatus: delivered';
     const url = await startDouble((_, response) =>
       response.end(
@@ -121,7 +121,7 @@ describe('messages', () => {
     expect((await outbox(['messages', 'list'], { env: doubled })).stdout.split('\n')).toHaveLength(3);
   });
 
-  test('errors of a service are made visible too', async () => {
+  test('show errors of a service with control characters escaped', async () => {
     const url = await startDouble((_, response) => {
       response.statusCode = 400;
       response.end(
@@ -134,7 +134,7 @@ describe('messages', () => {
 });
 
 describe('keys', () => {
-  test('are created for the domain of the key that asks, and rotated with a grace period', async () => {
+  test('are created for the domain of the calling key, and rotated with a grace period', async () => {
     const created = (await run(createOwnKeyCommand, { name: 'Shop', permissions: 'send, read' })) as unknown as {
       id: string;
       key: string;
@@ -146,21 +146,21 @@ describe('keys', () => {
     expect((rotated as unknown as { key: string }).key).not.toBe(created.key);
   });
 
-  test('are refused to a key that may not manage them, by code', async () => {
+  test('are refused by code to a key that may not manage them', async () => {
     const { value } = await customer.keyFor({ permissions: ['read'] });
     const words = ['keys', 'create', '--name', 'x', '--permissions', 'send', '--domain', now.domainId];
     const ran = await outbox(words, { env: { ...env(), OUTBOX_API_KEY: value } });
     expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining("lacks 'manage' permission") });
   });
 
-  test('of the operator are meant where an organization is named', async () => {
+  test("are the operator's when an organization is named", async () => {
     const words = ['keys', 'rotate', '--organization', 'org_x', '--key', 'key_x'];
     const ran = await outbox(words, { env: { ...env(), DATA_DIR: '/nonexistent/data' } });
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no Outbox in /nonexistent/data') });
   });
 });
 
-test('statistics are the answer of the API with --json', async () => {
+test('statistics with --json are the response of the API', async () => {
   await customer.send();
   const stats = await run(statsCommand, { granularity: 'hour' });
   expect(stats).toMatchObject({ object: 'stats', granularity: 'hour' });

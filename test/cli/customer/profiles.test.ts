@@ -14,7 +14,7 @@ const signIn = async (more: readonly string[] = []) => {
 };
 
 describe('outbox login', () => {
-  test('keeps the key in a file of its owner alone, and shows it nowhere', async () => {
+  test('stores the key in a file that only its owner can read, and never shows it', async () => {
     const { ran, env, file } = await signIn();
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('permissions: admin') });
     expect(ran.stdout + ran.stderr).not.toContain(now.key);
@@ -32,7 +32,7 @@ describe('outbox login', () => {
     });
   });
 
-  test('tells what a key that may only send is', async () => {
+  test('recognizes a key that may only send', async () => {
     const env = { XDG_CONFIG_HOME: await configFolder() };
     const { value, id } = await customer.keyFor({ permissions: ['send'] });
     const ran = await outbox(['login', '--url', now.url, '--stdin'], { env, input: value });
@@ -40,7 +40,7 @@ describe('outbox login', () => {
     expect(ran.stdout).toContain(`as: key ${id}\n`);
   });
 
-  test('keeps nothing of a key that the service refuses', async () => {
+  test('stores nothing if the service rejects the key', async () => {
     const config = await configFolder();
     const ran = await outbox(['login', '--url', now.url, '--stdin'], {
       env: { XDG_CONFIG_HOME: config },
@@ -59,7 +59,7 @@ describe('outbox login', () => {
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'two words', /^expected one word without spaces$/m],
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'sk_live_x', /^an API key begins with ob_live_ or ob_test_$/m],
     [['--url', 'http://127.0.0.1:9', '--profile', '../x', '--stdin'], 'x', /^a profile is named with/m],
-  ])('%j asks nobody where there is no terminal, and says what is wrong', async (words, input, sentence) => {
+  ])('%j does not prompt without a terminal, and says what is wrong', async (words, input, sentence) => {
     const env = { XDG_CONFIG_HOME: await configFolder() };
     expect(await outbox(['login', ...words], { env, input })).toMatchObject({
       code: 1,
@@ -70,7 +70,7 @@ describe('outbox login', () => {
 });
 
 describe('a key that may only manage', () => {
-  test('makes another for its own domain, and rotates itself', async () => {
+  test('creates another key for its own domain, and rotates itself', async () => {
     const { value, id } = await customer.keyFor({ permissions: ['manage'] });
     const env = { OUTBOX_URL: now.url, OUTBOX_API_KEY: value };
     const made = await outbox(['keys', 'create', '--name', 'shop', '--permissions', 'send', '--json'], { env });
@@ -83,7 +83,7 @@ describe('a key that may only manage', () => {
 });
 
 describe('a profile', () => {
-  test('that others can read is refused, with what to do', async () => {
+  test('that others can read is rejected with advice', async () => {
     const { env, file } = await signIn();
     await chmod(file, 0o640);
     const refused = await outbox(['whoami'], { env });
@@ -91,7 +91,7 @@ describe('a profile', () => {
     expect(refused.stderr).not.toContain(now.key);
   });
 
-  test('that is a link, or something else, is not read', async () => {
+  test('that is a link, or not a regular file, is not read', async () => {
     const config = await configFolder();
     const env = { XDG_CONFIG_HOME: config };
     const file = join(config, 'outbox', 'default.json');
@@ -107,7 +107,7 @@ describe('a profile', () => {
     }
   });
 
-  test('gives its key to no other service than its own', async () => {
+  test('never sends its key to another service', async () => {
     const { env } = await signIn();
     const asked: (string | undefined)[] = [];
     const url = await startDouble((request, response) => {
@@ -122,7 +122,7 @@ describe('a profile', () => {
     expect(await outbox(['whoami', '--json'], { env: { ...env, OUTBOX_URL: now.url } })).toMatchObject({ code: 0 });
   });
 
-  test('gives way to the environment, unless it is asked for by name', async () => {
+  test('yields to the environment, unless it is selected by name', async () => {
     const { env } = await signIn();
     const { value } = await customer.keyFor({ permissions: ['read'] });
     const both = { ...env, OUTBOX_URL: now.url, OUTBOX_API_KEY: value };

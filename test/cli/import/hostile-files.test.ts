@@ -20,24 +20,24 @@ describe('hostile files', () => {
     ['not json', /^line 1: is neither JSON nor the names of the columns of a CSV file, of which one is email$/],
     ['\n<!doctype html>\n<p>', /^line 2: is neither JSON/],
     ['name,reason\na,b\n', /^line 1: is neither JSON/],
-  ])('%# are refused in a sentence with the line', async (text, sentence) => {
+  ])('%# are rejected with a sentence that names the line', async (text, sentence) => {
     await expect(imported('sendgrid', text, { list: 'bounces', 'dry-run': true })).rejects.toThrow(sentence);
   });
 
-  test('a file that is not there, or a folder', async () => {
+  test('a missing file, or a folder, is rejected', async () => {
     const invocation = (file: string) => ({ values: { file, 'dry-run': true }, positionals: ['resend'] });
     await expect(runImport(invocation('/nowhere/export.csv'))).rejects.toThrow('/nowhere/export.csv cannot be read');
     await expect(runImport(invocation(tmpdir()))).rejects.toThrow('cannot be read');
   });
 
-  test('an export of nothing is none that is wrong', async () => {
+  test('an empty export is valid', async () => {
     for (const text of ['[]', '{"data":[]}', 'E-mail,created\n']) {
       const { records, code, text: told } = await imported('sendgrid', text, { list: 'bounces' });
       expect([records, code, told.split('\n')[0]]).toEqual([0, 0, '0 records']);
     }
   });
 
-  test('a record on the one line of an answer is told by its number', async () => {
+  test('a record in a single-line response is identified by its number', async () => {
     const text = '[{"email":"a@example.net"},{"email":"nobody"},{"email":"A@example.net"}]';
     const { text: told } = await imported('sendgrid', text, { list: 'bounces' });
     expect(told).toContain('  record 2, line 1: the address is not an email address: it has no @');
@@ -46,7 +46,7 @@ describe('hostile files', () => {
     expect(one.text).toMatch(/^1 record\n/);
   });
 
-  test('records that are none are skipped, whatever is in them', async () => {
+  test('invalid records are skipped, whatever they contain', async () => {
     const records = [
       '[]',
       '1',
@@ -67,7 +67,7 @@ describe('hostile files', () => {
     expect(problems.length).toBeGreaterThan(3);
   });
 
-  test('line breaks and formulas in notes and addresses change no other row', async () => {
+  test('line breaks and formulas in notes and addresses do not affect other rows', async () => {
     const text = JSON.stringify([
       { email: 'a@example.net', reason: '\r\nevil@example.net,bounce,all,x', status: '=1+1', created: 1 },
       { email: 'b@example.net\r\nevil@example.net', reason: '', status: '', created: 1 },
@@ -79,7 +79,7 @@ describe('hostile files', () => {
     expect((await check('=a@example.org')).suppressed.bulk).toBe(true);
   });
 
-  test('a key that may not is told at once', async () => {
+  test('a key without the permission is reported at once', async () => {
     vi.stubEnv('OUTBOX_API_KEY', 'ob_live_none');
     await expect(imported('postmark', POSTMARK_DUMP)).rejects.toThrow(
       /after 4 records: .*API key.*what is there stays/s,
@@ -91,7 +91,7 @@ describe('hostile files', () => {
     [[], {}, 'name one of'],
     [['resend'], { list: 'all' }, '--list must be one of'],
     [['resend'], { scope: 'none' }, '--scope must be one of all, transactional, bulk'],
-  ])('%j %j is refused', async (positionals, values, sentence) => {
+  ])('%j %j is rejected', async (positionals, values, sentence) => {
     await expect(runImport({ positionals, values: { file: 'x', ...values } })).rejects.toThrow(sentence);
   });
 });

@@ -4,7 +4,7 @@ import { counted, imported, POSTMARK_DUMP, useService } from './service.ts';
 const { check } = useService();
 
 describe('suppressions', () => {
-  test('of Postmark are taken with reason and time, and no second time', async () => {
+  test('from Postmark are imported with reason and time, and only once', async () => {
     const first = await imported('postmark', POSTMARK_DUMP, { scope: 'bulk' });
     expect([first.records, first.suppressions, first.code]).toEqual([4, counted(2, 0, 1), 2]);
     expect(first.problems).toEqual([
@@ -70,7 +70,7 @@ describe('suppressions', () => {
       { list: 'spam_reports' },
       ['complaint'],
     ],
-  ] as const)('%s, as its exports have them: %j', async (vendor, text, options, reasons) => {
+  ] as const)('from %s are imported in its export format: %j', async (vendor, text, options, reasons) => {
     const { problems, suppressions } = await imported(vendor, text, options);
     const isTrue = vendor === 'resend' && text.includes('TRUE');
     expect(problems).toEqual(isTrue ? [{ record: 2, line: 3, reason: 'the contact has not unsubscribed' }] : []);
@@ -80,13 +80,13 @@ describe('suppressions', () => {
     if (text.includes('1443651125')) expect(JSON.stringify(found[0])).toContain('since 2015-09-30T22:12:05.000Z');
   });
 
-  test('of SendGrid need the name of their list, and blocks are none', async () => {
+  test('from SendGrid need the name of their list, and blocks are not suppressions', async () => {
     const text = '[{"created":1,"email":"a@example.net","reason":"","status":""}]';
     expect((await imported('sendgrid', text)).problems[0]?.reason).toContain('--list bounces|spam_reports');
     expect((await imported('sendgrid', text, { list: 'blocks' })).suppressions).toEqual(counted(0));
   });
 
-  test('beyond one request are taken in several, with their progress', async () => {
+  test('that exceed one request are sent in several, with their progress', async () => {
     const seen: number[] = [];
     const progress = { at: (done: number) => void seen.push(done), end: () => void seen.push(0) };
     const rows = Array.from({ length: 5_001 }, (_, index) => `a${index}@example.net,1443651125`);
@@ -102,7 +102,7 @@ describe('suppressions', () => {
     expect(seen.slice(-2)).toEqual([5_001, 0]);
   });
 
-  test('are not taken by a dry run, which asks nothing of the service', async () => {
+  test('are not imported by a dry run, which makes no request to the service', async () => {
     vi.stubEnv('OUTBOX_API_KEY', 'ob_live_none');
     const { suppressions, text } = await imported('postmark', POSTMARK_DUMP, { 'dry-run': true });
     expect([suppressions, text]).toEqual([counted(2, 0, 1), expect.stringContaining('nothing was changed')]);

@@ -4,7 +4,7 @@ import { counted, imported, useService } from './service.ts';
 const { now, template } = useService();
 
 describe('templates', () => {
-  test('of Resend have its variables, and can be sent at once', async () => {
+  test('from Resend keep their variables, and can be sent at once', async () => {
     const text = JSON.stringify({
       object: 'template',
       id: '34a080c9-b17d-4187-ad80-5af20266e535',
@@ -37,7 +37,7 @@ describe('templates', () => {
     expect(await imported('resend', text)).toMatchObject({ templates: counted(0, 1) });
   });
 
-  test('of Postmark come with their layouts', async () => {
+  test('from Postmark are imported with their layouts', async () => {
     const layout = {
       TemplateType: 'Layout',
       TemplateId: 1,
@@ -78,7 +78,7 @@ describe('templates', () => {
     });
   });
 
-  test('of SendGrid are their active versions', async () => {
+  test('from SendGrid are imported in their active versions', async () => {
     const version = (active: number, html: string) => ({
       active,
       name: 'v',
@@ -101,7 +101,7 @@ describe('templates', () => {
     expect((await template(dynamic.id)).content).toMatchObject({ subject: '{{ subject }}', html: '<p>{{ name }}</p>' });
   });
 
-  test('that the service refuses are told with its words, and the others are taken', async () => {
+  test('that the service rejects are reported with its message, and the others are imported', async () => {
     const one = (id: number, HtmlBody: string) =>
       JSON.stringify({ TemplateId: id, Name: 'A', Subject: 'A', HtmlBody, TextBody: '' });
     const { templates, problems } = await imported(
@@ -120,7 +120,7 @@ test.each([
   ['resend', '{"data":[{"name":"NAME","region":"eu-west-1","status":"verified","created_at":"x"}]}'],
   ['postmark', '{"TotalCount":1,"Domains":[{"Name":"NAME","SPFVerified":true,"ID":1}]}'],
   ['sendgrid', '[{"id":1,"domain":"NAME","subdomain":"em","valid":true,"dns":{"mail_cname":{"valid":true}}}]'],
-])('domains of %s are registered once', async (vendor, text) => {
+])('domains from %s are registered once', async (vendor, text) => {
   const export_ = text.replace('NAME', `own.${now.name.replace('.test', '.example.com')}`);
   expect(await imported(vendor, export_)).toMatchObject({ domains: counted(1), problems: [] });
   expect(await imported(vendor, export_)).toMatchObject({ domains: counted(0, 1), problems: [] });

@@ -66,7 +66,7 @@ describe('Streamable HTTP', () => {
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '0' } },
   });
 
-  test('serves each client with the rights of its own key', async () => {
+  test('serves each client with the permissions of its own key', async () => {
     const url = await serve();
     const id = await customer.send();
     const admin = await connectTo(url, now.key);
@@ -75,7 +75,7 @@ describe('Streamable HTTP', () => {
     expect(await call(sender, 'explain_message', { message_id: id })).toMatchObject({ isError: true });
   });
 
-  test('refuses pages of other sites, other hosts, and whoever brings no key', async () => {
+  test('rejects pages of other sites, other hosts, and requests without a key', async () => {
     const url = await serve();
     const authorization = `Bearer ${now.key}`;
     expect(await ask(url, { authorization })).toBe(200);
@@ -92,7 +92,7 @@ describe('Streamable HTTP', () => {
     expect(await ask(url, { authorization }, '/mcp', '{')).toBe(400);
   });
 
-  test('keeps a session to the key that began it', async () => {
+  test('binds a session to the key that started it', async () => {
     const url = await serve();
     const client = await connectTo(url, now.key);
     const session = (client.transport as StreamableHTTPClientTransport | undefined)?.sessionId ?? '';
@@ -101,7 +101,7 @@ describe('Streamable HTTP', () => {
     expect(await ask(url, { authorization: `Bearer ${now.key}`, 'mcp-session-id': 'x' })).toBe(404);
   });
 
-  test('asks the service with the key of the moment: a revoked one ends', async () => {
+  test('calls the service with the current key, so that revoking it ends the session', async () => {
     const url = await serve();
     const { id, value } = await customer.keyFor({});
     const client = await connectTo(url, value);
@@ -112,7 +112,7 @@ describe('Streamable HTTP', () => {
     });
   });
 
-  test('has a bounded number of sessions, and a share of them for each key', async () => {
+  test('limits the number of sessions, and the share of each key', async () => {
     const url = await serve();
     const askTimes = async (times: number, key: string): Promise<readonly number[]> => {
       const authorization = `Bearer ${key}`;
@@ -125,7 +125,7 @@ describe('Streamable HTTP', () => {
     expect(await askTimes(1, value)).toEqual([200]);
   });
 
-  test('has a share of its sessions for each organization, whatever keys it uses', async () => {
+  test('limits the sessions of each organization, whatever keys it uses', async () => {
     const { value: other } = await customer.keyFor({});
     const url = await serve({ [other]: 'org_other' });
     const keys = [now.key];
@@ -139,7 +139,7 @@ describe('Streamable HTTP', () => {
     expect(await ask(url, { authorization: `Bearer ${other}` })).toBe(200);
   });
 
-  test('takes no place for requests that begin no session', async () => {
+  test('creates no session for requests that do not start one', async () => {
     const url = await serve();
     const authorization = `Bearer ${now.key}`;
     for (let count = 0; count <= SESSIONS_PER_KEY_MAX; count += 1)

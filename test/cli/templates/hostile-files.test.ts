@@ -7,7 +7,7 @@ import { newFolder, useTemplateFiles } from './template-files.ts';
 
 const { now, push, pull, write, ask, writeWelcome } = useTemplateFiles();
 
-describe('files that cannot be right are refused before anything is sent', () => {
+describe('invalid files are rejected before anything is sent', () => {
   test.each([
     ['bad/template.yaml', 'name: [', /template\.yaml: .+line 1/],
     ['bad/template.yaml', 'name: A\nsubject: B\nsubjet: C\n', /Unrecognized key: "subjet"/],
@@ -37,8 +37,8 @@ describe('files that cannot be right are refused before anything is sent', () =>
   });
 });
 
-describe('pulling writes nowhere else', () => {
-  test('through a link in the place of a folder', async () => {
+describe('pulling writes nothing outside the folder', () => {
+  test('through a link in place of a folder', async () => {
     await writeWelcome();
     await push();
     const [other, outside] = [await newFolder(), await newFolder()];

@@ -9,7 +9,7 @@ import { newFolder, useTemplateFiles, YAML } from './template-files.ts';
 const { now, push, pull, diff, write, read, ask, writeWelcome } = useTemplateFiles();
 
 describe('templates as files', () => {
-  test('are pushed, published, and come back the same into another folder', async () => {
+  test('are pushed, published, and pulled unchanged into another folder', async () => {
     await writeWelcome();
     expect(await push({ 'dry-run': true })).toMatchObject({ results: { welcome: 'to create' }, code: 2 });
     expect((await ask('GET', '')).data).toEqual([]);
@@ -31,7 +31,7 @@ describe('templates as files', () => {
     expect(await diff(other)).toMatchObject({ rows: [], code: 0 });
   });
 
-  test('differ by line, and not by line ends of another system', async () => {
+  test('differ by line, and not by the line endings of another system', async () => {
     await writeWelcome();
     await push();
     await write('welcome/template.yaml', YAML.replaceAll('\n', '\r\n'));
@@ -48,7 +48,7 @@ describe('templates as files', () => {
     expect((await push()).results).toEqual({ welcome: 'changed' });
   });
 
-  test('are in conflict when somebody else has changed the service in between', async () => {
+  test('are in conflict when the service was changed in between', async () => {
     await writeWelcome();
     await push();
     await ask('PATCH', '/welcome', { subject: 'Other {{ name }}' });
@@ -63,7 +63,7 @@ describe('templates as files', () => {
     expect((await ask('GET', '/welcome')).content).toMatchObject({ html: '<p>Mine {{ name }}</p>' });
   });
 
-  test('are pushed twice at once: each template whole by one of them', async () => {
+  test('pushed twice at once are each stored whole by one of the pushes', async () => {
     const other = await newFolder();
     await writeWelcome();
     await push();
@@ -76,7 +76,7 @@ describe('templates as files', () => {
     expect((await ask('GET', '/welcome')).content.html).toBe(`<p>${winner} {{ name }}</p>`);
   });
 
-  test('go on with the others when one is refused, with line and column', async () => {
+  test('continue with the others when one is rejected, with line and column', async () => {
     await writeWelcome();
     await write('broken/template.yaml', 'name: Broken\nsubject: Hi\n');
     await write('broken/template.html', '<p>\n{{ nobody }}</p>');
@@ -94,7 +94,7 @@ describe('templates as files', () => {
     expect(code).toBe(1);
   });
 
-  test('of MJML and layouts are published in the order in which they need each other', async () => {
+  test('of MJML and layouts are published in order of their dependencies', async () => {
     await write('a-mail/template.yaml', 'name: Mail\nsubject: Hi\nlayout: z-layout\n');
     await write('a-mail/template.html', '<p>Hi</p>');
     await write('z-layout/template.yaml', 'name: Layout\nsubject: "-"\n');
@@ -114,7 +114,7 @@ describe('the document', () => {
     return [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, block = '']) => block);
   };
 
-  test('shows a template that can be published as it stands', async () => {
+  test('shows a template that can be published as is', async () => {
     const [settings = ''] = await blocks('yaml');
     const [mjml = ''] = await blocks('html');
     await write('welcome/template.yaml', settings);
@@ -142,7 +142,7 @@ describe('the process', () => {
       );
     });
 
-  test('ends with the code that is documented, and prints what people read, or JSON on demand', async () => {
+  test('exits with the documented code, and prints text for people, or JSON on demand', async () => {
     await writeWelcome();
     const dry = await cli('push', now.folder, '--dry-run', '--json');
     expect([dry.code, JSON.parse(dry.stdout)]).toEqual([2, [{ template: 'welcome', result: 'to create' }]]);

@@ -34,7 +34,7 @@ const start = async (folder: string, ...more: readonly string[]) => {
   return { vkey, port, end };
 };
 
-test('a witness keeps the key of its first start, alone in its folder, and ends when it is told', async () => {
+test('a witness keeps the key of its first start, allows no second one in its folder, and ends on request', async () => {
   const folder = join(await temporaryFolder(), 'state');
   const first = await start(folder, '--name', 'witness.example/w1');
   expect(parseVerifierKey(first.vkey).name).toBe('witness.example/w1');

@@ -51,7 +51,7 @@ const started = async () => {
 };
 
 describe('a witness', () => {
-  test('cosigns what continues what it has seen, also after a restart', async () => {
+  test('cosigns checkpoints that extend what it has seen, also after a restart', async () => {
     const { log, witness } = await started();
     const cosigns = async (on: TestWitness, oldSize: number, size: number) => {
       const { status, text } = await post(on, log.body(oldSize, size));
@@ -67,7 +67,7 @@ describe('a witness', () => {
     expect((await readdir(witness.folder)).length).toBe(1);
   });
 
-  test('tells who is behind, or ahead, what it has cosigned', async () => {
+  test('tells callers that are behind or ahead what it has cosigned', async () => {
     const { log, witness } = await started();
     await post(witness, log.body(0, 5));
     for (const [oldSize, size] of [
@@ -83,7 +83,7 @@ describe('a witness', () => {
     }
   });
 
-  test('refuses a fork, with and without a proof that looks right', async () => {
+  test('refuses a fork, with or without a plausible proof', async () => {
     const { log, witness } = await started();
     const fork = logOf('b', log.signer);
     await post(witness, log.body(0, 5));
@@ -94,7 +94,7 @@ describe('a witness', () => {
     expect((await post(witness, log.body(5, 9))).status).toBe(200);
   });
 
-  test('cosigns one of two that contradict each other, however many ask at once', async () => {
+  test('cosigns one of two contradicting checkpoints, however many clients ask at once', async () => {
     const { log, witness } = await started();
     const fork = logOf('b', log.signer);
     const answers = await Promise.all(
@@ -103,7 +103,7 @@ describe('a witness', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
   });
 
-  test('keeps logs apart', async () => {
+  test('keeps logs separate', async () => {
     const { log, witness } = await started();
     const other = createSigner('other.example', randomBytes(32));
     witness.logs.push(other.verifierKey);
@@ -115,7 +115,7 @@ describe('a witness', () => {
     expect((await post(witness, body())).status).toBe(200);
   });
 
-  test('cosigns nothing of a log whose file is damaged', async () => {
+  test('cosigns nothing for a log whose file is damaged', async () => {
     const { log, witness } = await started();
     await post(witness, log.body(0, 5));
     const [name = ''] = await readdir(witness.folder);
@@ -168,7 +168,7 @@ describe('a witness', () => {
     expect(witness.faults).toEqual([]);
   });
 
-  test('survives 10 MB, other paths and other methods', async () => {
+  test('survives 10 MB bodies, unknown paths and unsupported methods', async () => {
     const { log, witness } = await started();
     await post(witness, Buffer.alloc(10_000_000, 'x')).catch(() => undefined); // the connection may end first
     expect((await post(witness, '', '/')).status).toBe(404);

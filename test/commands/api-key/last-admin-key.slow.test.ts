@@ -152,13 +152,13 @@ describe('the last admin key of an organization', () => {
     expect(await outcomeOf(lose(first, tenant, tenant.keyIds[0] ?? ''))).toBe('done');
   });
 
-  test('may be renamed, rotated or told where it is used from', async () => {
+  test('can be renamed, rotated and restricted to networks', async () => {
     const tenant = await tenantWith(1);
     const changes = { name: 'other', allowedCidrs: ['192.0.2.0/24'] };
     expect(await outcomeOf(update(changes)(first, tenant, tenant.keyIds[0] ?? ''))).toBe('done');
   });
 
-  test('is left when two processes take away the last two at the same moment, whatever they do', async () => {
+  test('remains when two processes remove the last two at the same moment, in any way', async () => {
     const losses = [LOSSES.revoked, LOSSES.deleted, LOSSES.demoted, LOSSES['made to expire']] as readonly Loss[];
     for (let round = 0; round < ROUNDS; round += 1) {
       const tenant = await tenantWith(2);
@@ -172,7 +172,7 @@ describe('the last admin key of an organization', () => {
     }
   }, 60_000);
 
-  test('is left when two processes take away five, each in its own order', async () => {
+  test('remains when two processes remove five, each in its own order', async () => {
     for (let round = 0; round < 4; round += 1) {
       const tenant = await tenantWith(5);
       const { revoked } = LOSSES as { revoked: Loss };
@@ -187,7 +187,7 @@ describe('the last admin key of an organization', () => {
     }
   }, 60_000);
 
-  test('counts keys again whose revocation was announced but never happened', async () => {
+  test('counts keys again whose revocation was announced but did not follow', async () => {
     const tenant = await tenantWith(2);
     const [one = '', other = ''] = tenant.keyIds;
     const { store } = first.context;

@@ -28,7 +28,7 @@ const open = () => {
 };
 
 describe('the hard limit of a plan', () => {
-  test('counts what this process accepted until it is in a count', async () => {
+  test('counts the messages that this process accepted until the stored count includes them', async () => {
     const { send, later } = open();
     expect([await send(6), await send(5), await send(4), await send(1)]).toEqual([true, false, true, false]);
     later(10);
@@ -51,7 +51,7 @@ describe('the hard limit of a plan', () => {
     expect([await send(4), await send(3)]).toEqual([false, true]);
   });
 
-  test('costs a send the same, however many came before it', async () => {
+  test('costs each send the same, however many came before', async () => {
     const quotas = createSendingQuotas(async () => 0, { monotonicMs: () => 0 });
     const usage = await quotas.open('org_1', '2026-11');
     for (let sent = 0; sent < 100_000; sent += 1) {

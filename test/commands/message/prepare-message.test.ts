@@ -12,7 +12,7 @@ const slowClock = () => {
   };
 };
 
-test('the digest of 25 MB of attachments gives other requests their turns', async () => {
+test('hashing 25 MB of attachments lets other requests run in between', async () => {
   let turns = 0;
   let ended = false;
   const count = (): void => {
@@ -26,7 +26,7 @@ test('the digest of 25 MB of attachments gives other requests their turns', asyn
   expect(turns).toBeGreaterThan(40);
 });
 
-test('the digest does not depend on the order of fields, and depends on every value', async () => {
+test('the digest ignores the order of fields, and depends on every value', async () => {
   const digest = (body: unknown) => bodyDigest({ system: slowClock() }, body);
   const html = 'x'.repeat(70_000);
   expect(await digest({ html, to: 'a' })).toBe(await digest({ to: 'a', html }));

@@ -30,8 +30,8 @@ const pair = async () => [await world.register('org_a', NAME), await world.regis
 const holder = async () => (await nameHolder(world.context.store, NAME)).holder.state;
 const life = async (domain: ExistingSendingDomain) => lifeOf(await world.current(domain), false);
 
-describe('a name that two organizations registered', () => {
-  test('goes to the first that proves it, the other is told, and can register it no more', async () => {
+describe('a name registered by two organizations', () => {
+  test('belongs to the first that proves it, and the other is notified and cannot register it again', async () => {
     const [mine, theirs] = await pair();
     world.server.change(shared(mine, theirs));
     await world.verify(mine);
@@ -42,7 +42,7 @@ describe('a name that two organizations registered', () => {
     expect(lifeOf(await world.checkWhenDue(theirs), false)).toBe('pending');
   });
 
-  test('is never both of theirs, however they race', async () => {
+  test('never belongs to both, whatever the order of events', async () => {
     const [mine, theirs] = await pair();
     world.server.change(shared(mine, theirs));
     const results = await Promise.allSettled([mine, theirs, mine, theirs].map((domain) => world.verify(domain)));
@@ -51,7 +51,7 @@ describe('a name that two organizations registered', () => {
     for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(DomainError);
   });
 
-  test('is the other’s when the first fails and does not mend it', async () => {
+  test('passes to the other when the first fails and does not recover', async () => {
     const [mine, theirs] = await pair();
     world.server.change(shared(mine, theirs));
     await world.verify(mine);
@@ -69,7 +69,7 @@ describe('a name that two organizations registered', () => {
     expect([await life(mine), await life(theirs)]).toEqual(['failed', 'verified']);
   });
 
-  test('that failed stays free for its former holder too, and is one’s alone when both come back at once', async () => {
+  test('that failed is free for its former holder too, and belongs to only one when both return at once', async () => {
     const [mine, theirs] = await pair();
     world.server.change(shared(mine));
     await world.verify(mine);

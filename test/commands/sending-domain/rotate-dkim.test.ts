@@ -21,8 +21,8 @@ const isOfOnePair = (digest: 'sha256' | null, privateKey: string, info: Buffer):
   return verify(digest, Buffer.from('mail'), publicKey, sign(digest, Buffer.from('mail'), privateKey));
 };
 
-describe('the keys that sign', () => {
-  test('are those whose record was seen, and fit what is published', async () => {
+describe('the signing keys', () => {
+  test('are those whose published record was seen and matches', async () => {
     const pending = await world.register('org_a', 'example.test');
     expect(await keysOf(pending)).toEqual([]);
     world.server.change(zoneOf(pending));
@@ -38,14 +38,14 @@ describe('the keys that sign', () => {
     expect(createPublicKey(createPrivateKey(rsa?.privateKey as string)).asymmetricKeyDetails?.modulusLength).toBe(2048);
   });
 
-  test('are none of which the vault lacks the private half', async () => {
+  test('cannot be loaded if the vault lacks a private half', async () => {
     const pending = await world.register('org_a', 'example.test');
     world.server.change(zoneOf(pending));
     const { domain } = await world.verify(pending);
     await expect(activeSigningKeys(domain, { get: async () => undefined })).rejects.toThrow(/the vault lacks the key/);
   });
 
-  test('are in the log by their public halves alone', async () => {
+  test('appear in the log with their public halves only', async () => {
     const { domainId } = await world.register('org_a', 'example.test');
     const events = await world.context.store.readStream(`domain-${domainId}`);
     expect(JSON.stringify(events)).not.toContain('PRIVATE');
@@ -53,7 +53,7 @@ describe('the keys that sign', () => {
 });
 
 describe('rotating DKIM keys', () => {
-  test('changes nothing until the new ones are seen, and then signs by them alone', async () => {
+  test('changes nothing until the new keys are seen, and then signs with the new keys only', async () => {
     const pending = await world.register('org_a', 'example.test');
     world.server.change(zoneOf(pending));
     const { domain } = await world.verify(pending);
@@ -70,7 +70,7 @@ describe('rotating DKIM keys', () => {
     expect(rotated.dkim).toMatchObject({ pending: null, retired: [{ selectors: before.map((key) => key.selector) }] });
   });
 
-  test('again before that replaces those that wait', async () => {
+  test('twice replaces the pending keys', async () => {
     const pending = await world.register('org_a', 'example.test');
     world.server.change(zoneOf(pending));
     const { domain } = await world.verify(pending);
@@ -84,7 +84,7 @@ describe('rotating DKIM keys', () => {
     expect(rotated.dkim.retired).toHaveLength(1);
   });
 
-  test('while it is looked at never takes keys into use that were replaced', async () => {
+  test('during a check never activates keys that were replaced', async () => {
     const pending = await world.register('org_a', 'example.test');
     world.server.change(zoneOf(pending));
     const { domain } = await world.verify(pending);
@@ -97,7 +97,7 @@ describe('rotating DKIM keys', () => {
     expect(retired.length).toBe(active?.keys[0]?.selector === domain.dkim.active?.keys[0]?.selector ? 0 : 1);
   });
 
-  test('is refused to others', async () => {
+  test('is refused to other organizations', async () => {
     const { domainId } = await world.register('org_a', 'example.test');
     await expect(rotateDkim(world.context, originOf('org_b'), { domainId })).rejects.toMatchObject({
       code: 'other_organization',

@@ -26,7 +26,7 @@ const typesOf = async (domainId: string): Promise<readonly string[]> =>
   (await world.context.store.readStream(sendingDomainStream(domainId))).map(({ type }) => type);
 
 describe('verifying a domain by its DNS', () => {
-  test('succeeds when all is published, and says so of every record', async () => {
+  test('succeeds when all records are published, and says so for each', async () => {
     const pending = await pendingDomain();
     world.server.change(zoneOf(pending));
     const { domain, records } = await world.verify(pending);
@@ -43,7 +43,7 @@ describe('verifying a domain by its DNS', () => {
     expect(domain.dkim.active?.signing).toHaveLength(2);
   });
 
-  test('needs the proof of ownership and the RSA key, nothing else', async () => {
+  test('needs only the proof of ownership and the RSA key', async () => {
     const pending = await pendingDomain();
     const [ownership, dkim] = [recordOf(pending, 'ownership'), recordOf(pending, 'dkim')];
     world.server.change({ [pending.name]: {}, [ownership.host]: { TXT: [ownership.value] } });
@@ -54,7 +54,7 @@ describe('verifying a domain by its DNS', () => {
     expect(domain.dkim.active?.signing).toEqual([dkim.key?.selector]);
   });
 
-  test('asks past what is remembered', async () => {
+  test('bypasses the DNS cache', async () => {
     const pending = await pendingDomain();
     world.server.change({ [pending.name]: {} });
     await world.verify(pending);
@@ -62,7 +62,7 @@ describe('verifying a domain by its DNS', () => {
     expect(lifeOf((await world.verify(pending)).domain, false)).toBe('verified');
   });
 
-  test('finds a policy of a name above', async () => {
+  test('finds a DMARC policy of a parent domain', async () => {
     const pending = await pendingDomain();
     const zone = { ...zoneOf(pending) };
     delete zone[`_dmarc.${pending.name}`];
@@ -70,7 +70,7 @@ describe('verifying a domain by its DNS', () => {
     expect((await world.verify(pending)).records.dmarc).toBe('valid');
   });
 
-  test('of a name that does not exist says so', async () => {
+  test('reports that a name does not exist', async () => {
     const pending = await pendingDomain();
     const checked = await world.verify(pending);
     for (const kind of ['ownership', 'dkim', 'spf'] as const) {
@@ -82,7 +82,7 @@ describe('verifying a domain by its DNS', () => {
   });
 });
 
-describe('a record that is wrong in a real DNS', () => {
+describe('a wrong record in real DNS', () => {
   const cases: readonly [string, (host: string, value: string, name: string) => Record<string, NameData>, RegExp][] = [
     [
       'split into records',
@@ -113,7 +113,7 @@ describe('a record that is wrong in a real DNS', () => {
       /wildcard/,
     ],
   ];
-  test.each(cases)('is told: %s', async (_what, zone, problem) => {
+  test.each(cases)('is reported: %s', async (_what, zone, problem) => {
     const pending = await pendingDomain();
     const { host, value } = recordOf(pending, 'dkim');
     const { [host]: _, ...others } = zoneOf(pending);
@@ -124,7 +124,7 @@ describe('a record that is wrong in a real DNS', () => {
     expect(checked.records.records.filter(({ state }) => state !== 'valid')).toHaveLength(1);
   });
 
-  test('a return path that leads elsewhere is told and does not matter', async () => {
+  test('of a return path that points elsewhere is reported but does not prevent verification', async () => {
     const pending = await pendingDomain();
     world.server.change({ ...zoneOf(pending), [`bounces.${pending.name}`]: { CNAME: 'elsewhere.test' } });
     const checked = await world.verify(pending);
@@ -147,7 +147,7 @@ describe('the SPF record', () => {
     return { seen: seenOf(checked, recordOf(pending, 'spf')), records: checked.records };
   };
 
-  test('is not enough while the name that it includes has none, and that is its operator’s to mend', async () => {
+  test('is incomplete while the included name has no record, which only the operator can fix', async () => {
     const { seen, records } = await look({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']] } });
     expect(seen).toMatchObject({
       state: 'include_broken',
@@ -156,7 +156,7 @@ describe('the SPF record', () => {
     expect(records.spf).toBe('include_broken');
   });
 
-  test('may include what is asked for by way of another, and no more names are asked for than receivers ask for', async () => {
+  test('may include the service indirectly, within the limit of look-ups that receivers apply', async () => {
     const chain = Array.from({ length: 30 }, (_, at) => [
       `n${at}.test`,
       { TXT: [`v=spf1 include:n${at + 1}.test -all`] },
@@ -172,7 +172,7 @@ describe('the SPF record', () => {
     expect(world.server.asked.filter(({ name }) => name === 'n20.test')).toHaveLength(0);
   });
 
-  test('is not right where it only forbids, and nothing is known of it where what it includes does not answer', async () => {
+  test('is invalid if it only forbids, and unknown if an included name does not answer', async () => {
     expect((await look({}, 'v=spf1 -all')).seen).toMatchObject({ state: 'invalid' });
     const silent = await look({ [BOUNCE_DOMAIN]: { wrong: 'SERVFAIL' } });
     expect(silent.seen).toMatchObject({ state: 'unknown' });
@@ -181,7 +181,7 @@ describe('the SPF record', () => {
 
 describe('a DNS that does not answer', () => {
   test.each(['silence', 'SERVFAIL', 'REFUSED', 'garbage'] as const)(
-    'leaves everything as it is: %s',
+    'changes nothing: %s',
     async (wrong) => {
       const domain = await verifiedDomain();
       const broken = Object.fromEntries(
@@ -197,8 +197,8 @@ describe('a DNS that does not answer', () => {
   );
 });
 
-describe('a verified domain whose record goes', () => {
-  test('is degraded, fails after three days, and is verified again', async () => {
+describe('a verified domain whose record disappears', () => {
+  test('is degraded, fails after three days, and can be verified again', async () => {
     const domain = await verifiedDomain();
     const { host } = recordOf(domain, 'ownership');
     world.server.change({ [host]: null });
@@ -213,7 +213,7 @@ describe('a verified domain whose record goes', () => {
     expect((await typesOf(domain.domainId)).slice(3)).toEqual(['DomainDegraded', 'DomainFailed', 'DomainVerified']);
   });
 
-  test('is looked at again and again without a word in the log while nothing is new', async () => {
+  test('is checked again and again without an event while nothing changes', async () => {
     const domain = await verifiedDomain();
     const head = await world.context.store.head();
     for (let times = 0; times < 3; times += 1) await world.checkWhenDue(domain);

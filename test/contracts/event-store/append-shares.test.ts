@@ -14,7 +14,7 @@ const GREEDY_APPENDS = 21_000;
 /** The lock that every append holds until it commits (`postgres.sql`). */
 const LOCK = 'select pg_advisory_xact_lock(7881693, 1)';
 
-test('an organization that appends more than can wait is refused, and another waits for one commit', async () => {
+test('an organization whose appends exceed the queue is refused, and another waits for one commit', async () => {
   const database = await freshDatabase();
   const sql = new Client({ connectionString: database.url });
   const store = await createPostgresEventStore({

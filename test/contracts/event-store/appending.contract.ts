@@ -20,7 +20,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect((await store.readStream(stream)).map(({ revision }) => revision)).toEqual([0, 1, 2]);
     });
 
-    it('answers the position of the last event, which rises with every event', async () => {
+    it('returns the position of the last event, which rises with every event', async () => {
       const { store } = log();
       const stream = newStream();
       const one = await store.append(first(stream, events(3)));
@@ -34,7 +34,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(two.position).toHaveLength(one.position.length);
     });
 
-    it('refuses to begin a stream that exists, and writes nothing', async () => {
+    it('refuses to start a stream that exists, and writes nothing', async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(first(stream, events(2, 'old')));
@@ -58,7 +58,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(await log().store.readStream(stream)).toEqual([]);
     });
 
-    it.each([0, 2])('refuses expectation %i of a stream that is at 1', async (expected) => {
+    it.each([0, 2])('refuses expectation %i for a stream at revision 1', async (expected) => {
       const { store } = log();
       const stream = newStream();
       await store.append(first(stream, events(2)));
@@ -86,7 +86,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(recorded?.metadata).toEqual({ ...context, schemaVersion: 1 });
     });
 
-    it('hands out the stored form, and keeps every byte of one that is copied', async () => {
+    it('returns the stored form, and keeps every byte of a copied one', async () => {
       const { store } = log();
       const [stream, copy] = [newStream(), newStream()];
       await store.append(first(stream, [keyRevoked('🔑 "quoted"'), keyRevoked('b')]));
@@ -113,7 +113,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(await store.readStream(stream)).toEqual([]);
     });
 
-    it('holds an event of 64 kB', async () => {
+    it('accepts an event of 64 kB', async () => {
       const { store } = log();
       const stream = newStream('webhook');
       const event = largeEvent(64_000);
@@ -121,7 +121,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(await store.readStream(stream)).toMatchObject([event]);
     });
 
-    it('holds many large events in one append', async () => {
+    it('accepts many large events in one append', async () => {
       const { store } = log();
       const stream = newStream('webhook');
       const many = Array.from({ length: 15 }, () => largeEvent(63_000));
@@ -133,7 +133,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
   describe('appending again with the same event ids', () => {
     const log = sharedLog(harness);
 
-    it('answers as before and writes nothing, even when others wrote since', async () => {
+    it('returns the same answer and writes nothing, even after other writes', async () => {
       const { store } = log();
       const stream = newStream();
       const one = first(stream, events(1, 'one'));
@@ -144,7 +144,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(textsOf(await store.readStream(stream))).toEqual(['one0', 'two0', 'two1', 'three0']);
     });
 
-    it('takes a prefix of an earlier append as a repeat', async () => {
+    it('accepts a prefix of an earlier append as a repeat', async () => {
       const { store } = log();
       const stream = newStream();
       const all = events(3);
@@ -163,7 +163,7 @@ export const appendingContract = (harness: EventStoreHarness): void => {
       expect(await store.readStream(stream)).toHaveLength(2);
     });
 
-    it('is a conflict when the order is another', async () => {
+    it('is a conflict when the order differs', async () => {
       const { store } = log();
       const stream = newStream();
       const old = events(2);

@@ -20,7 +20,7 @@ const writeStubbornly = async (store: EventStore): Promise<readonly string[]> =>
 };
 
 export const badDaysContract = (harness: EventStoreHarness): void => {
-  describe('bad days', () => {
+  describe('failures', () => {
     let log: OpenLog;
     beforeEach(async () => {
       log = await harness.open();
@@ -30,7 +30,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
     sentence(
       harness,
       ['lost-answer'],
-      'does not know whether an append was written whose answer was lost; a retry tells',
+      'reports an unknown outcome if the answer to an append is lost, and a retry resolves it',
       async () => {
         const { store } = log;
         const stream = newStream();
@@ -49,7 +49,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
     sentence(
       harness,
       ['lost-answer'],
-      'tells each of several writers of a lost answer the same, and none of them writes twice',
+      'gives several writers of one append with a lost answer the same answer, and none writes twice',
       async () => {
         const { store } = log;
         const head = await store.head();
@@ -65,7 +65,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
     sentence(
       harness,
       ['outage'],
-      'refuses appends while the server is away, writes none of them, and recovers by itself',
+      'refuses appends while the server is away, writes none of them, and recovers automatically',
       async () => {
         const { store } = log;
         const server = claimed(log.server);
@@ -87,7 +87,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
     sentence(
       harness,
       ['outage'],
-      'follows on after the server went away: nothing skipped, nothing repeated',
+      'resumes following after the server was away, without skipping or repeating events',
       async () => {
         const { store } = log;
         const server = claimed(log.server);

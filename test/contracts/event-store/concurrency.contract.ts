@@ -25,7 +25,7 @@ const contend = async (store: EventStore, contested: StreamName, name: string): 
 };
 
 export const concurrencyContract = (harness: EventStoreHarness): void => {
-  describe('writers at the same time', () => {
+  describe('concurrent writers', () => {
     const log = sharedLog(harness);
 
     it('lets one of 50 appends with the same expectation win', async () => {
@@ -46,7 +46,7 @@ export const concurrencyContract = (harness: EventStoreHarness): void => {
       expect(textsOf(await store.readStream(stream)).slice(1)).toEqual([`w${won[0]}-0`, `w${won[0]}-1`]);
     });
 
-    it('gives each of many appends at once its own answer, and a follower sees all of them in order', async () => {
+    it('gives each of many concurrent appends its own answer, and a follower sees all of them in order', async () => {
       const { store } = log();
       const following = follow(store, await store.head());
       const taken = newStream();
@@ -77,7 +77,7 @@ export const concurrencyContract = (harness: EventStoreHarness): void => {
       }
     });
 
-    it('orders appends to one stream that build on each other', async () => {
+    it('orders dependent appends to one stream', async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(first(stream, events(1)));
@@ -100,7 +100,7 @@ export const concurrencyContract = (harness: EventStoreHarness): void => {
     sentence(
       harness,
       ['other-process'],
-      'keeps order and revisions with writers and followers in other processes',
+      'keeps order and revisions when other processes write and follow',
       async () => {
         const { store, openAnother } = log();
         const others = [await claimed(openAnother)(), await claimed(openAnother)()];

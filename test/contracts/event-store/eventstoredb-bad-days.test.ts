@@ -34,7 +34,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
     }
   };
 
-  it('is dropped as too slow, or not, and misses nothing either way', async () => {
+  it('misses nothing, whether or not it is dropped as too slow', async () => {
     const following = follow(store, await store.head());
     const one = first(newStream(), events(1));
     await store.append(one);
@@ -48,7 +48,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
   });
 
   it.each([status.UNKNOWN, status.INTERNAL, status.ABORTED, status.UNAVAILABLE, status.CANCELLED])(
-    'comes back when its calls are dropped with status %i',
+    'resumes when its calls are dropped with status %i',
     async (code) => {
       const head = await store.head();
       const details = code === status.UNKNOWN ? 'Server Is Not Ready' : 'dropped';
@@ -71,7 +71,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
   );
 
   it.each(['on-time', 'late', 'never'] as const)(
-    'passes the head soon when what came last is not for it, with checkpoints %s',
+    'soon reaches the head when the last events are not for it, with checkpoints %s',
     async (checkpoints) => {
       double.badDays.checkpoints = checkpoints;
       const following = follow(store, await store.head(), { categories: ['webhook'] });
@@ -88,7 +88,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
     },
   );
 
-  it('searches on from where checkpoints of a long log have brought it, and finds the last event', async () => {
+  it('searches on from the checkpoints of a long log, and finds the last event', async () => {
     for (let count = 0; count < 8; count += 1) await store.append(first(newStream('apiKey'), events(500)));
     const { position } = await store.append(first(newStream('webhook'), events(1, 'rare')));
     const following = follow(store, LOG_START, { categories: ['webhook'] });
@@ -97,7 +97,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
     expect(following.pages.at(-1)?.position).toBe(position);
   });
 
-  it('refuses to go on from a position that the log does not reach any more', async () => {
+  it('refuses to resume from a position that the log no longer reaches', async () => {
     const kept = await store.append(first(newStream(), events(2)));
     const count = double.log.records.length;
     const lost = await store.append(first(newStream(), events(2)));
@@ -107,7 +107,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
     expect(await store.readAll({ from: kept.position, limit: 1 })).toEqual({ events: [], position: kept.position });
   });
 
-  it('notices when the log is put back while it follows', async () => {
+  it('notices when the log is rolled back while it follows', async () => {
     await store.append(first(newStream(), events(2)));
     const count = double.log.records.length;
     const following = follow(store, LOG_START);
@@ -122,7 +122,7 @@ describe.each(STYLES)('a follower of EventStoreDB %s', (style) => {
 });
 
 describe('a follower of a server whose checkpoints run ahead of its events', () => {
-  it('does not believe them', async () => {
+  it('ignores those checkpoints', async () => {
     const double = await startEventStoreDbDouble('24.6.0');
     const store = openEventStoreDb(double.url);
     double.badDays.checkpoints = 'ahead';

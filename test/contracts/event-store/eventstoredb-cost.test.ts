@@ -6,7 +6,7 @@ import { openEventStoreDb } from './eventstoredb-store.ts';
 import { eventually, follow } from './following.ts';
 import { events, first, idsOf, newStream } from './samples.ts';
 
-describe('what the log in EventStoreDB costs its server', () => {
+describe('the load that the log puts on EventStoreDB', () => {
   let double: EventStoreDbDouble;
   let store: EventStore;
   beforeEach(async () => {
@@ -45,7 +45,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     await Promise.all(followings.map((following) => following.stop()));
   });
 
-  it('is a look at the head a second for followers that are sent nothing of what is appended', async () => {
+  it('is one read of the head per second for followers whose filter matches no new events', async () => {
     const following = follow(store, await store.head(), { categories: ['webhook'] });
     await append('webhook', 1);
     await following.saw(1);
@@ -64,7 +64,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     await following.stop();
   });
 
-  it('is no read of pages for those who look again at what a follower has brought', async () => {
+  it('includes no page reads for readers that re-read what a follower received', async () => {
     const start = await store.head();
     const following = follow(store, start);
     await append('apiKey', 300);
@@ -80,7 +80,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     await following.stop();
   });
 
-  it('shows a reader what was appended before it asked, though followers have not seen it yet', async () => {
+  it('includes a read of the head, so that readers see appends that followers have not seen yet', async () => {
     const following = follow(store, await store.head());
     const another = openEventStoreDb(double.url);
     const begin = first(newStream(), events(1));
@@ -96,7 +96,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     await following.stop();
   });
 
-  it('leaves room for a look at the head, on a connection of its own, while hundreds of streams are read', async () => {
+  it('leaves a separate connection free for reads of the head while hundreds of streams are read', async () => {
     const { stream } = first(newStream(), events(1));
     await append('apiKey', 1);
     Object.assign(double.costs, { callMs: 5, readsAtOnce: 2 });
@@ -112,7 +112,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     expect(double.connections()).toBe(2);
   });
 
-  it('is one call for all appends, which the server takes in the order in which they came', async () => {
+  it('is one call for all appends, which the server accepts in order', async () => {
     await append('apiKey', 1);
     double.costs.callMs = 10;
     const streams = Array.from({ length: 100 }, () => newStream());
@@ -122,7 +122,7 @@ describe('what the log in EventStoreDB costs its server', () => {
     expect(double.counts().append.calls).toBe(101);
   });
 
-  it('lets what is urgent go ahead of appends that wait to be sent', async () => {
+  it('lets urgent appends overtake others that wait', async () => {
     await append('apiKey', 1);
     double.costs.appendMs = 2;
     let ordinary = 0;

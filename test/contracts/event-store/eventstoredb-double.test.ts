@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 
 /** Observed behaviour of real nodes with the client's default way of appending, which our adapter does not use. */
-describe('the EventStoreDB double, seen through the bare client', () => {
+describe('the EventStoreDB double, accessed through the bare client', () => {
   let double: EventStoreDbDouble;
   let client: EventStoreDBClient;
   beforeEach(async () => {
@@ -18,7 +18,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
   const event = (bytes = 1) => jsonEvent({ id: crypto.randomUUID(), type: 'Thing', data: { text: 'x'.repeat(bytes) } });
   const countOf = (stream: string): number => double.log.stream(stream).length;
 
-  it('takes many appends in one call and answers each', async () => {
+  it('accepts many appends in one call and answers each', async () => {
     const append = (name: string) => client.appendToStream(name, [event(), event()], { expectedRevision: NO_STREAM });
     const names = Array.from({ length: 50 }, (_, index) => `thing-${index}`);
     const answers = await Promise.all(names.map(append));
@@ -28,7 +28,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     );
   });
 
-  it('refuses wrong revisions, large appends and ids that are none', async () => {
+  it('rejects wrong revisions, large appends and invalid ids', async () => {
     await client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM });
     await expect(client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM })).rejects.toMatchObject({
       type: 'wrong-expected-version',
@@ -47,7 +47,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     expect([countOf('thing-1'), countOf('thing-2')]).toEqual([1, 0]);
   });
 
-  it('knows repeated ids of an exact revision for ever, and those of "any" until it restarts', async () => {
+  it('remembers ids for an exact revision for ever, and ids for "any" until it restarts', async () => {
     const exact = event();
     const any = event();
     const both = async (): Promise<void> => {
@@ -63,7 +63,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     expect([countOf('exact-1'), countOf('any-1')]).toEqual([1, 2]);
   });
 
-  it('never answers a read of no events of the whole log, as a real node', async () => {
+  it('never answers a read of the whole log for zero events, like a real node', async () => {
     let ended = false;
     const reading = client.readAll({ maxCount: 0 });
     reading
@@ -78,7 +78,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     await reading.cancel();
   });
 
-  describe('that makes its work cost something', () => {
+  describe('with simulated costs', () => {
     const DELAY_MS = 30;
     const NOTHING = { calls: 0, events: 0, bytes: 0 };
 
@@ -107,7 +107,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
       expect(double.streamsRead).toEqual(['thing-1']);
     });
 
-    it('answers each call after a while, appends of one moment in their order', async () => {
+    it('answers each call after a delay, and simultaneous appends in order', async () => {
       await client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM });
       double.costs.callMs = DELAY_MS;
       const append = (expectedRevision: bigint) => client.appendToStream('thing-1', event(), { expectedRevision });
@@ -115,7 +115,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
       expect(await msOf(() => readStream('thing-1'))).toBeGreaterThanOrEqual(DELAY_MS - 2);
     });
 
-    it('serves a few reads at once: the others wait for a place', async () => {
+    it('serves a few reads at once: the others wait', async () => {
       await client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM });
       Object.assign(double.costs, { callMs: DELAY_MS, readsAtOnce: 2 });
       const eight = Array.from({ length: 8 }, () => readStream('thing-1'));
@@ -124,7 +124,7 @@ describe('the EventStoreDB double, seen through the bare client', () => {
       expect(double.openReads()).toBe(0);
     });
 
-    it('looks at so many events a second, whether they pass the filter or not, until nobody asks any more', async () => {
+    it('scans a limited number of events per second, filtered or not, until no client waits any more', async () => {
       const many = Array.from({ length: 200 }, () => event());
       await client.appendToStream('thing-1', many, { expectedRevision: NO_STREAM });
       double.costs.scannedPerSecond = 1_000;

@@ -76,7 +76,7 @@ const startBalancer = async (to: string) => {
   };
 };
 
-it('a log that is replaced for the connection of appends alone takes no append', async () => {
+it('a log that is replaced only on the connection for appends accepts none', async () => {
   const [ours, foreign] = [await startEventStoreDbDouble(), await startEventStoreDbDouble()];
   const balancer = await startBalancer(ours.url);
   const store = openEventStoreDb(balancer.url);

@@ -10,7 +10,7 @@ const BETWEEN = 5000;
 const MESSAGE_BYTES = 1000;
 const filter = { categories: ['apiKey', 'webhook'] };
 
-describe('reading few events of a long log in EventStoreDB', () => {
+describe('reading few events from a long log in EventStoreDB', () => {
   /** Events that a reader of keys does not need and could not decode. */
   const addMessages = (double: EventStoreDbDouble, count: number): void => {
     const events = Array.from({ length: count }, () => ({
@@ -62,7 +62,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
   });
 
   it.each<ServerStyle>(['24.6.0', '24.10.5'])(
-    'ends a search that is given up on %s, and the next goes on where it got to',
+    'ends an aborted search on %s, and the next one resumes where it stopped',
     async (style) => {
       const { double, store } = await longLog(style);
       double.costs.scannedPerSecond = 20_000;
@@ -82,7 +82,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
     },
   );
 
-  it('is not sent what lies between', async () => {
+  it('does not transfer the events in between', async () => {
     const { double, store } = await longLog();
     await store.head();
     const before = double.sentBytes();
@@ -90,7 +90,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
     expect(double.sentBytes() - before).toBeLessThan((2 * BETWEEN * MESSAGE_BYTES) / 2);
   });
 
-  it('sees nothing that is appended meanwhile', async () => {
+  it('excludes events appended during the read', async () => {
     const { double, store } = await longLog();
     const reading = store.readAll({ filter, limit: 100 });
     const head = await store.head();
@@ -127,7 +127,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
   };
 
   it.each([100_000, 2_450_000, 2_600_000])(
-    'never tells a part for the whole when the server goes away',
+    'never returns a part as the whole when the server goes away',
     async (bytes) => {
       const log = await longLog();
       expect(['StoreUnavailable', 6]).toContain(await disturbed(log, log.double.cut, bytes));
@@ -137,7 +137,7 @@ describe('reading few events of a long log in EventStoreDB', () => {
   );
 
   it.each([100_000, 2_450_000, 2_600_000])(
-    'never tells a part for the whole when the store is closed',
+    'never returns a part as the whole when the store is closed',
     async (bytes) => {
       const log = await longLog();
       expect(['StoreUnavailable', 6]).toContain(await disturbed(log, log.store.close, bytes));

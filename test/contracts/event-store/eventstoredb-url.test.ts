@@ -11,7 +11,7 @@ import { openEventStoreDb } from './eventstoredb-store.ts';
 
 const PASSWORD = 'hunter2';
 
-describe('EVENTSTORE_URL that is wrong', () => {
+describe('a wrong EVENTSTORE_URL', () => {
   let double: EventStoreDbDouble;
   let webServer: Server;
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe('EVENTSTORE_URL that is wrong', () => {
     [`esdb://admin:${PASSWORD}@host:2113?tlsVerifyCert=false`, 'has the option "tlsVerifyCert"'],
     [`esdb://admin:${PASSWORD}@host:2113?colour=red`, 'has the option "colour"'],
     ['', 'is not an EventStoreDB connection string'],
-  ])('is refused before anything is opened, with an example and without the password: %s', (url, why) => {
+  ])('is rejected before anything is opened, with an example and without the password: %s', (url, why) => {
     const opening = (): unknown => openEventStoreDb(url);
     expect(opening).toThrow(`EVENTSTORE_URL ${why}`);
     expect(opening).toThrow('esdb://host:2113?tls=false');
@@ -52,47 +52,47 @@ describe('EVENTSTORE_URL that is wrong', () => {
     expect(opening).toThrow(StartRefused);
   });
 
-  it('says that nothing listens there', async () => {
+  it('is reported when nothing listens there', async () => {
     const sentence = await sentenceFor(`esdb://admin:${PASSWORD}@127.0.0.1:1?tls=false`);
     expect(sentence).toContain('127.0.0.1:1: nothing listens there');
     expect(sentence).not.toContain(PASSWORD);
   });
 
-  it('says that the server does not speak TLS', async () => {
+  it('is reported when the server does not use TLS', async () => {
     expect(await sentenceFor(double.url.replace('?tls=false', ''))).toContain('add ?tls=false');
   });
 
-  it('says that what answers is something else', async () => {
+  it('is reported when another kind of server answers', async () => {
     const { port } = webServer.address() as AddressInfo;
     expect(await sentenceFor(`esdb://127.0.0.1:${port}?tls=false`)).toContain('is it EventStoreDB');
   });
 
-  it('says that no node of the cluster answers', async () => {
+  it('is reported when no node of the cluster answers', async () => {
     expect(await sentenceFor('esdb://127.0.0.1:1,127.0.0.1:2?tls=false')).toContain('no node of the cluster answered');
   });
 });
 
-describe('EVENTSTORE_URL that is right', () => {
+describe('a valid EVENTSTORE_URL', () => {
   let double: EventStoreDbDouble;
   beforeAll(async () => {
     double = await startEventStoreDbDouble();
   });
   afterAll(() => double.close());
 
-  it('may use the newer name of the server', async () => {
+  it('may use the newer scheme', async () => {
     const stores = [openEventStoreDb(double.url), openEventStoreDb(double.url.replace('esdb:', 'kurrentdb:'))];
     const [known, newer] = await Promise.all(stores.map((store) => store.logId()));
     expect(newer).toBe(known);
     for (const store of stores) await store.close();
   });
 
-  it('is named by its hosts, without the password', () => {
+  it('is shown by its hosts, without the password', () => {
     expect(hostsOf(`kurrentdb://admin:${PASSWORD}@n1:2113,n2:2113,n3:2113?tls=true`)).toBe('n1:2113,n2:2113,n3:2113');
     expect(hostsOf('esdb+discover://cluster.example.com/')).toBe('cluster.example.com');
   });
 });
 
-describe('the event store at the start', () => {
+describe('the event store on start', () => {
   const system = createSystem();
   const check = async (url: string, patienceMs: number): Promise<unknown> => {
     const store = openEventStoreDb(url);
@@ -102,7 +102,7 @@ describe('the event store at the start', () => {
     return outcome;
   };
 
-  it('is waited for', async () => {
+  it('may be late: the service waits for it', async () => {
     const double = await startEventStoreDbDouble();
     await double.stop();
     const checking = check(double.url, 10_000);
@@ -112,7 +112,7 @@ describe('the event store at the start', () => {
     await double.close();
   });
 
-  it('refuses the start, with one sentence that names the variable, when it does not come', async () => {
+  it('fails the start, with one sentence that names the variable, if it never answers', async () => {
     const frozen = await startEventStoreDbDouble();
     frozen.freeze();
     for (const url of ['esdb://127.0.0.1:1?tls=false', 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false', frozen.url]) {

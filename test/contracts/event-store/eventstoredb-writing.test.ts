@@ -37,14 +37,14 @@ describe('appending to EventStoreDB', () => {
     [status.UNAVAILABLE, 'Connection dropped', AppendOutcomeUnknown],
     [status.UNAVAILABLE, 'Server Is Not Ready', StoreUnavailable],
     [status.UNKNOWN, 'No leader info available in response', StoreUnavailable],
-  ])('that ends with status %i "%s" can be repeated', async (code, details, fault) => {
+  ])('can be retried after status %i "%s"', async (code, details, fault) => {
     const append = first(newStream(), events(1));
     double.badDays.droppedAppends.push({ code, details });
     await expect(store.append(append)).rejects.toBeInstanceOf(fault);
     expect(await store.append(append)).toMatchObject({ revision: 0 });
   });
 
-  it('is of unknown outcome when the answer never comes, and its repetition gets that answer', async () => {
+  it('has an unknown outcome when the answer never comes, and a retry gets that answer', async () => {
     const append = first(newStream(), events(2));
     double.badDays.unansweredAppends = 1;
     await expect(store.append(append)).rejects.toBeInstanceOf(AppendOutcomeUnknown);
@@ -52,7 +52,7 @@ describe('appending to EventStoreDB', () => {
     expect(idsOf(await store.readStream(append.stream))).toEqual(idsOf(append.events));
   });
 
-  it('does not wait for others that are not answered', async () => {
+  it('does not wait for other appends that have no answer', async () => {
     double.badDays.unansweredAppends = 10;
     const lost = Promise.allSettled(Array.from({ length: 10 }, () => store.append(first(newStream(), events(1)))));
     await expect.poll(() => double.badDays.unansweredAppends).toBe(0);
@@ -60,7 +60,7 @@ describe('appending to EventStoreDB', () => {
     expect((await lost).map(({ status: outcome }) => outcome)).toEqual(Array(10).fill('rejected'));
   });
 
-  it('gives up in time for all when more callers wait than may call at once', async () => {
+  it('times out for all callers when more wait than may call at once', async () => {
     double.freeze();
     const waiting = Array.from({ length: 300 }, () => store.append(first(newStream(), events(1))));
     const outcomes = await Promise.allSettled(waiting);
@@ -73,7 +73,7 @@ describe('appending to EventStoreDB', () => {
     await expect.poll(() => store.head()).toBeDefined();
   });
 
-  it('answers the same ids with other data as a success and keeps the first data', async () => {
+  it('succeeds for the same ids with other data, and keeps the first data', async () => {
     const append = first(newStream(), [keyRevoked('first')]);
     const answer = await store.append(append);
     const [event] = append.events;
@@ -82,7 +82,7 @@ describe('appending to EventStoreDB', () => {
     expect(textsOf(await store.readStream(append.stream))).toEqual(['first']);
   });
 
-  it('is a conflict, not a repetition, when the id stands elsewhere in the stream', async () => {
+  it('is a conflict, not a repeat, when the id is elsewhere in the stream', async () => {
     const append = first(newStream(), events(2));
     await store.append(append);
     await expect(store.append(next(append.stream, 0, append.events.slice(0, 1)))).rejects.toBeInstanceOf(
@@ -90,7 +90,7 @@ describe('appending to EventStoreDB', () => {
     );
   });
 
-  it('says so when it is larger than the server allows, or empty', async () => {
+  it('is rejected with a reason when it is empty or larger than the server allows', async () => {
     const large = first(
       newStream('webhook'),
       Array.from({ length: 20 }, () => largeEvent(60_000)),
@@ -100,7 +100,7 @@ describe('appending to EventStoreDB', () => {
     await expect(store.append(first(newStream(), []))).rejects.toThrow('an append of no events');
   });
 
-  it('puts contents before the events, and no events when that fails', async () => {
+  it('stores contents before the events, and no events if that fails', async () => {
     const steps: string[] = [];
     const contents: Contents = {
       put: async ([one]) => {
@@ -123,8 +123,8 @@ describe('appending to EventStoreDB', () => {
   });
 });
 
-describe('a cluster none of whose nodes says which is the leader', () => {
-  it('is given up in time: nothing was written', async () => {
+describe('a cluster whose nodes do not know the leader', () => {
+  it('fails an append in time: nothing was written', async () => {
     const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -137,7 +137,7 @@ describe('a cluster none of whose nodes says which is the leader', () => {
   });
 });
 
-describe('a server that is shared', () => {
+describe('a shared server', () => {
   const event = (type: string, metadata: object): ProposedEvent => ({
     id: crypto.randomUUID(),
     type,
@@ -151,7 +151,7 @@ describe('a server that is shared', () => {
     }
   };
 
-  it('shows readers neither its own events, nor those of others, nor the stream of the log id', async () => {
+  it('hides its own events, those of others, and the stream of the log id from readers', async () => {
     others();
     expect(await store.head()).toBe(LOG_START);
     const some = first(newStream(), events(2));
@@ -171,7 +171,7 @@ describe('a server that is shared', () => {
     expect(textsOf(following.events())).toEqual(['e0', 'e1', 'last0']);
   });
 
-  it('has one log id for all that ask first at the same time', async () => {
+  it('has one log id for all clients that first ask at the same time', async () => {
     const stores = Array.from({ length: 5 }, () => openEventStoreDb(double.url));
     const ids = await Promise.all(stores.map((one) => one.logId()));
     expect(new Set(ids).size).toBe(1);
@@ -179,7 +179,7 @@ describe('a server that is shared', () => {
     await Promise.all(stores.map((one) => one.close()));
   });
 
-  it('stops a reader that is older than the log', async () => {
+  it('stops a reader whose position predates the log', async () => {
     const stream = newStream();
     double.log.append({ stream, expected: 'no-stream', events: [event('KeyTeleported', { schemaVersion: 1 })] });
     const older = 'this process is older than the log';

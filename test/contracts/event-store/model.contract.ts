@@ -86,10 +86,10 @@ const appendsFrom = (drawn: readonly DrawnAppend[]): readonly Append[] => {
 };
 
 export const modelContract = (harness: EventStoreHarness): void => {
-  describe('any appends and reads', () => {
+  describe('any sequence of appends and reads', () => {
     const log = sharedLog(harness);
 
-    it('have the outcomes that the in-memory store has', async () => {
+    it('has the same outcomes as the in-memory store', async () => {
       const property = fc.asyncProperty(
         fc.array(drawnAppend, { minLength: 1, maxLength: 12 }),
         fc.array(drawnRead, { maxLength: 4 }),

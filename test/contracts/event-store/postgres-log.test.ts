@@ -48,7 +48,7 @@ describe('the log in PostgreSQL', () => {
   const column = async (text: string): Promise<readonly unknown[]> =>
     (await sql.query({ text, rowMode: 'array' })).rows.map(([value]) => value);
 
-  it('takes appends of several processes where the database is serializable by default', async () => {
+  it('accepts appends of several processes if the database defaults to serializable', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await sql.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`);
     const stores = await Promise.all([openOn(database.url), openOn(database.url)]);
@@ -58,7 +58,7 @@ describe('the log in PostgreSQL', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
   });
 
-  it('asks of each connection whether it lives, before a firewall forgets it', async () => {
+  it('keeps each connection alive, so that no firewall forgets it', async () => {
     const asked = vi.spyOn(Socket.prototype, 'setKeepAlive');
     const another = await openOn(database.url);
     await another.append(first(newStream(), events(1)));
@@ -69,7 +69,7 @@ describe('the log in PostgreSQL', () => {
     expect(new Set(calls)).toEqual(new Set([10_000]));
   });
 
-  it('numbers positions from one without a gap, conflicts or not', async () => {
+  it('numbers positions from one without gaps, with or without conflicts', async () => {
     const taken = newStream();
     await store.append(first(taken, events(1)));
     await Promise.allSettled(
@@ -80,7 +80,7 @@ describe('the log in PostgreSQL', () => {
     expect(positions).toEqual(Array.from({ length: 61 }, (_, index) => index + 1));
   });
 
-  it('commits appends that come together in one transaction', async () => {
+  it('commits concurrent appends in one transaction', async () => {
     await Promise.all(Array.from({ length: 100 }, () => store.append(first(newStream(), events(1)))));
     expect(await column('select count(distinct xmin::text)::int from event_log.events')).toEqual([1]);
   });
@@ -101,7 +101,7 @@ describe('the log in PostgreSQL', () => {
     );
   });
 
-  it('stores sizes of contents beside their bodies, and heads of large ones', async () => {
+  it('stores the sizes of contents with their bodies, and the first bytes of large ones', async () => {
     const bodyOf = (html: string): MessageContents['body'] => ({
       kind: 'message',
       messageId: 'msg_1',
@@ -128,7 +128,7 @@ describe('the log in PostgreSQL', () => {
     ]);
   });
 
-  it('stores digests of the words of subjects beside contents', async () => {
+  it('stores digests of the words in subjects with the contents', async () => {
     const subjectWords = ['-9223372036854775808', '9223372036854775807'];
     const contents = [{ ...reply('a'), subjectWords }, reply('b'), { ...reply('c'), subjectWords: [] }];
     await store.append({ ...first(newStream('message'), events(1)), contents });
@@ -139,7 +139,7 @@ describe('the log in PostgreSQL', () => {
     ]);
   });
 
-  it('stores no contents of an append in conflict, and the first of the same id for ever', async () => {
+  it('stores no contents of a conflicting append, and keeps the first of the same id for ever', async () => {
     const stream = newStream('message');
     const content = reply('first');
     await store.append({ ...first(stream, events(1)), contents: [content] });
@@ -150,7 +150,7 @@ describe('the log in PostgreSQL', () => {
     expect(await column(`select body ->> 'text' from vault.contents`)).toEqual(['first']);
   });
 
-  it('keeps an append that cannot be stored from harming its neighbours', async () => {
+  it('isolates an append that cannot be stored from the others in its batch', async () => {
     const bad = { ...keyRevoked('bad'), id: 'no uuid' };
     const outcomes = await Promise.allSettled([
       store.append(first(newStream(), events(1))),
@@ -161,7 +161,7 @@ describe('the log in PostgreSQL', () => {
     expect(await column('select count(*)::int from event_log.events')).toEqual([2]);
   });
 
-  it('survives its sessions being ended by the server in the middle of writing and following', async () => {
+  it('survives the server ending its sessions while it writes and follows', async () => {
     const following = follow(store, LOG_START);
     for (let round = 0; round < 5; round += 1) {
       const writing = Promise.all(
@@ -177,7 +177,7 @@ describe('the log in PostgreSQL', () => {
     expect(await column('select count(*)::int from event_log.events')).toEqual([100]);
   });
 
-  it('gives a follower all that comes before an event it does not know, and stops there', async () => {
+  it('gives a follower everything before an unknown event, and stops there', async () => {
     await store.append(first(newStream(), events(3)));
     await store.append(first(newStream(), events(1, 'newer')));
     await store.append(first(newStream(), events(1)));
@@ -192,7 +192,7 @@ describe('the log in PostgreSQL', () => {
     expect(seen).toEqual(['e0', 'e1', 'e2']);
   });
 
-  it('reads what follows few categories from an index without the messages', async () => {
+  it('reads a few categories from an index without the messages', async () => {
     await sql.query('set enable_seqscan = off; set enable_bitmapscan = off');
     const plan = await column(`
       explain select * from event_log.events e
@@ -203,7 +203,7 @@ describe('the log in PostgreSQL', () => {
 });
 
 describe('opening the log in PostgreSQL', () => {
-  it('creates it once, however many processes open it first', async () => {
+  it('creates it once, however many processes open it at first', async () => {
     const database = await freshDatabase();
     const stores = await Promise.all(Array.from({ length: 6 }, () => openOn(database.url)));
     const ids = await Promise.all(stores.map((store) => store.logId()));
@@ -219,7 +219,7 @@ describe('opening the log in PostgreSQL', () => {
     await database.drop();
   });
 
-  it('says that the log cannot be reached where no server answers', async () => {
+  it('reports that the log cannot be reached if no server answers', async () => {
     await expect(openOn('postgres://nobody@127.0.0.1:1/nothing')).rejects.toMatchObject({
       name: 'StoreUnavailable',
       message: expect.stringContaining('cannot be reached'),

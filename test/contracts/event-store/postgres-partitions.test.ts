@@ -59,7 +59,7 @@ const everything = async (): Promise<number> => {
 };
 
 describe('the log in PostgreSQL, partitioned by position', () => {
-  test('makes partitions ahead of its head, whatever holds the table, and keeps one stream in order across them', async () => {
+  test('creates partitions ahead of its head even while the table is locked, and keeps a stream in order across them', async () => {
     const stream = newStream();
     await store.append(first(stream, events(1, 'a')));
     expect(await partitions()).toEqual(['events_000001']);
@@ -89,7 +89,7 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     expect(Number(await store.head())).toBe(rows[0].count);
   });
 
-  test('answers an append of the same ids that was made partitions ago as it was answered then', async () => {
+  test('gives a repeated append its first answer, even several partitions later', async () => {
     const append = first(newStream(), events(2));
     const answer = await store.append(append);
     await fill(2 * SIZE);
@@ -137,7 +137,7 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     expect(await everything()).toBe(before + 1);
   });
 
-  test('reads the head and a stream of one partition without looking into the others', async () => {
+  test('reads the head and a stream of one partition without scanning the others', async () => {
     await fill(3 * SIZE);
     const stream = newStream();
     await store.append(first(stream, events(1)));

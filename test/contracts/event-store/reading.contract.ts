@@ -44,11 +44,11 @@ export const readingContract = (harness: EventStoreHarness): void => {
   describe('reading a stream', () => {
     const log = sharedLog(harness);
 
-    it('answers nothing for a stream that does not exist', async () => {
+    it('returns nothing for a stream that does not exist', async () => {
       expect(await log().store.readStream(newStream())).toEqual([]);
     });
 
-    it('goes forwards from any revision and backwards to it', async () => {
+    it('goes forwards from any revision, and backwards to it', async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(first(stream, events(5)));
@@ -64,7 +64,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect(await read({ direction: 'backwards', from: 9, limit: 2 })).toEqual(['e4', 'e3']);
     });
 
-    it('keeps streams with a common beginning apart', async () => {
+    it('separates streams whose names share a prefix', async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(first(stream, events(1, 'short')));
@@ -72,7 +72,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect(textsOf(await store.readStream(stream))).toEqual(['short0']);
     });
 
-    it('answers many readers at once, each with its own stream', async () => {
+    it('gives each of many concurrent readers its own stream', async () => {
       const { store } = log();
       const streams = Array.from({ length: 60 }, () => newStream());
       await Promise.all(streams.map((stream, index) => store.append(first(stream, events(2, `s${index}-`)))));
@@ -107,7 +107,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
     });
 
     it.each([{}, { categories: ['webhook'] }, { categories: ['webhook', 'message'] }])(
-      'ends a page early where its data would be too much: %j',
+      'ends a page early if its data would be too large: %j',
       async (filter) => {
         const { store } = log();
         const head = await store.head();
@@ -139,7 +139,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect((await store.readAll({ direction: 'backwards', limit: 2 })).events).toEqual(all.slice(3).toReversed());
     });
 
-    it('reads from the very start, and from there backwards nothing', async () => {
+    it('reads from the very start, and nothing backwards from there', async () => {
       const { store } = log();
       await twoStreams(store);
       const fromStart = await store.readAll({ from: LOG_START, limit: 1 });
@@ -148,7 +148,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect((await store.readAll({ from: LOG_START, direction: 'backwards', limit: 1 })).events).toEqual([]);
     });
 
-    it('pages without skipping or repeating, in both directions', async () => {
+    it('pages through without skipping or repeating, in both directions', async () => {
       const { store } = log();
       const head = await twoStreams(store);
       const all = await readFrom(store, head);
@@ -156,7 +156,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect(await pageThrough(store, { direction: 'backwards' }, all.length)).toEqual(all.toReversed());
     });
 
-    it('shows only the categories asked for, and how far it searched', async () => {
+    it('shows only the requested categories, and how far it searched', async () => {
       const { store } = log();
       const head = await twoStreams(store);
       const only = async (...categories: string[]): Promise<readonly string[]> =>
@@ -172,7 +172,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect(textsOf(backwards.events)).toEqual(['aa0', 'a0']);
     });
 
-    it('says at a page that is full where it ends, not where the log does', async () => {
+    it('reports the end of a full page, not the end of the log', async () => {
       const { store } = log();
       const head = await twoStreams(store);
       const page = await store.readAll({ from: head, filter: { categories: ['apiKey'] }, limit: 1 });
@@ -180,7 +180,7 @@ export const readingContract = (harness: EventStoreHarness): void => {
       expect([...textsOf(page.events), ...textsOf(rest.events)]).toEqual(['a0', 'aa0']);
     });
 
-    it('has its head at the last event appended, and stays where it is when nothing comes', async () => {
+    it('has its head at the last event, and keeps it when nothing is appended', async () => {
       const { store } = log();
       const { position } = await store.append(first(newStream(), events(3)));
       expect(await store.head()).toBe(position);

@@ -45,7 +45,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
     } as const;
 
     it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
-      '%s answers no append as done, from the first on',
+      '%s confirms no append, from the first on',
       async (way) => {
         const { log, guard, store, error } = await openGuarded();
         await WAYS[way](log);
@@ -61,7 +61,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       },
     );
 
-    it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('%s is noticed by who only follows', async (way) => {
+    it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('%s is noticed even by a process that only follows', async (way) => {
       const { log, guard, store } = await openGuarded();
       const following = follow(store, LOG_START);
       await following.saw(3);
@@ -71,7 +71,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       await following.stop().catch(() => undefined);
     });
 
-    it('that comes back as it was goes on', async () => {
+    it('continues if it comes back unchanged', async () => {
       const { log, guard, store } = await openGuarded();
       await log.comesBackShorterBy(0);
       await vi.waitFor(() => store.append(first(newStream(), events(1))), { timeout: CERTAIN_MS });
@@ -79,7 +79,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       expect(guard.replaced()).toBeNull();
     });
 
-    it('may be answered a repeated append by its old position', async () => {
+    it('may confirm a repeated append at its old position', async () => {
       const { guard, store } = await openGuarded();
       const append = first(newStream(), events(1));
       const appended = await store.append(append);

@@ -19,7 +19,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
   describe('subscribing', () => {
     const log = sharedLog(harness);
 
-    it('sees what was there and what comes, in order and once', async () => {
+    it('sees existing and new events, in order and once', async () => {
       const { store } = log();
       const head = await store.head();
       const stream = newStream();
@@ -44,7 +44,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       await following.stop();
     });
 
-    it('goes on from the position of any event, and of any page', async () => {
+    it('resumes from the position of any event, and of any page', async () => {
       const { store } = log();
       const head = await store.head();
       await store.append(first(newStream(), events(4)));
@@ -63,7 +63,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       await none.stop();
     });
 
-    it('sees only the categories asked for, and moves past the others', async () => {
+    it('sees only the requested categories, and moves past the others', async () => {
       const { store } = log();
       const head = await store.head();
       const following = follow(store, head, { categories: ['webhook', 'domain'] });
@@ -78,7 +78,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       expect(following.pages.at(-1)?.position).toBe(position);
     });
 
-    it('never gives a page whose position is before its last event, or before the page before', async () => {
+    it('never gets a page positioned before its last event, or before the previous page', async () => {
       const { store } = log();
       const head = await store.head();
       const following = follow(store, head, { categories: ['webhook'] });
@@ -110,7 +110,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       expect(idsOf(following.events()).slice(1)).toEqual(idsOf(many));
     });
 
-    it('tells the pages behind which there is more already', async () => {
+    it('marks pages that are followed by more available events', async () => {
       const { store } = log();
       const head = await store.head();
       for (let round = 0; round < 9; round += 1) await store.append(first(newStream(), events(500)));
@@ -122,7 +122,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       expect(following.pages.at(-1)?.isFull).toBe(false);
     });
 
-    it('ends without an error when its signal aborts: while waiting, in a page, and before it began', async () => {
+    it('ends without an error when its signal aborts: while waiting, in a page, and before it starts', async () => {
       const { store } = log();
       const head = await store.head();
       const waiting = follow(store, head);
@@ -142,7 +142,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       for await (const _ of store.subscribe(head, {}, AbortSignal.abort())) expect.unreachable();
     });
 
-    it('can be left by break, again and again, and the store goes on', async () => {
+    it('can be left with break repeatedly, and the store continues', async () => {
       const { store } = log();
       const head = await store.head();
       await store.append(first(newStream(), events(3)));

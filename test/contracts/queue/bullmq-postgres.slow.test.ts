@@ -62,7 +62,7 @@ describeQueue('BullMQ and PostgreSQL', async () => {
 describe('a queue on BullMQ and PostgreSQL', () => {
   testBullmq('postgres', openQueues);
 
-  test('that is closed while its worker connects leaves no connection behind', async () => {
+  test('leaves no connection behind when closed while its worker connects', async () => {
     const database = await openDatabase();
     const options = { system, logger: createRecordingLogger(), lockMs: LOCK_MS };
     for (let waitMs = 0; waitMs < 40; waitMs += 2) {
@@ -76,7 +76,7 @@ describe('a queue on BullMQ and PostgreSQL', () => {
     await database.close();
   });
 
-  test('lets its process end', async () => {
+  test('lets its process exit', async () => {
     const { database, queues } = await openQueues();
     const busy = await startBusyWorker('postgres', database.url, 'ending');
     await queues.open<string[]>('ending').add([{ data: ['held'] }]);
@@ -84,7 +84,7 @@ describe('a queue on BullMQ and PostgreSQL', () => {
     expect(await busy.terminate()).toBe(0);
   });
 
-  test('makes its schema again when it was dropped under a running worker', async () => {
+  test('recreates its schema when it was dropped under a running worker', async () => {
     const { database, queues } = await openQueues();
     const { queue, handled } = await openWorking(queues, 'dropped');
     // The worker uses the tables all the time. In a deadlock with it, one of the two is cancelled.
@@ -93,7 +93,7 @@ describe('a queue on BullMQ and PostgreSQL', () => {
     await untilHandled(handled, ['after']);
   });
 
-  test('goes on after the server closed every connection, and refuses jobs while it takes none', async () => {
+  test('resumes after the server closed every connection, and refuses jobs while the server accepts none', async () => {
     const { database, queues } = await openQueues();
     const { queue, handled } = await openWorking(queues, 'away', 2);
     const { rows } = await database.query('select current_database() as name');

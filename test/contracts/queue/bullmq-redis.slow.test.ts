@@ -57,7 +57,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
   describe('a queue on BullMQ and Redis', () => {
     testBullmq('redis', openQueues);
 
-    test('refuses jobs soon while Redis is away, and goes on by itself when it is back', async () => {
+    test('refuses jobs promptly while Redis is away, and recovers automatically', async () => {
       const { server, logger, queues } = await openQueues();
       const { queue, handled } = await openWorking(queues, 'away', 2);
       await server.crash();
@@ -69,7 +69,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       expect(logger.sentences.filter((sentence) => sentence === 'Redis is back').length).toBe(1);
     });
 
-    test('refuses jobs soon while Redis does not answer', async () => {
+    test('refuses jobs promptly while Redis does not answer', async () => {
       const { server, queues } = await openQueues();
       const queue = queues.open<string[]>('frozen');
       await queue.add([{ data: ['before'] }]);
@@ -88,7 +88,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       expect(performance.now() - closing).toBeLessThan(4_000);
     });
 
-    test('lets its process end, with Redis there or not', async () => {
+    test('lets its process exit, with or without Redis', async () => {
       const { server, queues } = await openQueues();
       const queue = queues.open<string[]>('ending');
       for (const isAway of [false, true]) {
@@ -100,7 +100,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       }
     });
 
-    test('says at the start that nothing answers at the address', async () => {
+    test('reports on start that nothing answers at the address', async () => {
       const starting = createRedisQueues('redis://127.0.0.1:1', { system, logger: createRecordingLogger() });
       await expect(starting).rejects.toThrow('Redis at 127.0.0.1:1: no answer within 5000 ms');
     });

@@ -35,7 +35,7 @@ export const expectRefusedSoon = async (queue: Queue<string[]>): Promise<void> =
 
 /** Promises of BullMQ queues on both servers, in addition to the contract of all queues. */
 export const testBullmq = (engine: 'postgres' | 'redis', open: () => Promise<BullmqQueues>): void => {
-  test('gives the job of a worker that was killed to another', async () => {
+  test('gives the job of a killed worker to another', async () => {
     const { url, queues } = await open();
     const queue = queues.open<string[]>('killed');
     const busy = await startBusyWorker(engine, url, 'killed');
@@ -47,7 +47,7 @@ export const testBullmq = (engine: 'postgres' | 'redis', open: () => Promise<Bul
     await untilHandled(handled, ['survivor']);
   });
 
-  test('keeps nothing of what has been worked', async () => {
+  test('keeps nothing of finished jobs', async () => {
     const { queues, kept } = await open();
     const queue = queues.open<number[]>('bounded');
     let ended = 0;

@@ -25,7 +25,7 @@ export const describeClosing = (open: OpenQueue): void => {
     expect(await other.depth()).toBe(0);
   });
 
-  test('tells a running handler that it is closing; a job given back by throwing goes to another worker', async () => {
+  test('signals a running handler that it is closing; a job returned by throwing goes to another worker', async () => {
     const queue = await open<string[]>();
     let running = false;
     queue.work(
@@ -46,7 +46,7 @@ export const describeClosing = (open: OpenQueue): void => {
     await untilHandled(handled, ['handed over']);
   });
 
-  test('does not wait longer than the limit for a handler that will not end, and its job is not lost', async () => {
+  test('waits no longer than the limit for a handler that does not end, and does not lose its job', async () => {
     const queue = await open<string[]>({ closeLimitMs: 300 });
     let running = false;
     const never = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ export const describeClosing = (open: OpenQueue): void => {
     never.resolve();
   });
 
-  test('refuses jobs after it was closed', async () => {
+  test('refuses jobs after it is closed', async () => {
     const queue = await open<string[]>();
     await queue.close();
     await queue.close();

@@ -27,7 +27,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       return queues.open<Job>(name);
     };
 
-    test('hands every job of every batch to the handler, and keeps none', async () => {
+    test('passes every job of every batch to the handler, and keeps none', async () => {
       const queue = await open<{ n: number }>();
       const handled: number[] = [];
       queue.work(async ({ n }) => void handled.push(n), { concurrency: 8 });
@@ -40,7 +40,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       await until(async () => (await queue.depth()) === 0);
     });
 
-    test('brings data back as JSON says it', async () => {
+    test('returns data as JSON represents it', async () => {
       const queue = await open<unknown>();
       const handled: unknown[] = [];
       queue.work(async (data) => void handled.push(data), { concurrency: 1 });
@@ -49,7 +49,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       await untilHandled(handled, [data]);
     });
 
-    test('works jobs that were added before there was a worker, in their order', async () => {
+    test('processes jobs that were added before there was a worker, in order', async () => {
       const queue = await open<number[]>();
       await queue.add([1, 2, 3, 4, 5, 6].map((n) => ({ data: [n] })));
       const handled: number[] = [];
@@ -58,7 +58,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(handled).toEqual([1, 2, 3, 4, 5, 6]);
     });
 
-    test('runs a job twice when the same data is added twice, even while the first waits', async () => {
+    test('runs a job twice when the same data is added twice, even while the first one waits', async () => {
       const queue = await open<string[]>();
       await queue.add([{ data: ['same'] }]);
       await queue.add([{ data: ['same'] }]);
@@ -80,7 +80,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(performance.now() - added).toBeLessThan(500);
     });
 
-    test('holds a delayed job back until its time, and does not count it', async () => {
+    test('holds a delayed job until its time, and does not count it', async () => {
       const queue = await open<string[]>();
       const handled: string[] = [];
       const added = performance.now();
@@ -101,7 +101,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(startedAfterMs).toBeLessThan(1_700);
     });
 
-    test('runs as many jobs at a time as it is told, and no more', async () => {
+    test('runs jobs up to its concurrency, and no more', async () => {
       const queue = await open<number[]>();
       let running = 0;
       let most = 0;
@@ -121,7 +121,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(most).toBe(3);
     });
 
-    test('counts jobs that wait and jobs that run', async () => {
+    test('counts waiting and running jobs', async () => {
       const queue = await open<number[]>();
       const release = Promise.withResolvers<void>();
       await queue.add([1, 2, 3].map((n) => ({ data: [n] })));
@@ -141,7 +141,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       await until(async () => (await queue.depth()) === 0);
     });
 
-    test('removes a job whose handler fails, and goes on with the next', async () => {
+    test('removes a job whose handler fails, and continues with the next', async () => {
       const queue = await open<number[]>();
       const handled: number[] = [];
       queue.work(
@@ -159,7 +159,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(handled).toEqual([1, 2, 3, 4]);
     });
 
-    test('shares the jobs between two workers', async () => {
+    test('shares jobs between two workers', async () => {
       const one = await open<number[]>();
       const other = await open<number[]>({ again: true });
       const byOne: number[] = [];
@@ -176,7 +176,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(byOther.length).toBeGreaterThan(5);
     });
 
-    test('goes on working after everything was wiped in mid-flight', async () => {
+    test('continues after all its data is deleted while jobs are running', async () => {
       const queue = await open<string[]>();
       const release = Promise.withResolvers<void>();
       const handled: string[] = [];

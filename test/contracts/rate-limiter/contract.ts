@@ -45,14 +45,14 @@ export const describeRateLimiter = (name: string, start: () => Promise<LimiterSt
       expect(results[100]).toEqual(refused);
     });
 
-    test('takes a cost as a whole or not at all', async () => {
+    test('consumes a cost as a whole or not at all', async () => {
       const { take } = await openBucket();
       expect(await take(60, 100)).toMatchObject({ allowed: true, remaining: 40 });
       expect(await take(41, 100)).toMatchObject({ allowed: false, remaining: 40, retryAfterSeconds: 60 });
       expect(await take(40, 100)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    test('never admits a cost above the limit, and takes nothing for it', async () => {
+    test('never admits a cost above the limit, and does not consume it', async () => {
       const { take } = await openBucket();
       const refused = await take(101, 100);
       expect(refused).toMatchObject({ allowed: false, remaining: 100, resetSeconds: 0 });
@@ -60,27 +60,27 @@ export const describeRateLimiter = (name: string, start: () => Promise<LimiterSt
       expect(await take(100, 100)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    test('tells the state of a bucket for a cost of nothing', async () => {
+    test('returns the state of a bucket for a cost of zero', async () => {
       const { take } = await openBucket();
       expect(await take(0, 5)).toMatchObject({ allowed: true, remaining: 5, resetSeconds: 0 });
       await take(2, 5);
       expect(await take(0, 5)).toMatchObject({ allowed: true, remaining: 3, resetSeconds: 60 });
     });
 
-    test('keeps buckets apart', async () => {
+    test('keeps buckets separate', async () => {
       const { limiter, bucket } = await openBucket();
       await limiter.take(bucket, 1, 1);
       expect((await limiter.take(bucket, 1, 1)).allowed).toBe(false);
       expect((await limiter.take(`${bucket}-other`, 1, 1)).allowed).toBe(true);
     });
 
-    test('admits exactly the limit of takes that arrive together', async () => {
+    test('admits exactly the limit of concurrent requests', async () => {
       const { take } = await openBucket();
       const results = await Promise.all(Array.from({ length: 200 }, () => take(1, 50)));
       expect(results.filter(({ allowed }) => allowed).length).toBe(50);
     });
 
-    test('applies a changed limit at once, to what was taken before too', async () => {
+    test('applies a changed limit at once, also to what was consumed before', async () => {
       const { take } = await openBucket();
       await take(10, 10);
       expect(await take(1, 20)).toMatchObject({ allowed: true, limit: 20, remaining: 9 });
@@ -94,7 +94,7 @@ export const describeRateLimiter = (name: string, start: () => Promise<LimiterSt
       expect(await take(1, 10_000_000)).toMatchObject({ allowed: false });
     });
 
-    test('admits again when a window has passed, whatever was refused meanwhile', async () => {
+    test('admits again after a window, whatever was refused in between', async () => {
       const windowMs = 600;
       const { take } = await openBucket(windowMs);
       const asked = performance.now();

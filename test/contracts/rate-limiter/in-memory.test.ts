@@ -24,7 +24,7 @@ const openWithClock = (bucketsMax?: number) => {
 };
 
 describe('a rate limiter in memory', () => {
-  test('gives back what was taken a minute after it was taken, not before', async () => {
+  test('returns a cost one minute after it was consumed, not before', async () => {
     const { limiter, pass } = openWithClock();
     await limiter.take('key', 40, 100);
     pass(30_000);
@@ -44,7 +44,7 @@ describe('a rate limiter in memory', () => {
     for (const bucket of ['d', 'e', 'f']) expect((await limiter.take(bucket, 1, 1)).allowed).toBe(false);
   });
 
-  test('holds no more buckets than it may: whoever has been idle longest starts afresh', async () => {
+  test('holds a limited number of buckets, and resets the one idle for longest', async () => {
     const { limiter } = openWithClock(3);
     for (const bucket of ['a', 'b', 'c']) await limiter.take(bucket, 1, 2);
     await limiter.take('a', 1, 2);

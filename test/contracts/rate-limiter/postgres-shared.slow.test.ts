@@ -46,7 +46,7 @@ const openByProxy = async ({ onTestFinished }: TestContext) => {
 };
 
 describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
-  test('count together, whatever their clocks say', async (context) => {
+  test('count together, whatever their clocks show', async (context) => {
     const clocks = [{}, { clockMs: 86_400_000 }, { clockMs: -3_600_000 }];
     const { processes } = await openProcesses(context, clocks);
     for (const [index, { take }] of processes.entries()) {
@@ -62,7 +62,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(refused.resetSeconds).toBeGreaterThan(50);
   });
 
-  test('exceed a limit by what arrives between two syncs, and by no more', async (context) => {
+  test('exceed a limit by what arrives between two syncs at most', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}, {}]);
     const all = processes.flatMap(({ take }) => many(150, () => take('key', 1, 100)));
     const together = await admitted(all);
@@ -72,7 +72,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(await admitted(processes.flatMap(({ take }) => many(50, () => take('key', 1, 100))))).toBe(0);
   });
 
-  test('hold the limit in every window of a second under a steady load', async (context) => {
+  test('keep the limit in every one-second window under a steady load', async (context) => {
     const windowMs = 1_000;
     const { processes } = await openProcesses(context, [{ windowMs }, { windowMs }]);
     const takes: ReturnType<RateLimiter['take']>[] = [];
@@ -85,7 +85,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(count).toBeLessThan(4 * 100 * 2);
   });
 
-  test('give back what others let through when it leaves the window, not before', async (context) => {
+  test('return what others admitted when it leaves the window, not before', async (context) => {
     const { processes } = await openProcesses(context, [{ windowMs: 2_000 }, { windowMs: 2_000 }]);
     const [one, other] = [pick(processes, 0), pick(processes, 1)];
     const taken = performance.now();
@@ -97,7 +97,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(freedAfterMs).toBeLessThan(4_000 * slowness());
   });
 
-  test('ask nothing of the database for any key', async (context) => {
+  test('admit a key without waiting for a database query', async (context) => {
     const { proxy, one } = await openByProxy(context);
     proxy.freeze();
     const asked = performance.now();
@@ -105,7 +105,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(performance.now() - asked).toBeLessThan(50 * slowness());
   });
 
-  test('know what one let through that was closed, also a process that starts later', async (context) => {
+  test('know what a closed limiter admitted, even in a process that starts later', async (context) => {
     const { database, processes } = await openProcesses(context, [{}]);
     await pick(processes, 0).take('key', 30, 60);
     await pick(processes, 0).close();
@@ -114,7 +114,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     await next.close();
   });
 
-  test('start beside one that died without a delay', async (context) => {
+  test('start without delay after another one crashed', async (context) => {
     const { database, processes } = await openProcesses(context, [{}]);
     await pick(processes, 0).kill();
     const began = performance.now();
@@ -124,13 +124,13 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     await next.close();
   });
 
-  test('tell of more keys than fit into one statement', async (context) => {
+  test('sync more keys than fit into one statement', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}]);
     for (let i = 0; i < 2_500; i += 1) await pick(processes, 0).take(`key-${i}`, 1, 10);
     for (const i of [0, 1_200, 2_499]) await hears(pick(processes, 1), `key-${i}`, 10, 9);
   });
 
-  test('remember no more keys than they may, and leave no rows behind for long', async (context) => {
+  test('remember a limited number of keys, and soon leave no rows behind', async (context) => {
     const { database, processes } = await openProcesses(context, [{ bucketsMax: 3, windowMs: 2_500 }]);
     const { take } = pick(processes, 0);
     for (let i = 0; i < 50; i += 1) await take(`key-${i}`, 1, 1);
@@ -146,7 +146,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     await next.close();
   });
 
-  test('count by themselves, without waiting, while the database does not answer, and together when it does', async (context) => {
+  test('count separately, without waiting, while the database does not answer, and together when it does', async (context) => {
     const { proxy, one, other } = await openByProxy(context);
     await other.take('key', 80, 100);
     await hears(one, 'key', 100, 20);
@@ -163,7 +163,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     expect(await admitted([one, other].flatMap(({ take }) => many(50, () => take('new', 1, 100))))).toBe(0);
   }, 40_000);
 
-  test('count by themselves while the connection is cut, and together when it is mended', async (context) => {
+  test('count separately while the connection is cut, and together when it is restored', async (context) => {
     const { proxy, one, other } = await openByProxy(context);
     proxy.cut();
     expect(await admitted(many(20, () => one.take('key', 1, 6)))).toBe(6);
@@ -173,7 +173,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     await hears(other, 'key', 6, 0);
   }, 40_000);
 
-  test('go on when the table is emptied, with what each of them knows', async (context) => {
+  test('continue with what each of them knows when the table is emptied', async (context) => {
     const { database, processes } = await openProcesses(context, [{}, {}]);
     const [one, other] = [pick(processes, 0), pick(processes, 1)];
     await one.take('key', 60, 100);

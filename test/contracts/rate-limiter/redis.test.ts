@@ -63,7 +63,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       await limiter.close();
     });
 
-    test('limits by itself, without waiting, while Redis does not answer, and returns when it does', async () => {
+    test('limits within each process, without waiting, while Redis does not answer, and recovers when it does', async () => {
       const { server, one } = await openTwo();
       await one.limiter.take('key', 3, 3);
       server.freeze();
@@ -81,7 +81,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       expect(one.sentences).toEqual([LOST, BACK]);
     });
 
-    test('limits by itself while Redis is gone, and returns when it is started again', async () => {
+    test('limits within each process while Redis is gone, and recovers when it is restarted', async () => {
       const { server, one, other } = await openTwo();
       await one.limiter.take('key', 1, 3);
       await server.crash();
@@ -98,7 +98,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       expect(one.sentences).toEqual([LOST, BACK]);
     });
 
-    test('goes on after the server forgot its scripts', async () => {
+    test('continues after the server forgot its scripts', async () => {
       const { server, one } = await openTwo();
       await one.limiter.take('key', 1, 2);
       const redis = new Redis(server.url);
@@ -108,7 +108,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       expect(one.sentences).toEqual([]);
     });
 
-    test('limits by itself when there is no Redis at the start', async () => {
+    test('limits within each process if there is no Redis on start', async () => {
       const { limiter, sentences } = await openLimiter('redis://127.0.0.1:1');
       expect(await limiter.take('key', 1, 1)).toMatchObject({ allowed: true });
       expect(await limiter.take('key', 1, 1)).toMatchObject({ allowed: false });

@@ -65,7 +65,7 @@ const expectWithinModel = ({ nowMs, cost, taken, runs, log }: Step, limit: numbe
 };
 
 describe('a sliding window', () => {
-  test('admits nothing that a full log of takes would refuse, and all that it would admit a sixtieth later', () => {
+  test('admits nothing that an exact log would refuse, and everything it would admit a sixtieth of the window later', () => {
     fc.assert(
       fc.property(arbitraryTakes, fc.integer({ min: 1, max: 30 }), (takes, limit) => {
         for (const step of replay(takes, limit)) expectWithinModel(step, limit);
@@ -73,7 +73,7 @@ describe('a sliding window', () => {
     );
   });
 
-  test('admits after exactly the wait it names, not a millisecond before, and is full after the reset it names', () => {
+  test('admits after exactly the stated wait, not a millisecond before, and is full after the stated reset', () => {
     fc.assert(
       fc.property(arbitraryTakes, fc.integer({ min: 12, max: 30 }), (takes, limit) => {
         for (const { nowMs, cost, taken, runs } of replay(takes, limit)) {
@@ -90,7 +90,7 @@ describe('a sliding window', () => {
 });
 
 describe.skipIf(redisIsMissing)('a sliding window in Redis', () => {
-  test('answers every sequence of takes as the one in memory does', { timeout: 30_000 }, async () => {
+  test('answers every sequence of requests like the one in memory', { timeout: 30_000 }, async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
     const script = `local now = tonumber(ARGV[4])\n${TAKE_AT_NOW}`;
@@ -119,7 +119,7 @@ describe.skipIf(redisIsMissing)('a sliding window in Redis', () => {
     }
   });
 
-  test('is not stuck when the server’s clock is set back', async () => {
+  test('keeps working when the server’s clock is set back', async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
     const script = `local now = tonumber(ARGV[4])\n${TAKE_AT_NOW}`;

@@ -77,7 +77,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
         { now, leaseUntil: new Date(now.getTime() + 60_000) },
       );
 
-    test('keep events that are owed later, and make their deliveries once, organizations in turn', async () => {
+    test('keep events that are owed later, and create their deliveries once, alternating between organizations', async () => {
       const later = (organizationId: string, ids: readonly string[]) => ({
         organizationId,
         events: ids.map((id) => ({ ...event(id), organizationId })),
@@ -107,14 +107,14 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(claimed.map(({ id }) => id).sort()).toEqual([owed('whk_1', 'evt_1'), ...left].map(({ id }) => id).sort());
     });
 
-    test('store no events that are owed later when another process has moved the checkpoint', async () => {
+    test('store no deferred events when another process has moved the checkpoint', async () => {
       await record([], null, '5');
       const owedLater = [{ organizationId: 'org_1', events: [event('evt_1')], webhookIds: ['whk_1'] }];
       expect(await deliveries.record({ logId: LOG, from: '4', to: '6', owed: [], owedLater, now: T0 })).toBe(false);
       expect(await deliveries.owedEvents('')).toBeNull();
     });
 
-    test('know no checkpoint before the first recording, and the last one after it', async () => {
+    test('have no checkpoint before the first recording, and the last one after it', async () => {
       expect(await deliveries.checkpoint()).toBeNull();
       expect(await record([], null, '0007')).toBe(true);
       expect(await deliveries.checkpoint()).toEqual({ logId: LOG, position: '0007' });
@@ -122,7 +122,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await deliveries.checkpoint()).toEqual({ logId: LOG, position: '0009' });
     });
 
-    test('store nothing for a recorder that somebody else has overtaken', async () => {
+    test('store nothing for a recorder that another one has overtaken', async () => {
       await record([], null, '5');
       expect(await record([owed('whk_1', 'evt_1')], null, '6')).toBe(false);
       expect(await record([owed('whk_1', 'evt_1')], '4', '6')).toBe(false);
@@ -152,7 +152,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(claims.map(({ webhookId }) => webhookId).toSorted()).toEqual(['whk_1', 'whk_1', 'whk_2']);
     });
 
-    test('are due again when a lease ends, or at once when they are released', async () => {
+    test('are due again when a lease ends, or as soon as they are released', async () => {
       await record([owed('whk_1', 'evt_1')]);
       expect(await claim()).toHaveLength(1);
       expect(await claim(10, after(59))).toEqual([]);
@@ -161,7 +161,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await claim(10, after(62))).toHaveLength(1);
     });
 
-    test('are tried again when they are due, and keep every try', async () => {
+    test('are retried when they are due, and keep every attempt', async () => {
       const row = owed('whk_1', 'evt_1');
       await record([row]);
       await claim();
@@ -184,7 +184,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       ]);
     });
 
-    test('stay as they ended when a try that lost its lease is reported late', async () => {
+    test('keep their result when an attempt that lost its lease is reported late', async () => {
       const row = owed('whk_1', 'evt_1');
       await record([row]);
       await deliveries.finish([finished(row)]);
@@ -194,7 +194,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(listed).toMatchObject([{ state: 'delivered', tries: [{ status: 200 }] }]);
     });
 
-    test('tell since when an endpoint has failed without taking anything, each for itself', async () => {
+    test('report since when each endpoint has failed without a success, independently', async () => {
       const rows = ['evt_1', 'evt_2', 'evt_3'].map((id) => owed('whk_1', id));
       const other = owed('whk_2', 'evt_1');
       const [first, second, third] = rows as [OwedDelivery, OwedDelivery, OwedDelivery];
@@ -237,7 +237,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       });
     });
 
-    test('are listed by state and by type of event', async () => {
+    test('are listed by state and by event type', async () => {
       const rows = ['evt_1', 'evt_2', 'evt_3'].map((id) => owed('whk_1', id));
       const [first, second] = rows as [OwedDelivery, OwedDelivery];
       await record(rows);
@@ -251,7 +251,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await found({ state: 'delivered', after: String(page.next) })).toEqual(['evt_1']);
     });
 
-    test('are due again when they are sent again, and their tries are numbered on', async () => {
+    test('are due again when they are resent, and their attempts are numbered on', async () => {
       const row = owed('whk_1', 'evt_1');
       await record([row]);
       await claim();
@@ -261,7 +261,7 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       await deliveries.resend('dlv_none', after(60));
     });
 
-    test('are found by their ids, newest first and no more than asked for, each with its tries', async () => {
+    test('are found by their ids, newest first up to the limit, each with its attempts', async () => {
       const rows = [owed('whk_1', 'evt_1'), owed('whk_2', 'evt_1'), owed('whk_1', 'evt_2')];
       await record(rows);
       const failed = finished(rows[0] as OwedDelivery, { status: 500, state: 'pending', dueAt: after(60) });

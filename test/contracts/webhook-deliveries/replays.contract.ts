@@ -40,7 +40,7 @@ export const webhookReplaysContract = (name: string, open: () => Promise<Opened>
       expect(await deliveries.startReplay(replay('rpl_4'))).toBe(true);
     });
 
-    test('of a replay are stored with its place, by one of those who move it', async () => {
+    test('of a replay are stored with its position by only one of several processes', async () => {
       const [first] = [replay('rpl_1')];
       await record([owed('whk_1', 'evt_1')]);
       await deliveries.startReplay(first);
@@ -83,7 +83,7 @@ export const webhookReplaysContract = (name: string, open: () => Promise<Opened>
       expect(second.next).toBeNull();
     });
 
-    test('of a cancelled replay are dropped, but for those that were tried', async () => {
+    test('of a cancelled replay are dropped, except those already attempted', async () => {
       await record([owed('whk_1', 'evt_1')]);
       await deliveries.startReplay(replay('rpl_1'));
       const rows = ['evt_1', 'evt_2'].map((id) => again('whk_1', id, 'rpl_1'));

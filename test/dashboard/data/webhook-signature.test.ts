@@ -18,13 +18,13 @@ const postOf = (secrets: readonly string[], at = new Date()) => {
   };
 };
 
-describe('the checker of signatures', () => {
-  test('finds a signature right that the service made, beside one by another secret', async () => {
+describe('the signature checker', () => {
+  test('accepts a signature made by the service, next to one made with another secret', async () => {
     expect(await checkSignature(postOf([SECRET]))).toMatchObject({ isRight: true });
     expect(await checkSignature(postOf([OTHER, SECRET]))).toMatchObject({ isRight: true });
   });
 
-  test('says that a right one is too old to be taken', async () => {
+  test('reports that a correct signature is too old', async () => {
     const { isRight, text } = await checkSignature(postOf([SECRET], new Date(0)));
     expect([isRight, text]).toEqual([true, expect.stringContaining('more than 5 minutes')]);
   });
@@ -52,7 +52,7 @@ describe('the checker of signatures', () => {
     expect(text).toContain(words);
   });
 
-  test('names a signature of the body alone', async () => {
+  test('recognizes a signature of the body alone', async () => {
     const key = Buffer.from(SECRET.slice(6), 'base64');
     const signature = `v1,${createHmac('sha256', key).update(BODY).digest('base64')}`;
     const { text } = await checkSignature({ ...postOf([SECRET]), signature });
