@@ -24,14 +24,14 @@ it in some words, as catalogues do.</p></td></tr></table>\n`;
 const catalogue = (bytes: number): string =>
   `<html lang="en"><body>${Array.from({ length: bytes / row(1000).length }, (_, index) => row(index)).join('')}</body></html>`;
 
-describe('a megabyte is analysed in time, as html and as text', { timeout: 60_000 }, () => {
+describe('a megabyte is analysed in time, as html and as text,', { timeout: 60_000 }, () => {
   test.each(Object.entries(ADVERSARIAL_HTML))('of %s', (_what, source) => {
     const input = inputOf(messageWith({ html: source, text: source }));
     expect(cpuMs(1, () => analyzeMessage(input))).toBeLessThan(ANSWER_MS_MAX);
   });
 });
 
-test('the time is linear in the size', { timeout: 60_000 }, () => {
+test('analysis takes time linear in the size', { timeout: 60_000 }, () => {
   const input = (bytes: number) =>
     inputOf(messageWith({ html: catalogue(bytes), text: 'Product and words. '.repeat(bytes / 40) }));
   const [small, large] = [input(10_000), input(1_000_000)];
@@ -46,20 +46,20 @@ test('a message of 100 kB takes less than 20 ms', () => {
   expect(cpuMs(20, () => analyzeMessage(input))).toBeLessThan(20);
 });
 
-describe('depth beyond what is kept', () => {
-  test('is counted, and what stands in it is still read', () => {
+describe('nesting beyond the stored depth', () => {
+  test('is counted, and the content inside it is still read', () => {
     const source = `${'<div>'.repeat(5000)}<a href="http://shop.example">x</a>${'</div>'.repeat(5000)}<p hidden>y</p>`;
     const { depth, links, hiddenTexts } = htmlFacts(source);
     expect([depth, links.length, hiddenTexts.length]).toEqual([5001, 1, 1]);
   });
 
-  test('keeps nothing hidden that stands behind it', () => {
+  test('hides nothing that follows it', () => {
     const source = `<div hidden>${'<div>'.repeat(2000)}a${'</div>'.repeat(2000)}</div><p>seen</p>`;
     expect(htmlFacts(source)).toMatchObject({ visibleText: 'seen', hiddenTexts: [{ characters: 1 }] });
   });
 });
 
-test('a hundred thousand findings become few, which say how many there are', () => {
+test('a hundred thousand findings are summarized in a few, which state how many there are', () => {
   const { findings } = analysed({ html: ADVERSARIAL_HTML['images without anything'] ?? '' });
   expect(findings.filter(({ rule }) => rule === 'image-without-alt')).toHaveLength(10);
   expect(findings.map(({ message }) => message)).toContainEqual(

@@ -60,7 +60,7 @@ describe('an analyst of a running service', () => {
     await data.remove();
   });
 
-  test('sees what was sent, as it happens', async () => {
+  test('sees sent mail as it happens', async () => {
     const statuses = async () =>
       (await client.query('select status from analytics.recipients order by status')).rows.map(({ status }) => status);
     await eventually(statuses, (found) => found.filter((status) => status === 'delivered').length >= 2);
@@ -70,7 +70,7 @@ describe('an analyst of a running service', () => {
     expect(rows.length).toBeGreaterThan(0);
   });
 
-  test('has a dashboard whose queries run, and show times where Grafana needs them', async () => {
+  test('has a dashboard whose queries run, with times in the columns that Grafana needs', async () => {
     const queries = panels.flatMap(({ type, title, targets = [] }) =>
       targets.flatMap(({ rawSql }) => (rawSql === undefined ? [] : [{ type, title, rawSql }])),
     );
@@ -81,7 +81,7 @@ describe('an analyst of a running service', () => {
     }
   });
 
-  test('has a dashboard of metrics that the service has, by labels that they have', async () => {
+  test('has a dashboard of metrics that exist in the service, with labels that exist', async () => {
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => [name, type]));
     const labels = new Map(
@@ -107,7 +107,7 @@ describe('an analyst of a running service', () => {
     expect([...types.keys()].filter((name) => name?.startsWith('outbox_') && !shown.has(name))).toEqual([]);
   });
 
-  test('has a dashboard whose panels do not overlap and have ids of their own', () => {
+  test('has a dashboard whose panels do not overlap and have unique ids', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`),
@@ -116,7 +116,7 @@ describe('an analyst of a running service', () => {
     expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
   });
 
-  test('is listed and removed by the operator, and told of mistakes in a sentence', async () => {
+  test('is listed and removed by the operator, whose mistakes are explained in a sentence', async () => {
     const { role, organization_id: organization } = created;
     const [listed] = await run('analysts', 'list', '--organization', organization);
     expect(listed).toMatchObject({ role, organization_id: organization, name: 'grafana', exists: true });

@@ -20,7 +20,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     await data.remove();
   });
 
-  test('shows every operation under its policy, and nothing of it is blocked', async () => {
+  test('shows every operation under its content security policy, with nothing blocked', async () => {
     const { body: document } = await apiClient(program.baseUrl, program.keys.live).get('/openapi.json');
     const operations = (Object.values(document.paths) as object[])
       .flatMap((path) => Object.values(path))
@@ -37,7 +37,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     expect(links.filter((id) => !ids.has(id))).toEqual([]);
   }, 120_000);
 
-  test('would say on the console what a policy blocks', async () => {
+  test('would log on the console what a policy blocks', async () => {
     const server = createServer((_, response) => {
       response.setHeader('content-security-policy', "default-src 'none'").setHeader('content-type', 'text/html');
       response.end('<!doctype html><style>p { color: red }</style><p>Hello</p>');

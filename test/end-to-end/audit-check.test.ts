@@ -4,7 +4,7 @@ import { placeForTest, programForTest } from '../support/after-test.ts';
 import { eventually } from '../support/api-client.ts';
 import { operator } from '../support/operator.ts';
 
-test('an operator checks the audit trees beside the service: code 0, 1 with faults, 2 undecided', async () => {
+test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 undecided', async () => {
   const { dataDir, env } = await placeForTest();
   await programForTest({ dataDir, env });
   const check = (...words: readonly string[]) => operator({ dataDir, env }, 'audit', 'check', ...words);

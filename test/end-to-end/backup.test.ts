@@ -68,7 +68,7 @@ const allSubjects = async (api: ApiClient): Promise<ReadonlySet<string>> => {
 };
 
 describe('a backup of a busy service', () => {
-  test('is refused when damaged, and restores everything but leaves old mail held until it is released', async () => {
+  test('is rejected when damaged, and restores everything but holds old mail until it is released', async () => {
     const place = await placeForTest();
     const first = await start(place, 'api,projections');
     const key = await unlimitedKey(place);
@@ -131,7 +131,7 @@ describe('a backup of a busy service', () => {
     expect(await refusal(otherKey, 'restore', backup)).toContain('another SECRET_KEY');
   }, 240_000);
 
-  test('holds the vault alone where the log is in EventStoreDB, and goes with that log', async () => {
+  test('contains only the vault if the log is in EventStoreDB, and restores together with that log', async () => {
     const eventStore = await startEventStoreDbDouble();
     onTestFinished(eventStore.close);
     const engine = { EVENTSTORE_URL: eventStore.url };

@@ -13,7 +13,7 @@ import { newDataDir, type Program, runToEnd, startProgram } from '../support/pro
 /** One sentence for the operator without a stack trace, neither on separate lines nor escaped within one. */
 const SENTENCE = /^(?!.*(?:\n|\\n)\s+at )/s;
 
-describe('a service that must not start says why in one sentence', () => {
+describe('a service that cannot start says why in one sentence', () => {
   let database: TestDatabase;
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let env: Record<string, string>;
@@ -37,11 +37,11 @@ describe('a service that must not start says why in one sentence', () => {
     expect(output).toMatch(SENTENCE);
   };
 
-  test('when its configuration is wrong, all problems at once', async () => {
+  test('when its configuration is wrong, with all problems at once', async () => {
     await refused({ PORT: 'http', ROLES: 'cook', MAIL_URL: 'direct' }, /MAIL_URL: .*\nROLES: .*\nPORT: /);
   });
 
-  test('when it is told to die where there is no such place', async () => {
+  test('when its fault injection point does not exist', async () => {
     await refused({ OUTBOX_FAIL_POINT: 'nowhere' }, /OUTBOX_FAIL_POINT: .*"nowhere".*before-append-accepted/);
   });
 
@@ -57,14 +57,14 @@ describe('a service that must not start says why in one sentence', () => {
     }
   });
 
-  test('when the database is not there', async () => {
+  test('when the database is missing', async () => {
     await refused(
       { DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none' },
       /PostgreSQL at 127\.0\.0\.1:1 .*DATABASE_URL/,
     );
   }, 40_000);
 
-  test('when EVENTSTORE_URL leads nowhere', async () => {
+  test('when EVENTSTORE_URL cannot be reached', async () => {
     const cluster = 'kurrentdb://127.0.0.1:1,127.0.0.1:2?tls=false';
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false' }, /127\.0\.0\.1:1.*EVENTSTORE_URL/);
     await refused({ EVENTSTORE_URL: cluster }, /127\.0\.0\.1:1,127\.0\.0\.1:2: .*EVENTSTORE_URL/);
@@ -74,7 +74,7 @@ describe('a service that must not start says why in one sentence', () => {
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?colour=red' }, /EVENTSTORE_URL has the option "colour"/);
   });
 
-  test('when Redis is not there', async () => {
+  test('when Redis is missing', async () => {
     await refused({ REDIS_URL: 'redis://127.0.0.1:1' }, /Redis at 127\.0\.0\.1:1 .*REDIS_URL/);
   }, 40_000);
 
@@ -82,7 +82,7 @@ describe('a service that must not start says why in one sentence', () => {
     await refused({ SECRET_KEY: 'another secret key that is long enough' }, /SECRET_KEY/);
   });
 
-  test('when the read models were made from another log', async () => {
+  test('when the read models were built from another log', async () => {
     const other = await startEventStoreDbDouble();
     try {
       await refused({ EVENTSTORE_URL: other.url }, /made from log .*, and this is log/);
@@ -93,7 +93,7 @@ describe('a service that must not start says why in one sentence', () => {
 });
 
 describe('a service on its built-in database', () => {
-  test('refuses to be a second one on the same data', async () => {
+  test('refuses to share its data with a second one', async () => {
     const dataDir = await folderForTest();
     const first = await programForTest({ dataDir });
     const { code, output } = await runToEnd({ dataDir });
@@ -102,7 +102,7 @@ describe('a service on its built-in database', () => {
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  test('refuses a data directory it cannot make', async () => {
+  test('refuses a data directory that it cannot create', async () => {
     const file = join(await folderForTest(), 'file');
     await writeFile(file, '');
     const { code, output } = await runToEnd({ dataDir: join(file, 'data') });
@@ -115,7 +115,7 @@ describe('a service on its built-in database', () => {
   });
 });
 
-describe('a service whose PostgreSQL goes away', () => {
+describe('a service that loses PostgreSQL', () => {
   let database: TestDatabase;
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
@@ -142,7 +142,7 @@ describe('a service whose PostgreSQL goes away', () => {
   };
   const back = (): Promise<unknown> => admin.query(`alter database ${name()} allow_connections true`);
 
-  test('answers 503 with Retry-After meanwhile, and goes on by itself when it is back', async () => {
+  test('answers 503 with Retry-After, and recovers automatically when PostgreSQL is back', async () => {
     const api = apiClient(program.baseUrl, program.keys.live);
     const message = { from: 'a@example.test', to: 'b@example.net', subject: 'Hello', text: 'Hello' };
     const before = await api.post('/v1/messages/send', message);
@@ -170,8 +170,8 @@ describe('a service whose PostgreSQL goes away', () => {
   }, 60_000);
 });
 
-describe('a service that is older than its log', () => {
-  test('stops and says so, and changes nothing', async () => {
+describe('a service older than its log', () => {
+  test('stops with a reason, and changes nothing', async () => {
     const database = await freshDatabase();
     const data = await newDataDir();
     const client = new pg.Client({ connectionString: database.url });

@@ -12,7 +12,7 @@ const TARGET = 'https://shop.test/sale?a=1#top';
 let program: Program | undefined;
 afterEach(() => program?.end('SIGKILL'));
 
-test('tracked links lead where they did while PostgreSQL is stopped, and other links nowhere', async () => {
+test('tracked links still work while PostgreSQL is stopped, and invalid links still do not', async () => {
   const home = await temporaryFolder();
   const database = await open({ dataDir: home });
   const data = await newDataDir();

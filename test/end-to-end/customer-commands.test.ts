@@ -10,7 +10,7 @@ import { placeForTest, programForTest } from '../support/after-test.ts';
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-test('what the README says of the command line works as it stands', async () => {
+test('the commands in the README work as written', async () => {
   const { dataDir, env } = await placeForTest();
   const program = await programForTest({ dataDir, env });
   const home = await mkdtemp(join(tmpdir(), 'outbox-home-'));

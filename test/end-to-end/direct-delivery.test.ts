@@ -76,19 +76,19 @@ const settled = async (to: string): Promise<AnyBody> => {
 };
 
 describe('a service that delivers to the recipients’ own servers', () => {
-  test('sends to the server that the domain names, by TLS, and calls itself by its name', async () => {
+  test('sends to the server of the domain over TLS, and introduces itself by its name', async () => {
     await verifyFirstDomain();
     expect(await settled('ann@b.test')).toMatchObject({ status: 'delivered' });
     expect(taken).toEqual([{ to: ['ann@b.test'], secure: true, name: 'sender.a.test' }]);
   });
 
-  test('sends nothing to a domain that takes none, or that there is not', async () => {
+  test('sends nothing to a domain that accepts no mail or does not exist', async () => {
     expect(await settled('ann@null.test')).toMatchObject({ status: 'bounced' });
     expect(await settled('ann@none.test')).toMatchObject({ status: 'bounced' });
     expect(taken).toHaveLength(1);
   });
 
-  test('says who answered, and over what', async () => {
+  test('records which server answered, and over which connection', async () => {
     const { id } = await settled('bob@b.test');
     const events = (await api.get(`/v1/messages/${id}/events`)).body.data;
     expect(events.find(({ type }: AnyBody) => type === 'message.delivered')).toMatchObject({

@@ -24,7 +24,7 @@ interface Proof {
   readonly checkpoint: string;
 }
 
-describe('an auditor who was shown a message that is erased later', () => {
+describe('an auditor who saw a message that is erased later', () => {
   const { ask, read, send, attempt, erase, rounds } = createErasing();
 
   /** A folder with the files that an auditor keeps. */
@@ -51,7 +51,7 @@ describe('an auditor who was shown a message that is erased later', () => {
     return signedAt(note, parseVerifierKey(key)) === 0 && own?.equals(root) === true;
   };
 
-  test('can still prove what was shown, and is shown hashes alone from then on', async () => {
+  test('can still prove what was shown, and sees only hashes from then on', async () => {
     const write = await keep();
     const { id } = await send({ cc: OTHER, html: '<p>Dear Ann</p>' });
     await attempt(id, 'delivered');

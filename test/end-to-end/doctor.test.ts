@@ -13,7 +13,7 @@ import { startScriptedServer } from '../support/scripted-smtp-server/scripted-se
 
 const BOUNCE_DOMAIN = 'bounces.example.test';
 
-describe('the operator, who asks why mail does not leave or come back', () => {
+describe('the operator who checks why mail is not sent or does not come back', () => {
   let dataDir: string;
   let env: Place['env'];
 
@@ -25,7 +25,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
   const run = (...words: readonly string[]): Promise<AnyBody> => operator({ dataDir, env }, ...words);
   const problems = async (): Promise<readonly string[]> => (await run('doctor')).problems;
 
-  test('is told of roles that no process has, and of the mail that waits for them', async () => {
+  test('sees roles that no process has, and the mail that waits for them', async () => {
     const api = await start({ ROLES: 'api' });
     const projections = await start({ ROLES: 'projections' });
     const sent = await apiClient(api.baseUrl, api.keys.live).post('/v1/messages/send', {
@@ -52,7 +52,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     expect(await problems()).toContainEqual(expect.stringContaining(`the vault lost the contents of ${sent.body.id}`));
   }, 120_000);
 
-  test('is told what the DNS lacks for mail to come back, until a server answers there', async () => {
+  test('sees which DNS records are missing for returned mail, until a server answers there', async () => {
     const dns = await startNameServer({ 'mail.example.test': { A: ['127.0.0.1'] } });
     const mx = new SMTPServer({ authOptional: true, disableReverseLookup: true });
     const listening = mx.listen(0, '127.0.0.22');
@@ -87,7 +87,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     expect(await others()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no address/)]);
   }, 120_000);
 
-  test('is told of mail that waits since its server refuses this machine', async () => {
+  test('sees mail that waits because its server refuses this machine', async () => {
     const mx = await startScriptedServer(
       { RCPT: () => '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org' },
       { host: '127.0.0.24' },
@@ -114,7 +114,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     );
   }, 120_000);
 
-  test('is refused in a sentence, without a stack, in a shell that names another log', async () => {
+  test('gets a sentence, without a stack trace, in a shell that names another log', async () => {
     const double = await startEventStoreDbDouble();
     onTestFinished(double.stop);
     const service = await start({ EVENTSTORE_URL: double.url });

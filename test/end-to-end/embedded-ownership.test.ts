@@ -10,7 +10,7 @@ const own = (url: string, onLost = (): void => undefined) =>
   claimOwnership({ url, system: createSystem(), logger: silentLogger, onLost });
 
 describe('the built-in PostgreSQL', () => {
-  test('is still owned by its service after it was away', async () => {
+  test('is still owned by its service after an interruption', async () => {
     const embedded = await open({ dataDir: await temporaryFolder(), supervised: true });
     const ownership = await own(embedded.url);
     await killServer(embedded.location);
@@ -22,7 +22,7 @@ describe('the built-in PostgreSQL', () => {
     await embedded.close();
   });
 
-  test('is still owned by its service when the server has not noticed the end of the earlier connection', async () => {
+  test('is still owned by its service when the server has not noticed that the earlier connection ended', async () => {
     const embedded = await open({ dataDir: await temporaryFolder() });
     const onLost = vi.fn();
     const ownership = await own(embedded.url, onLost);

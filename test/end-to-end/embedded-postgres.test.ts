@@ -26,7 +26,7 @@ const write = (url: string) => query(url, 'create table kept as select 42 as ans
 const read = (url: string) => query(url, 'select answer from kept');
 
 describe('the built-in PostgreSQL', () => {
-  test('keeps what was committed over a stop and a start', async () => {
+  test('keeps committed data across a restart', async () => {
     const dataDir = await temporaryFolder();
     const first = await open({ dataDir });
     await write(first.url);
@@ -59,7 +59,7 @@ describe('the built-in PostgreSQL', () => {
     await embedded.close();
   });
 
-  test('is one server when two processes start it at once', async () => {
+  test('runs as one server when two processes start it at once', async () => {
     const dataDir = await temporaryFolder();
     const [first, second] = await Promise.all([open({ dataDir }), open({ dataDir })]);
     expect(second.pid).toBe(first.pid);
@@ -98,7 +98,7 @@ describe('the built-in PostgreSQL', () => {
     await next.close();
   });
 
-  test('starts where the pid file of the dead names a stranger', async () => {
+  test('starts although the pid file of a dead server names another process', async () => {
     const dataDir = await temporaryFolder();
     const first = await open({ dataDir });
     await first.close();
@@ -114,14 +114,14 @@ describe('the built-in PostgreSQL', () => {
     expect(isAlive(stranger.pid ?? 0)).toBe(true);
   });
 
-  test('does not hear the Ctrl-C that its service hears', async () => {
+  test('is not stopped by the Ctrl-C that stops its service', async () => {
     const { service, report } = await startService(await temporaryFolder());
     process.kill(-(service.pid ?? 0), 'SIGINT');
     await sleep(200);
     expect(await query(report.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('is started again at the same address when it ends by itself', async () => {
+  test('is restarted at the same address when it exits unexpectedly', async () => {
     const embedded = await open({ dataDir: await temporaryFolder(), supervised: true });
     await write(embedded.url);
     await killServer(embedded.location);
@@ -130,7 +130,7 @@ describe('the built-in PostgreSQL', () => {
     await expect(query(embedded.url, 'select 1')).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  test('stays up for the service when another program that used it ends', async () => {
+  test('keeps running for the service when another program that used it exits', async () => {
     const dataDir = await temporaryFolder();
     const program = await open({ dataDir });
     const service = await open({ dataDir });
@@ -142,7 +142,7 @@ describe('the built-in PostgreSQL', () => {
   });
 });
 
-describe('the built-in PostgreSQL refuses, with a sentence', () => {
+describe('the built-in PostgreSQL rejects, with a sentence,', () => {
   test('a data directory that is a file', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, '');
@@ -150,7 +150,7 @@ describe('the built-in PostgreSQL refuses, with a sentence', () => {
     await expect(open({ dataDir: join(file, 'below') })).rejects.toThrow(/is a file, not a folder: name another/);
   });
 
-  test.runIf(!isRoot || canActAsNobody)('a data directory that it may not write', async () => {
+  test.runIf(!isRoot || canActAsNobody)('a data directory that is not writable', async () => {
     const folder = await temporaryFolder(0o555);
     const { report } = await startService(folder, isRoot ? NOBODY : {});
     expect(report.refused).toMatch(/cannot be used: it is not writable for this user: change its owner or mode/);
@@ -171,14 +171,14 @@ describe('the built-in PostgreSQL refuses, with a sentence', () => {
     await expect(open({ dataDir })).rejects.toThrow(/was made by PostgreSQL 17 and the built-in one is 18/);
   });
 
-  test('a setting or a file that its server does not start with, in the words of the server', async () => {
+  test('a setting or a file that prevents the start of its server, in the words of the server', async () => {
     const dataDir = await temporaryFolder();
     await expect(open({ dataDir, settings: { shared_buffers: 'lots' } })).rejects.toThrow(
       /did not start \(invalid value for parameter "shared_buffers": "lots"\): see .*server\.log, or set DATABASE_URL/,
     );
   });
 
-  test('a database that was elsewhere and is gone', async () => {
+  test('a database that was moved and is gone', async () => {
     const dataDir = await temporaryFolder();
     await writeFile(join(dataDir, 'postgresql-location'), '/nowhere/outbox\n');
     await expect(open({ dataDir })).rejects.toThrow(/is in \/nowhere\/outbox, and there is none: restore it/);
@@ -201,7 +201,7 @@ describe.runIf(isRoot)('the built-in PostgreSQL as root', () => {
     await embedded.close();
   });
 
-  test.runIf(canActAsNobody)('runs as the user who made the data', async () => {
+  test.runIf(canActAsNobody)('runs as the user who created the data', async () => {
     const dataDir = await temporaryFolder(0o777);
     const { service, report } = await startService(dataDir, NOBODY);
     service.kill('SIGKILL');
@@ -212,7 +212,7 @@ describe.runIf(isRoot)('the built-in PostgreSQL as root', () => {
     await embedded.close();
   });
 
-  test('puts data where that user gets to, and finds it there again', async () => {
+  test('stores data where that user has access, and finds it again', async () => {
     const dataDir = join(await temporaryFolder(0o700), 'data');
     const systemFolder = await temporaryFolder();
     await mkdir(dataDir);

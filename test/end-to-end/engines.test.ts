@@ -11,7 +11,7 @@ import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { allDelivered, sendMany, statuses } from '../support/senders.ts';
 
 describe('the service on other engines', () => {
-  test('runs on a PostgreSQL that it was given, one role to a process', async () => {
+  test('runs on an external PostgreSQL, with one role per process', async () => {
     const { dataDir, env } = await placeForTest();
     const api = await programForTest({ dataDir, env: { ...env, ROLES: 'api' } });
     await programForTest({ dataDir, env: { ...env, ROLES: 'projections' } });
@@ -40,14 +40,14 @@ describe('the service on other engines', () => {
     );
   });
 
-  test('gives several processes that start at once on an empty log one organization', async () => {
+  test('creates one organization when several processes start at once on an empty log', async () => {
     const { dataDir, env } = await placeForTest();
     const both = await Promise.all([programForTest({ dataDir, env }), programForTest({ dataDir, env })]);
     expect(both.map(({ keys }) => keys.live).filter((key) => key !== '')).toHaveLength(1);
     expect(await operator({ dataDir, env }, 'organizations', 'list')).toHaveLength(1);
   });
 
-  test('takes another OUTBOX_ADMIN_KEY as a rotation, and brings none back that was rotated away', async () => {
+  test('treats a different OUTBOX_ADMIN_KEY as a rotation, and never restores one that was rotated away', async () => {
     const { dataDir, env } = await placeForTest();
     const [one, two] = [formatSecret('live', randomBytes(32)), formatSecret('live', randomBytes(32))];
     const ask = async (program: Program, key: string): Promise<number> =>
@@ -120,7 +120,7 @@ describe('the service on other engines', () => {
   }, 120_000);
 
   describe.skipIf(redisIsMissing)('with Redis', () => {
-    test('delivers, and loses nothing but time when all of Redis is deleted in mid-flight', async () => {
+    test('delivers, and loses only time when all data in Redis is deleted while mail is in flight', async () => {
       const { dataDir, env } = await placeForTest();
       const redis = await startRedis();
       onTestFinished(redis.stop);

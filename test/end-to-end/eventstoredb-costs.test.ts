@@ -24,7 +24,7 @@ const CALLS = [
 ] as const;
 
 test.each(CALLS)(
-  'on a server %s a message costs the log an append to accept, claim and record it, and no read',
+  'on a server %s a message costs the log one append each to accept, claim and record it, and no read',
   async (_, callMs) => {
     const { double, api } = await onServer(callMs);
     const before = double.counts();

@@ -20,14 +20,14 @@ const runWith = (failPoint: string): Promise<Ended> =>
     });
   });
 
-describe('a process with a fail point', () => {
+describe('a process with a fault injection point', () => {
   test('dies right before the step', async () => {
     const { signal, said } = await runWith('before-append-accepted');
     expect(signal).toBe('SIGKILL');
     expect(said.at(-1)).toBe('append-accepted 1 asked');
   });
 
-  test('dies right after the step, at the passing that was asked for', async () => {
+  test('dies right after the step, on the configured pass', async () => {
     const { signal, said } = await runWith('after-append-started#2');
     expect(signal).toBe('SIGKILL');
     expect(said.at(-1)).toBe('append-started 2 done');
@@ -40,16 +40,16 @@ describe('a process with a fail point', () => {
     expect(said.at(-1)).toBe(`${step} 3 ${point.startsWith('before') ? 'asked' : 'done'}`);
   });
 
-  test('lives where the point is passed less often', async () => {
+  test('survives if it passes the point less often', async () => {
     const { signal, said } = await runWith('after-mail-send#4');
     expect(signal).toBeNull();
     expect(said.at(-1)).toBe('end');
   });
 });
 
-describe('a fail point that does not exist', () => {
+describe('a fault injection point that does not exist', () => {
   test.each(['nowhere', 'before-append-accepted#0', 'before-append-accepted#x', '#1', 'before-append-accepted '])(
-    'refuses the start and lists those that do: %j',
+    'prevents the start, and the error lists the existing ones: %j',
     (name) => {
       const read = (): unknown => readFailPoint(name);
       expect(read).toThrow(StartRefused);

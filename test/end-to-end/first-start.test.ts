@@ -36,7 +36,7 @@ const withTakenPort = async (work: (port: string) => Promise<void>): Promise<voi
 };
 
 test.each(['PORT', 'METRICS_PORT'])(
-  'a first start whose %s is taken loses no keys, and dumps no stack',
+  'a first start whose %s is taken loses no keys, and prints no stack trace',
   async (name) => {
     await withTakenPort(async (port) => {
       const { code, output } = await runToEnd({ dataDir: data.path, env: { [name]: port } });
@@ -51,7 +51,7 @@ test.each(['PORT', 'METRICS_PORT'])(
   120_000,
 );
 
-test('a first start that is killed between making its keys and printing them prints them at the next', async () => {
+test('a first start killed between creating its keys and printing them prints them on the next start', async () => {
   // Each of these is one append: the organization, its domain, the test key and the live key.
   const { output } = await runToEnd({ dataDir: data.path, env: { OUTBOX_FAIL_POINT: 'after-append-other#4' } });
   expect(output).not.toContain('Outbox is ready');
@@ -59,7 +59,7 @@ test('a first start that is killed between making its keys and printing them pri
   await expectWorkingKeys(program);
 }, 120_000);
 
-test('a service that is told to end says that it has', async () => {
+test('a service that is asked to stop logs that it has stopped', async () => {
   const own = await startProgram({ dataDir: data.path });
   expect(await own.end('SIGTERM')).toBe(0);
   const lines = own

@@ -20,7 +20,7 @@ const SLOW_MOMENTS_MAX = 5;
 /** Longer than any response takes. */
 const ANSWER_MS_MAX = 10_000;
 
-describe('a service that is sent anything at all', () => {
+describe('a service that receives arbitrary requests', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
 
@@ -79,7 +79,7 @@ describe('a service that is sent anything at all', () => {
     return { document, operations: operationsOf(document), known: createKnownThings(ids, await foreignIds()), keys };
   };
 
-  test(`answers ${COUNT} requests as its document says, and is as well as before (FUZZ_SEED=${SEED})`, async () => {
+  test(`answers ${COUNT} requests as documented, and works as before (FUZZ_SEED=${SEED})`, async () => {
     const made = await material();
     const sender = createSender(program.baseUrl, CONCURRENCY, ANSWER_MS_MAX);
     const campaign = await runCampaign({

@@ -49,7 +49,7 @@ const expectOneOfFifty = async (both: readonly [ApiClient, ApiClient]): Promise<
 };
 
 describe('an Idempotency-Key on two processes', () => {
-  test('makes 50 equal requests at once one message, one delivery and one answer, for ever', async () => {
+  test('turns 50 concurrent equal requests into one message, one delivery and one response, for ever', async () => {
     const pair = await startPair();
     const key = await unlimitedKey(pair.place);
     const [one, other] = clientsOf(pair, key);
@@ -64,7 +64,7 @@ describe('an Idempotency-Key on two processes', () => {
     expect([replayed.status, replayed.body.id, isReplay(replayed)]).toEqual([202, id, true]);
   }, 60_000);
 
-  test('tells a stranger nothing: another organization and the other environment get messages of their own', async () => {
+  test('reveals nothing to others: another organization and the other environment get messages of their own', async () => {
     const pair = await startPair();
     const { live, test: simulated } = pair.programs[0].keys;
     const [one] = clientsOf(pair, live);
@@ -82,7 +82,7 @@ describe('an Idempotency-Key on two processes', () => {
     expect(new Set([first.body.id, theirs.body.id, sandbox.body.id]).size).toBe(3);
   }, 60_000);
 
-  test('makes a batch that both get at once one batch', async () => {
+  test('turns a batch that reaches both at once into one batch', async () => {
     const pair = await startPair();
     const both = clientsOf(pair, await unlimitedKey(pair.place));
     const messages = Array.from({ length: 20 }, (_, index) => ({ ...MESSAGE, subject: `${index}` }));
@@ -93,7 +93,7 @@ describe('an Idempotency-Key on two processes', () => {
     expect(await listed(both[1])).toHaveLength(20);
   }, 60_000);
 
-  test('does the same with the log in EventStoreDB', async () => {
+  test('works the same with the log in EventStoreDB', async () => {
     const eventStore = await startEventStoreDbDouble();
     onTestFinished(eventStore.close);
     const pair = await startPair({ EVENTSTORE_URL: eventStore.url });

@@ -8,7 +8,7 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { deliveryReport } from '../workers/inbound-reports/receiving.ts';
 import { openSmtpSink, type SmtpSink } from '../workers/smtp-sink.ts';
 
-describe('mail that was delivered and comes back', () => {
+describe('delivered mail that comes back', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let sink: SmtpSink;
@@ -53,7 +53,7 @@ describe('mail that was delivered and comes back', () => {
     await data.remove();
   });
 
-  test('is shown as bounced, with why', async () => {
+  test('is shown as bounced, with the reason', async () => {
     expect(await shown()).toMatchObject({
       status: 'delivered',
       partial: true,
@@ -74,7 +74,7 @@ describe('mail that was delivered and comes back', () => {
     });
   });
 
-  test('is told as an event that came late', async () => {
+  test('causes an event that is marked as late', async () => {
     const events = (await api.get('/v1/events?types=message.bounced')).body.data;
     expect(events).toMatchObject([
       { data: { recipient: { address: 'bob@example.org' }, category: 'no_mailbox', late: true, attempt: 1 } },
@@ -86,7 +86,7 @@ describe('mail that was delivered and comes back', () => {
     expect((await api.get('/v1/billing/usage')).body).toMatchObject({ billable_recipients: 2 });
   });
 
-  test('leaves no address in the log lines', () => {
+  test('leaves no address in the logs', () => {
     expect(program.output()).toContain('an inbound report was recorded');
     expect(program.output()).not.toMatch(/ann@|bob@/);
   });

@@ -25,7 +25,7 @@ interface Answered {
 describe.each([
   ['PostgreSQL', 'DATABASE_URL'],
   ['EventStoreDB', 'EVENTSTORE_URL'],
-] as const)('with the log in %s, on an instance that others write beside', (_engine, behindProxy) => {
+] as const)('with the log in %s, on an instance next to others that write', (_engine, behindProxy) => {
   const undo: (() => Promise<unknown>)[] = [];
   let dataDir: string;
   let env: Record<string, string>;
@@ -119,7 +119,7 @@ describe.each([
     expect(await refusedAfterMs(key, 401)).toBeLessThan(EVERYWHERE_MS_MAX);
   });
 
-  test('a key whose time is over is refused then, and not before', async () => {
+  test('a key is refused once it expires, and not before', async () => {
     const { id, key } = await makeKey();
     const expiresMs = Date.now() + 1_500;
     await admin.patch(`/v1/api-keys/${id}`, { expires_at: new Date(expiresMs).toISOString() });
@@ -134,7 +134,7 @@ describe.each([
     ['is cut', () => proxy.cut(), () => proxy.mend()],
     ['hangs', () => proxy.freeze(), () => proxy.thaw()],
   ])(
-    'while the way to the log %s no request is authenticated, and what was revoked meanwhile stays out',
+    'while the connection to the log %s no request is authenticated, and revoked keys stay refused',
     async (_how, lose, regain) => {
       const [kept, revoked] = [await makeKey(), await makeKey()];
       for (const { key } of [kept, revoked]) expect((await ask(key)).status).toBe(OPEN);

@@ -14,7 +14,7 @@ const postmasterOf = async (program: Program): Promise<number> => {
   return Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
 };
 
-describe('a service that is killed in the middle of 1,000 sends', () => {
+describe('a service killed during 1,000 sends', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let key: string;
@@ -42,7 +42,7 @@ describe('a service that is killed in the middle of 1,000 sends', () => {
     return sending.accepted;
   };
 
-  test('alone loses none of those it answered 202, and all are delivered within a minute of the next start', async () => {
+  test('alone loses none that it answered with 202, and delivers all within a minute of the next start', async () => {
     const accepted = await killedWhileSending(async () => {
       await program.end('SIGKILL');
     });

@@ -66,7 +66,7 @@ describe('large uploads', () => {
       socket.on('error', reject);
     });
 
-  test('of 24 MB, eight at once, are accepted, or told before they are read to come again', async () => {
+  test('of 24 MB, eight at once, are accepted, or asked to retry before they are read', async () => {
     const refusals: string[] = [];
     const accepted = async (): Promise<number> => {
       for (;;) {
@@ -82,7 +82,7 @@ describe('large uploads', () => {
     expect(refusals.length).toBeLessThanOrEqual(8);
   }, 120_000);
 
-  test('of another organization find room beside sixteen that dawdle', async () => {
+  test('of another organization find room despite sixteen slow ones', async () => {
     const options = { dataDir: data.path };
     const { organization_id: organization } = await operator(options, 'organizations', 'create', '--name', 'Other');
     const place = ['--organization', organization, '--name', 'other.test'];
@@ -104,7 +104,7 @@ describe('large uploads', () => {
     for (const socket of dawdling) socket.destroy();
   }, 120_000);
 
-  test('that find no room are refused before they are read, and those that dawdle lose theirs', async () => {
+  test('that find no room are refused before they are read, and slow ones lose theirs', async () => {
     const announced = `Content-Length: ${BODY.length}`;
     const holders = Array.from({ length: 3 }, () =>
       answerOf((socket) => void socket.write(head(announced) + BODY.toString('latin1', 0, 1_000))),
@@ -120,7 +120,7 @@ describe('large uploads', () => {
     expect(await send()).toBe(202);
   }, 180_000);
 
-  test('in chunks of one byte cost as much memory as they hold', async () => {
+  test('in chunks of one byte use only as much memory as their content', async () => {
     const before = await residentMb();
     let most = before;
     const watch = setInterval(() => void residentMb().then((mb) => (most = Math.max(most, mb))), 100);

@@ -48,7 +48,7 @@ const isDelivered = (api: ApiClient, id: string): Promise<unknown> =>
     60_000,
   );
 
-test('an old partition of the log is detached beside the service, which says what it misses, and attached again', async () => {
+test('an old partition of the log can be detached while the service runs, which reports the gap, and attached again', async () => {
   const options = await placeForTest();
   await makeSmallPartitions(options.env.DATABASE_URL);
   const first = await programForTest(options);

@@ -66,7 +66,7 @@ const loopMs = async ({ child }: Program): Promise<number> => {
   return ((user ?? 0) + (system ?? 0)) * TICK_MS;
 };
 
-describe('with as many event streams as the shares allow', () => {
+describe('with as many event streams as the shares allow,', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let options: OperatorOptions;
@@ -118,7 +118,7 @@ describe('with as many event streams as the shares allow', () => {
     await eventually(async () => hasAll(), Boolean, 120_000);
   };
 
-  test('a batch holds the event loop for no longer than 50 ms at once', async () => {
+  test('a batch blocks the event loop for at most 50 ms at a time', async () => {
     let ms = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < TRIES && ms > TURN_MS_MAX; attempt += 1) {
       await longestTurnMs(program);
@@ -130,7 +130,7 @@ describe('with as many event streams as the shares allow', () => {
     expect(ms).toBeLessThanOrEqual(TURN_MS_MAX);
   }, 600_000);
 
-  test('those of a revoked key are closed after less than a second of work, and no others', async () => {
+  test('the streams of a revoked key are closed with less than a second of work, and no others', async () => {
     const [, revoked] = keys;
     const api = apiClient(program.baseUrl, keys[0].key);
     const before = await loopMs(program);

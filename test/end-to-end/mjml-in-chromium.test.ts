@@ -125,7 +125,7 @@ describe.skipIf(chromiumIsMissing)('in Chromium', () => {
     return found;
   };
 
-  test.each(CASES)('%s is shown as by MJML', async (_, source, reference) => {
+  test.each(CASES)('%s looks as rendered by MJML', async (_, source, reference) => {
     const made = await compiler.compile({ html: source, format: 'mjml', inlineCss: null }, 'org_1');
     if ('problem' in made) throw new Error(made.problem.sentence);
     const expected = compileByMjml(reference, MJML).html;

@@ -54,12 +54,12 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(await inFolder('lint.mjs', 'openapi.json'))).toEqual([]);
   }, 120_000);
 
-  describe('read by openapi-typescript and openapi-fetch as they come', () => {
+  describe('read unchanged by openapi-typescript and openapi-fetch', () => {
     beforeAll(async () => {
       await inFolder(join('node_modules', 'openapi-typescript', 'bin', 'cli.js'), 'openapi.json', '-o', 'outbox.ts');
     }, 120_000);
 
-    test('compiles the first example of the README, in TypeScript and as it is sent by curl', async () => {
+    test('compiles the first example of the README, in TypeScript and as sent by curl', async () => {
       const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];
       expect(program).toContain('/v1/messages/send');
       expect(await compiled(program)).toBe('');
@@ -67,13 +67,13 @@ describe('the OpenAPI document', () => {
       expect(await compiled(`${CLIENT}await outbox.POST('/v1/messages/send', { body: ${body} });`)).toBe('');
     }, 120_000);
 
-    test('knows what must be sent, and as what', async () => {
+    test('knows the required fields and their types', async () => {
       const send = (body: string): string => `${CLIENT}await outbox.POST('/v1/messages/send', { body: ${body} });`;
       expect(await compiled(send(`{ from: 'a@b.test', subject: 's' }`))).toContain("'to' is missing");
       expect(await compiled(send(`{ from: 'a@b.test', to: 'c@d.test', subject: 7 }`))).toContain("'number'");
     }, 120_000);
 
-    test('tells the data of an event by its type', async () => {
+    test('distinguishes the data of an event by its type', async () => {
       const told = `${CLIENT}
 export const tell = (event: components['schemas']['Event']): string => {
   switch (event.type) {

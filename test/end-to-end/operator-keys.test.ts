@@ -6,7 +6,7 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 const UNKNOWN = `org_${'a'.repeat(26)}`;
 
-describe('the operator, beside a running service', () => {
+describe('the operator of a running service', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let database: TestDatabase;
   let program: Program;
@@ -38,7 +38,7 @@ describe('the operator, beside a running service', () => {
 
   const make = (...words: readonly string[]) => own('create', '--domain', domain, '--permissions', 'admin', ...words);
 
-  test('gives links to the port that the service found free, as its API and its documents do', async () => {
+  test('gets links to the port that the service found free, like its API and its documents', async () => {
     const { port } = new URL(program.baseUrl);
     const person = ['--email', 'ada@example.net', '--role', 'analyst'];
     const { link } = await run('members', 'invite', '--organization', organization, ...person);
@@ -68,7 +68,7 @@ describe('the operator, beside a running service', () => {
     ).rejects.toThrow(/member not found/);
   });
 
-  test('sets ceilings, which keys feel at once, and takes them away', async () => {
+  test('sets ceilings, which apply to keys at once, and removes them', async () => {
     const { key } = await make('--read', '5000');
     const limitOf = async (): Promise<string | null> =>
       (await apiClient(program.baseUrl, key).get('/v1/organization')).headers.get('ratelimit-limit');
@@ -92,7 +92,7 @@ describe('the operator, beside a running service', () => {
     await eventually(limitOf, (limit) => limit === '5000');
   }, 60_000);
 
-  test('suspends an organization, for which nothing is sent, and resumes it', async () => {
+  test('suspends an organization, which stops its mail, and resumes it', async () => {
     const { key } = await make();
     const api = apiClient(program.baseUrl, key);
     const message = { from: 'a@operated.test', to: 'b@example.org', subject: 'Hello', text: 'Hi' };
@@ -113,7 +113,7 @@ describe('the operator, beside a running service', () => {
     expect((await api.get('/v1/organization')).body.suspension).toBeNull();
   }, 60_000);
 
-  test('makes keys with networks and an expiry, changes them, and sees who uses them', async () => {
+  test('creates keys with networks and an expiry, changes them, and sees where they are used', async () => {
     const made = await make('--cidr', '127.0.0.0/8,::1', '--cidr', '192.0.2.1', '--expires-at', '2099-01-01');
     expect(made).toMatchObject({
       allowed_cidrs: ['127.0.0.0/8', '::1', '192.0.2.1'],
@@ -145,7 +145,7 @@ describe('the operator, beside a running service', () => {
     expect(JSON.stringify(listed)).not.toContain(made.key.slice(8, 30));
   }, 90_000);
 
-  test('revokes and deletes keys, the last admin key too, and always makes another', async () => {
+  test('revokes and deletes keys, even the last admin key, and can always create another', async () => {
     const listed: readonly { key_id: string }[] = await own('list');
     for (const { key_id } of listed) expect(await own('delete', '--key', key_id)).toMatchObject({ status: 'deleted' });
     expect(await own('list')).toEqual([]);
@@ -172,7 +172,7 @@ describe('the operator, beside a running service', () => {
     [['keys', 'create', '--name', 'two\nlines'], /--name must be/],
     [['keys', 'update', '--key', `key_${'a'.repeat(26)}`, '--name', 'x'], /API key not found/],
     [['keys', 'update', '--key', `key_${'a'.repeat(26)}`], /name something to change/],
-  ])('is told in a sentence what is wrong with %j', async (words, sentence) => {
+  ])('gets a sentence that explains what is wrong with %j', async (words, sentence) => {
     const more = words.includes('--organization') ? [] : ['--organization', organization];
     const place = words[1] === 'create' ? ['--domain', domain, '--permissions', 'send'] : [];
     await expect(run(...words, ...more, ...place)).rejects.toThrow(sentence);

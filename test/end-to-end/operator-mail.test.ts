@@ -29,7 +29,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     await data.remove();
   });
 
-  test('is told to start the service before it shows what a domain needs', async () => {
+  test('is asked to start the service before it shows which records a domain needs', async () => {
     const { organization_id } = await run('organizations', 'create', '--name', 'Example');
     const place = ['--organization', organization_id];
     for (const words of [['list'], ['create', ...place, '--name', 'early.test']])
@@ -38,7 +38,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     expect(await run('doctor')).toMatchObject({ domains: 0 });
   }, 60_000);
 
-  test('is told whether the smarthost takes mail, also by the exit code', async () => {
+  test('sees whether the smarthost accepts mail, also by the exit code', async () => {
     const port = await deadPort();
     const tried = operator(
       { dataDir: data.path, env: { ...env, MAIL_URL: `smtp://user:hunter2@127.0.0.1:${port}` } },
@@ -51,7 +51,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     expect((await run('doctor')).smarthost).toBeNull();
   }, 60_000);
 
-  test('sees domains as the service that started last does, and verifies none without its records', async () => {
+  test('sees domains as the most recently started service does, and verifies none without its records', async () => {
     const dns = await startNameServer({ 'mail.example.test': { A: ['192.0.2.7'] } });
     env = { ...env, DNS_SERVERS: dns.text };
     const direct = {

@@ -103,7 +103,7 @@ describe('an organization at 70 % of its quota', () => {
 });
 
 describe('an organization with a hard limit', () => {
-  test('has a batch above it refused whole, and one of two that fit only by themselves', async () => {
+  test('has a batch above it refused whole, and one of two batches that fit only separately', async () => {
     const open = await openWith('hard');
     expect((await sendTo(open, 70)).status).toBe(202);
     const refused = await sendTo(open, 60);

@@ -36,7 +36,7 @@ describe('two API processes', () => {
     return answers.filter(({ status }) => status === 200).length;
   };
 
-  test('share the limit of a key on PostgreSQL alone, but for what arrives between two syncs', async () => {
+  test('share the limit of a key with PostgreSQL only, except for what arrives between two syncs', async () => {
     const { clients } = await openTwo();
     const [first, second] = [clients.slice(0, 1), clients.slice(1)];
     expect(await fire(first, 60)).toBe(60);
@@ -46,7 +46,7 @@ describe('two API processes', () => {
     expect(await fire(clients, 50)).toBe(0);
   }, 60_000);
 
-  test('let a key whose requests all go to one of them have its whole limit', async () => {
+  test('grant the whole limit to a key whose requests all go to one of them', async () => {
     const { clients } = await openTwo();
     const [first, second] = [clients.slice(0, 1), clients.slice(1)];
     let admitted = 0;

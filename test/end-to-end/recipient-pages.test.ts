@@ -63,7 +63,7 @@ describe('pages for recipients', () => {
     await database.drop();
   });
 
-  test.skipIf(chromiumIsMissing)('show a mail as it is, and run none of its scripts', async () => {
+  test.skipIf(chromiumIsMissing)('show a mail unchanged, and run none of its scripts', async () => {
     const { dom } = await render(`${program.baseUrl}${viewPath}`, data.path);
     expect(dom).toContain('<h1>Sale</h1>'); // its script would change the heading
     expect(dom).toContain(`${viewPath}">View in browser</a>`);

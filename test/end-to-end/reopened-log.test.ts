@@ -15,7 +15,7 @@ const PATIENCE_MS = 30_000;
 
 const sizeOf = (note: string): number => parseCheckpoint(parseNote(note).text).size;
 
-test('a log that was restored from an older backup is not signed until it is reopened, and verifiers follow', async () => {
+test('a log restored from an older backup is not signed until it is reopened, and verifiers accept it then', async () => {
   const witness = await startWitness();
   const cosigner = witness.signer.verifierKey;
   const folder = await folderForTest();

@@ -71,8 +71,8 @@ const recorded = async (url: string): Promise<void> => {
 
 const readiness = async ({ baseUrl }: Program): Promise<string> => (await fetch(`${baseUrl}/readyz`)).text();
 
-describe.each(Object.entries(PLACES))('a log in %s that is put back under a running service', (_name, open) => {
-  test('gets nothing more, is told of, and serves again once the read models were made from it', async () => {
+describe.each(Object.entries(PLACES))('a log in %s that is rolled back under a running service', (_name, open) => {
+  test('accepts nothing more, is reported, and works again once the read models are rebuilt from it', async () => {
     const { options, putBack } = await open();
     const program = await programForTest(options);
     const key = program.keys.live;

@@ -35,7 +35,7 @@ const messagesIn = async ({ url, password }: AnyBody): Promise<readonly AnyBody[
   }
 };
 
-test('the operator gets read models of a moment beside the service on its built-in database, and drops them', async () => {
+test('the operator builds read models of a past moment while the service runs on its built-in database, and drops them', async () => {
   const options = { dataDir: await folderForTest() };
   const program = await programForTest(options);
   const { id, time } = await sendTwo(apiClient(program.baseUrl, program.keys.live));
@@ -46,7 +46,7 @@ test('the operator gets read models of a moment beside the service on its built-
   expect(dropped).toEqual({ schema: 'replay_then', dropped: true });
 }, 120_000);
 
-test('read models of a moment are made from a log in EventStoreDB', async () => {
+test('read models of a past moment can be built from a log in EventStoreDB', async () => {
   const { dataDir, env } = await placeForTest();
   const eventStore = await startEventStoreDbDouble();
   onTestFinished(eventStore.close);
@@ -61,7 +61,7 @@ test('read models of a moment are made from a log in EventStoreDB', async () => 
 /** Events that the double scans per second, so that a replay takes some seconds. */
 const SLOWLY = 10;
 
-test('a replay from EventStoreDB that is killed in the middle leaves what no list shows, and the next one replaces', async () => {
+test('a replay from EventStoreDB that is killed leaves remains that no list shows and the next one replaces', async () => {
   const { dataDir, env } = await placeForTest();
   const eventStore = await startEventStoreDbDouble();
   onTestFinished(eventStore.close);

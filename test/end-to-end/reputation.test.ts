@@ -27,7 +27,7 @@ const open = async () => {
   return { service, store, system, readModels, sink };
 };
 
-test('ten bounces of two hundred recipients pause their domain, by what the log says and by one process of two', async () => {
+test('ten bounces of two hundred recipients pause their domain, based on the log and by one of two processes', async () => {
   const { service, store, system, readModels } = await open();
   const recipients = Array.from({ length: 200 }, (_, index) => recipient(`rcp_${index}`));
   const { RecipientBounced: bounced, RecipientDelivered: delivered } = LATER_EVENTS;
@@ -59,7 +59,7 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
   );
 }, 45_000);
 
-test('mail of a paused domain waits without being looked at, and leaves within seconds of the release', async () => {
+test('mail of a paused domain waits without being checked, and is sent within seconds of the release', async () => {
   const { service, store, sink } = await open();
   const { dependencies, organizationId } = service;
   const limits = { bounces: [2, 4, 5], complaints: null } as const;
@@ -86,7 +86,7 @@ test('mail of a paused domain waits without being looked at, and leaves within s
   ]);
 }, 45_000);
 
-test('bulk mail that somebody paused waits, and leaves within seconds once it is resumed; other mail does not wait', async () => {
+test('bulk mail paused by a user waits, and is sent within seconds once it is resumed; other mail does not wait', async () => {
   const { service, sink } = await open();
   const { dependencies, organizationId } = service;
   const origin = { actor: 'operator', organizationId, environment: 'live', requestId: null } as const;

@@ -8,7 +8,7 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 const MESSAGE = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello' };
 const LATER = new Date(Date.now() + 86_400_000).toISOString();
 
-describe('contents of messages', () => {
+describe('message contents', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let database: TestDatabase;
   let metricsPort: number;
@@ -52,7 +52,7 @@ describe('contents of messages', () => {
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   };
 
-  test('are gone an hour after the last recipient ended where nothing is kept, and no alarm is raised', async () => {
+  test('are removed an hour after the last recipient is final if nothing is kept, and no alarm is raised', async () => {
     const { body } = await api.patch('/v1/organization', { content_retention_days: 0 });
     expect(body.content_retention_days).toBe(0);
     const [old, young, open] = [await send(), await send(), await send({ scheduled_at: LATER })];
@@ -77,7 +77,7 @@ describe('contents of messages', () => {
     expect(await metric('outbox_contents_missing_total')).toBe(0);
   }, 60_000);
 
-  test('that are missing without a record raise an alarm when they are asked for', async () => {
+  test('that are missing without a record raise an alarm when they are read', async () => {
     const id = await send();
     await eventually(() => read(id), isDelivered);
     expect(await metric('outbox_contents_missing_total')).toBe(0);

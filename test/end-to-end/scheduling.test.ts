@@ -62,7 +62,7 @@ const arrivesOnTime = async (subject: string, dueAt: string): Promise<void> => {
 const statusOf = async (id: string): Promise<string> => (await api.get(`/v1/messages/${id}`)).body.status;
 
 describe('a message with scheduled_at', () => {
-  test('is delivered at its time, not before and little after', async () => {
+  test('is delivered at its time, not before and hardly after', async () => {
     const dueAt = inMs(3000);
     const id = await schedule('On time', dueAt);
     await arrivesOnTime('On time', dueAt);
@@ -72,7 +72,7 @@ describe('a message with scheduled_at', () => {
     );
   }, 30_000);
 
-  test('that is cancelled never arrives, and the feed and the statistics tell so', async () => {
+  test('never arrives once cancelled, and the feed and the statistics say so', async () => {
     const dueAt = inMs(2000);
     const id = await schedule('Cancelled', dueAt);
     const cancelled = await api.post(`/v1/messages/${id}/cancel`);
@@ -89,7 +89,7 @@ describe('a message with scheduled_at', () => {
     expect((await api.post(`/v1/messages/${id}/cancel`)).status).toBe(200);
   }, 30_000);
 
-  test('that is rescheduled sooner arrives then', async () => {
+  test('arrives earlier when it is rescheduled to an earlier time', async () => {
     const id = await schedule('Sooner', inMs(HOUR_MS));
     const dueAt = inMs(1500);
     const moved = await api.patch(`/v1/messages/${id}`, { scheduled_at: dueAt });
@@ -97,7 +97,7 @@ describe('a message with scheduled_at', () => {
     await arrivesOnTime('Sooner', dueAt);
   }, 30_000);
 
-  test('from a domain that is deleted meanwhile fails at its time, and says why', async () => {
+  test('from a domain that was deleted in the meantime fails at its time, with the reason', async () => {
     const { body: domain } = await api.post('/v1/domains', { name: 'second.test' });
     const { body: made } = await api.post('/v1/api-keys', {
       name: 'second',
@@ -121,7 +121,7 @@ describe('a message with scheduled_at', () => {
     expect(await receivedAt('Orphan')).toBeNull();
   }, 30_000);
 
-  test('arrives on time, once, though the service was killed in between', async () => {
+  test('arrives on time, once, even if the service was killed before', async () => {
     const dueAt = inMs(15_000);
     const id = await schedule('Survivor', dueAt);
     const later = await schedule('Later', inMs(HOUR_MS));

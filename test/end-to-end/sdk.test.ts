@@ -91,7 +91,7 @@ const expectOneSend = (): void => {
   expect(JSON.parse(first?.body ?? '').attachments[0].content).toHaveLength(Math.ceil(FILE_BYTES / 3) * 4);
 };
 
-describe('the packed SDK, installed', () => {
+describe('the packed SDK, once installed,', () => {
   const installed = (...path: readonly string[]): string => join(folder, 'node_modules', ...path);
 
   test.each([
@@ -213,7 +213,7 @@ await outbox.topics.create({ name: 'x', default: 'in' }, { idempotencyKey: 'x' }
 `;
 
 describe('the types of the packed SDK', () => {
-  test('are strict, as are its README’s programs, without any other types', async () => {
+  test('are strict without any other types, and so are the programs in its README', async () => {
     const readme = await readFile(join(SDK, 'README.md'), 'utf8');
     const shown = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program = '']) => program);
     expect(shown).toHaveLength(2);
@@ -227,7 +227,7 @@ describe('the types of the packed SDK', () => {
     expect(await compiling.catch(({ stdout }: { stdout: string }) => ({ stdout }))).toMatchObject({ stdout: '' });
   }, 60_000);
 
-  test('keep what the document says of each operation, for editors', async () => {
+  test('include the description of each operation, for editors', async () => {
     const types = await readFile(join(folder, 'node_modules', 'outbox-sdk', 'dist', 'api', 'resources.d.ts'), 'utf8');
     expect(types).toMatch(/\* Send a message\n[\s\S]{0,300}\n\s+send: \(body: SendMessage/);
     const client = await readFile(join(folder, 'node_modules', 'outbox-sdk', 'dist', 'outbox.d.ts'), 'utf8');

@@ -69,7 +69,7 @@ describe.skipIf(goIsMissing)("an audit log that Go's transparency log reads over
   }, 60_000);
   afterAll(() => service.close());
 
-  test('is whole up to its checkpoint, which the log and the witness of its policy have signed', async () => {
+  test('is complete up to its checkpoint, which the log and the witness of its policy have signed', async () => {
     const newest = await sign();
     await expect(readByGo(token)).rejects.toThrow('not signed by all of the policy');
     await cosign(newest);

@@ -36,7 +36,7 @@ interface FeedEvent {
 }
 
 /** The complete customer journey: create, pull, push from files, publish, send, click in Chromium, see statistics. */
-describe('mail by a template that was pushed from files, tracked', () => {
+describe('tracked mail from a template that was pushed from files', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let api: ApiClient;
@@ -97,7 +97,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
     web.close();
   });
 
-  test('leads over the service, but for links that are not to be', async () => {
+  test('links through the service, except for links that opt out', async () => {
     const [sale, ...others] = linksIn(html);
     expect(sale).toMatch(/\/c\/[\w-]{96}\?u=/);
     expect(sale?.startsWith(program.baseUrl)).toBe(true);
@@ -156,7 +156,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
     90_000,
   );
 
-  test('of a machine is counted apart', async () => {
+  test('counts a machine separately', async () => {
     const [sale = ''] = linksIn(html);
     const before = (await api.get('/v1/stats')).body.totals;
     expect((await fetch(sale, { method: 'HEAD', redirect: 'manual' })).status).toBe(302);

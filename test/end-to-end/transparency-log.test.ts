@@ -100,7 +100,7 @@ type Found = Readonly<Record<'proofs' | 'tiled' | 'notes', number>> &
   Readonly<Record<'skey' | 'vkey' | 'cosigner' | 'note', string>>;
 
 test.skipIf(goIsMissing)(
-  "the audit log is the same to Go's transparency log: proofs, tiles, and notes both ways",
+  "the audit log and Go's transparency log agree on proofs, tiles and notes in both directions",
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outbox-transparency-log-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -149,7 +149,7 @@ const atRest = async (tenant: Tenant): Promise<readonly AnyBody[]> => {
   );
 };
 
-test('every operation that needs a key can be asked for what is another organization’s', () => {
+test('every operation that needs a key has an attempt on data of another organization', () => {
   const operations = guarded();
   expect(operations.length).toBeGreaterThan(30);
   const [named, others] = [true, false].map((has) => operations.filter((one) => (idPrefix(one) !== null) === has));
@@ -158,14 +158,14 @@ test('every operation that needs a key can be asked for what is another organiza
   expect([...prefixes].sort()).toEqual(Object.keys(tenants.left.ids).sort());
 });
 
-describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
+describe.each(PAIRS)('data of %s, requested by %s,', (victimName, attackerName) => {
   let before: readonly AnyBody[];
   beforeAll(async () => {
     before = await atRest(tenants[victimName]);
   }, 90_000);
 
   test.each(KEY_NAMES)(
-    'with the %s key by its ids is refused by every route',
+    'is refused to the %s key by id on every route',
     async (keyName) => {
       const key = keyOf(tenants[attackerName], keyName);
       for (const { operation, path } of pathsTo(tenants[victimName])) {
@@ -178,7 +178,7 @@ describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
   );
 
   test.each(KEY_NAMES)(
-    'with the %s key by filters, cursors and bodies finds and changes nothing',
+    'is neither found nor changed by the %s key with filters, cursors and bodies',
     async (keyName) => {
       const key = keyOf(tenants[attackerName], keyName);
       for (const { operation, attempt } of await attemptsOn(tenants[victimName])) {
@@ -192,7 +192,7 @@ describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
     60_000,
   );
 
-  test('finds its cursors of one resource to be none of any other', async () => {
+  test('has cursors that are invalid for every other resource', async () => {
     const [victim, attacker] = [tenants[victimName], tenants[attackerName]];
     for (const [prefix, path] of [
       ['msg', '/v1/messages/ID/events'],
@@ -207,18 +207,18 @@ describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
     }
   });
 
-  test('has left no trace in it', async () => {
+  test('is unchanged by all that', async () => {
     expect(await snapshotOf(tenants[victimName])).toEqual(before);
   }, 60_000);
 });
 
-test('one Idempotency-Key is a message of each organization and environment', async () => {
+test('the same Idempotency-Key creates one message in each organization and environment', async () => {
   const first = NAMES.flatMap((name) => [tenants[name].ids.msg?.[0], tenants[name].ids.msg?.[3]]);
   expect(new Set(first).size).toBe(4);
 });
 
 describe('webhooks', () => {
-  test.each(NAMES)('of %s are posted its own messages and no others', (name) => {
+  test.each(NAMES)('of %s receive its own messages and no others', (name) => {
     const posts = receiver.posts.filter(({ url }) => url === `/hook?${name}`);
     const ids = new Set(posts.map(({ body }) => JSON.parse(body).data.message_id));
     const { ids: own, neighboursMessage } = tenants[name];
@@ -226,8 +226,8 @@ describe('webhooks', () => {
   });
 });
 
-describe('a key with send and read at the second domain of its organization', () => {
-  test('is answered 404 about messages of the first by every route', async () => {
+describe('a key with send and read for the second domain of its organization', () => {
+  test('gets 404 for messages of the first domain from every route', async () => {
     const { neighbour, ids } = tenants.left;
     const own = pathsTo({ ids: { msg: ids.msg ?? [] } });
     // Only admins can read reports.
@@ -237,7 +237,7 @@ describe('a key with send and read at the second domain of its organization', ()
     }
   });
 
-  test('lists, reads and counts its own messages alone', async () => {
+  test('lists, reads and counts only messages of its own domain', async () => {
     const { neighbour, neighboursMessage, domain, second, ids } = tenants.left;
     const get = async (path: string): Promise<AnyBody> => (await neighbour.get(path)).body;
     expect((await get('/v1/messages')).data.map(({ id }: AnyBody) => id)).toEqual([neighboursMessage]);

@@ -26,7 +26,7 @@ const post = (link: string, form: Record<string, string>): Promise<Response> =>
 
 const ONE_CLICK = { 'List-Unsubscribe': 'One-Click' };
 
-describe('bulk mail with unsubscribe links of ours', () => {
+describe('bulk mail with managed unsubscribe links', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let api: ApiClient;
@@ -71,7 +71,7 @@ describe('bulk mail with unsubscribe links of ours', () => {
     await data.remove();
   });
 
-  test('goes to each recipient with a link of its own, at the address that was printed', async () => {
+  test('is sent to each recipient with a link of its own, at the printed address', async () => {
     expect([...mails.keys()].sort()).toEqual(['ann@example.net', 'bob@example.org']);
     const links = await Promise.all([linkTo('ann@example.net'), linkTo('bob@example.org')]);
     expect(new Set(links).size).toBe(2);
@@ -80,11 +80,11 @@ describe('bulk mail with unsubscribe links of ours', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('offers no one click where it would not go by https', async () => {
+  test('offers no one-click unsubscribe without https', async () => {
     for (const mail of mails.values()) expect(await headerOf(mail, 'list-unsubscribe-post')).toBeUndefined();
   });
 
-  test('is not unsubscribed from by opening the link, nor by a forged one', async () => {
+  test('is not unsubscribed from by opening the link, or with a forged link', async () => {
     const link = await linkTo('ann@example.net');
     const page = await fetch(link);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -94,7 +94,7 @@ describe('bulk mail with unsubscribe links of ours', () => {
     expect(await unsubscribed()).toEqual([]);
   });
 
-  test('is unsubscribed from by one post, for that recipient alone, and once', async () => {
+  test('is unsubscribed from with one POST, for that recipient only, and once', async () => {
     const link = await linkTo('ann@example.net');
     expect((await post(link, ONE_CLICK)).status).toBe(200);
     const [event, ...others] = await unsubscribed();
@@ -114,7 +114,7 @@ describe('bulk mail with unsubscribe links of ours', () => {
     expect((await api.get('/v1/stats')).body.totals).toMatchObject({ delivered: 2, unsubscribed: 1 });
   });
 
-  test('is unsubscribed from by the button of the page too', async () => {
+  test('is unsubscribed from with the button on the page too', async () => {
     const link = await linkTo('bob@example.org');
     const form = /<button[^>]* name="([^"]+)" value="([^"]+)">/.exec(await (await fetch(link)).text());
     expect((await post(link, { [form?.[1] ?? '']: form?.[2] ?? '' })).status).toBe(200);
@@ -143,7 +143,7 @@ describe('links in mail of a service with a PUBLIC_URL', () => {
     await data.remove();
   });
 
-  test('begin with it, and offer one click because it is https', async () => {
+  test('begin with it, and offer one-click unsubscribe because it is https', async () => {
     const message = { from: 'a@example.test', to: 'ann@example.net', subject: 'x', text: 'x', unsubscribe: 'managed' };
     expect((await api.post('/v1/messages/send', message)).status).toBe(202);
     const [mail] = await eventually(

@@ -54,7 +54,7 @@ const secondsUntil = async (check: () => void): Promise<number> => {
 };
 
 describe('a healthy endpoint', () => {
-  test('gets all it is owed beside 49 dead ones of the same organization, which are tried meanwhile', async () => {
+  test('receives everything it is owed despite 49 dead ones of the same organization, which are attempted too', async () => {
     const webhookDeliveries = createPostgresWebhookDeliveries({ pool: await openPool() });
     const { service, healthy, sendAll } = await openBeside(deadUrls(await openBlackHole()), { webhookDeliveries });
     service.workers().start();

@@ -21,7 +21,7 @@ interface Turn {
   readonly ms: number;
 }
 
-describe('a service that is asked for the most and the largest data', () => {
+describe('a service asked for the largest possible data', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let key: string;
@@ -63,7 +63,7 @@ describe('a service that is asked for the most and the largest data', () => {
     return String(answer.status);
   };
 
-  test('no read holds the event loop for longer than 50 ms', async () => {
+  test('blocks the event loop for at most 50 ms in any read', async () => {
     const receiver = await startWebhookReceiver();
     onTestFinished(receiver.close);
     const made = await makeWorstData(api, receiver.url);
@@ -80,7 +80,7 @@ describe('a service that is asked for the most and the largest data', () => {
     expect(tooLong(turns)).toEqual([]);
   }, 900_000);
 
-  test('no publication of a template holds it for longer', async () => {
+  test('blocks it no longer for the publication of any template', async () => {
     const turns: Turn[] = [];
     for (const [what, template] of Object.entries(WORST_TEMPLATES).filter(([one]) => ONLY.test(one))) {
       turns.push(await measure(what, async () => (await publish(api, template)).join()));

@@ -28,7 +28,7 @@ interface Pause {
   readonly units: number;
 }
 
-describe('a service that is sent the worst of everything', () => {
+describe('a service that receives the worst possible input', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let key: string;
@@ -92,7 +92,7 @@ describe('a service that is sent the worst of everything', () => {
     return length > ANSWER_CHARACTERS_MAX ? `an answer of ${length} characters` : null;
   };
 
-  test('by HTTP: no field of any route holds the event loop', async () => {
+  test('by HTTP blocks the event loop for no field of any route', async () => {
     const document = readOpenApi(await (await fetch(`${program.baseUrl}/openapi.json`)).json());
     const seen = new Set<string>();
     const bodies = operationsOf(document).flatMap((located) => worstBodies(document, located, seen));
@@ -113,7 +113,7 @@ describe('a service that is sent the worst of everything', () => {
     expect(tellLongest(`${pauses.length} of ${bodies.length} worst bodies`, pauses)).toEqual([]);
   }, 900_000);
 
-  test('by HTTP: 28 MB of attachments hold it no longer, accepted or not', async () => {
+  test('by HTTP blocks it no longer for 28 MB of attachments, accepted or not', async () => {
     const content = 'QUJD'.repeat(6_050_000);
     const message = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
     const bodies: Readonly<Record<string, object>> = {
@@ -144,7 +144,7 @@ describe('a service that is sent the worst of everything', () => {
     expect(tellLongest('large attachments', pauses)).toEqual([]);
   }, 120_000);
 
-  test('by SMTP: no message holds it', async () => {
+  test('by SMTP blocks it for no message', async () => {
     const pauses: Pause[] = [];
     for (const [what, make] of Object.entries(WORST_MAIL)) {
       const pause = await shortestPause(async () => {

@@ -37,13 +37,13 @@ describe('a user who starts the service for the first time', () => {
     await data.remove();
   });
 
-  test('sees the base address, a live and a test admin key, and where the mail is', () => {
+  test('sees the base address, a live and a test admin key, and where mail is captured', () => {
     expect(program.keys.live).toMatch(/^ob_live_[0-9A-Za-z]{49}$/);
     expect(program.keys.test).toMatch(/^ob_test_[0-9A-Za-z]{49}$/);
     expect(program.ready.inbox).toBe(`${program.baseUrl}/v1/inbox`);
   });
 
-  test('pastes the printed line and sees the mail delivered, counted, billed and told to a webhook', async () => {
+  test('pastes the printed line and sees the mail delivered, counted, billed and reported to a webhook', async () => {
     const hook = await api.post('/v1/webhooks', { url: receiver.url, events: ['message.*'] });
     expect(hook.status).toBe(201);
 
@@ -83,7 +83,7 @@ describe('a user who starts the service for the first time', () => {
     }
   });
 
-  test('reads the same events in the feed, oldest first, each with its number', async () => {
+  test('reads the same events in the feed, oldest first, each numbered', async () => {
     const feed = await api.get('/v1/events?types=message.accepted,message.sending,message.delivered');
     const mine = feed.body.data as { type: string; sequence: number }[];
     expect(mine.map(({ type, sequence }) => [type, sequence])).toEqual([
@@ -108,7 +108,7 @@ describe('a user who starts the service for the first time', () => {
     expect((await api.get('/v1/stats')).body.totals.accepted).toBe(1);
   });
 
-  test('stops it with Ctrl-C, and finds everything again at the next start, which prints no secret', async () => {
+  test('stops it with Ctrl-C, and finds everything again on the next start, which prints no secret', async () => {
     expect(await program.end('SIGINT')).toBe(0);
     const secret = program.keys.live;
     program = await startProgram({ dataDir: data.path });

@@ -84,7 +84,7 @@ describe('§4 POST /v1/messages/send', () => {
   });
 
   test.each(['a@other.test', 'a@sub.example.test', 'a@example.test.other.test', 'Shop <a@xexample.test>'])(
-    '2: from %s is not on the key’s domain and fails',
+    '2: sending from %s, outside the key’s domain, fails',
     async (from) => {
       const answer = await send({ ...MESSAGE, from });
       expect([answer.status, answer.body.error.code]).toEqual([403, 'from_domain_mismatch']);
@@ -99,7 +99,7 @@ describe('§4 POST /v1/messages/send', () => {
     expect(answer.body.error.details.html[0]).toMatch(/^html must be valid HTML: line 1, column 14/);
   });
 
-  test('4: to is one recipient or several', async () => {
+  test('4: to accepts one recipient or several', async () => {
     const one = await send({ ...MESSAGE, to: 'a@example.net' });
     const several = await send({ ...MESSAGE, to: ['a@example.net', 'B <b@example.net>'] });
     expect(one.body.recipients).toHaveLength(1);
@@ -161,7 +161,7 @@ describe('§4 POST /v1/api-keys', () => {
     for (const path of places) expect(JSON.stringify((await service().ask({ path })).body)).not.toContain(value);
   });
 
-  test('3: success is 201, where the key can be read, and the answer may not be cached', async () => {
+  test('3: success is 201 with the key in the response, which must not be cached', async () => {
     const made = await post('/v1/api-keys', { name: 'x', domain_id: service().domainId, permissions: ['read'] });
     expect(made.status).toBe(201);
     expect(made.headers.get('location')).toBe(`/v1/api-keys/${made.body.id}`);
@@ -180,13 +180,13 @@ describe('§4 POST /v1/api-keys/{key_id}/rotate', () => {
     for (const key of [value, rotated.body.key]) expect((await send(MESSAGE, {}, key)).status).toBe(202);
   });
 
-  test('1: without a grace period the old key ends at once', async () => {
+  test('1: without a grace period the old key stops working at once', async () => {
     const { id, value } = await service().makeKey();
     const { body } = await post(`/v1/api-keys/${id}/rotate`, { grace_period_minutes: 0 });
     expect([(await send(MESSAGE, {}, value)).status, (await send(MESSAGE, {}, body.key)).status]).toEqual([401, 202]);
   });
 
-  test('2: the grace period is 1440 minutes where none is given', async () => {
+  test('2: the grace period defaults to 1440 minutes', async () => {
     const { id } = await service().makeKey();
     const before = Date.now();
     const { body } = await post(`/v1/api-keys/${id}/rotate`, {});

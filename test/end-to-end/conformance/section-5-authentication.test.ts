@@ -85,7 +85,7 @@ describe('§5 Authentication', () => {
   });
 
   test.each(PAIRS)(
-    '3: a key with $held alone, for what $needed allows: $lacking',
+    '3: a key with only $held, used for what needs $needed, is refused for lack of: $lacking',
     async ({ held, needed, lacking }) => {
       const { value } = await service().makeKey({ permissions: [held] });
       const answers = await Promise.all(ACTIONS[needed].map((act) => act(value)));
@@ -103,7 +103,7 @@ describe('§5 Authentication', () => {
     expect(await sendFrom('a@second.test', service().admin)).toBe(403);
   });
 
-  test('5: a key can be replaced by hand: create with the same permissions, switch over, delete the old one', async () => {
+  test('5: a key can be replaced manually: create with the same permissions, switch over, delete the old one', async () => {
     const old = await service().makeKey();
     const next = await service().makeKey();
     const sends = async (key: string) => (await post('/v1/messages/send', MESSAGE, key)).status;
@@ -141,13 +141,13 @@ describe('§5 Authentication', () => {
     }
   });
 
-  test('10: no level but admin includes another', async () => {
+  test('10: no permission but admin includes another', async () => {
     const { value } = await service().makeKey({ permissions: ['manage'] });
     expect((await post('/v1/messages/send', MESSAGE, value)).status).toBe(403);
     expect((await get('/v1/messages', value)).status).toBe(403);
   });
 
-  test('11: a sandbox address decides what becomes of a sandbox message', async () => {
+  test('11: a sandbox address selects the simulated outcome of a sandbox message', async () => {
     const { keys } = service().program;
     const fateOf = async (fate: string) => {
       const sent = await post('/v1/messages/send', { ...MESSAGE, to: `${fate}@sandbox.outbox.test` }, keys.test);
@@ -161,7 +161,7 @@ describe('§5 Authentication', () => {
     expect(await Promise.all(fates.map(fateOf))).toEqual(fates);
   });
 
-  test('11: sandbox and production never see each other’s messages', async () => {
+  test('11: sandbox and production cannot see each other’s messages', async () => {
     const { keys } = service().program;
     const live = await post('/v1/messages/send', MESSAGE, keys.live);
     const simulated = await post('/v1/messages/send', MESSAGE, keys.test);

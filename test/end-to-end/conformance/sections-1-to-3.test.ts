@@ -43,7 +43,7 @@ describe('§1 What the service does', () => {
     expect(answer.status).toBe(401);
   });
 
-  test('4: rate limits apply per key: one that is used up leaves another as it was', async () => {
+  test('4: rate limits apply per key: exhausting one leaves another unchanged', async () => {
     const used = await service().makeKey({ permissions: ['read'], rate_limits: { read: 1 } });
     const other = await service().makeKey({ permissions: ['read'], rate_limits: { read: 1 } });
     const read = (key: string) => service().ask({ path: '/v1/messages', key });
@@ -59,7 +59,7 @@ describe('§1 What the service does', () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test('6: keys come in two environments told apart by prefix; sandbox keys simulate sending', async () => {
+  test('6: keys have one of two environments, distinguished by prefix; sandbox keys simulate sending', async () => {
     const { program } = service();
     expect([program.keys.live, program.keys.test].map((key) => key.slice(0, 8))).toEqual(['ob_live_', 'ob_test_']);
     const inbox = async () => (await service().ask({ path: '/v1/inbox?limit=100' })).body.data;
@@ -115,7 +115,7 @@ describe('§2 Resources and their fields', () => {
     expect((await send({ from: 'a@other.test' })).status).toBe(403);
   });
 
-  test('Error object: message is there always', async () => {
+  test('Error object: message is always present', async () => {
     const refused = await Promise.all([
       service().ask({ path: '/v1/messages', key: 'no key' }),
       service().ask({ path: '/v1/messages/nothing' }),

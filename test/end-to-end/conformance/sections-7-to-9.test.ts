@@ -92,7 +92,7 @@ describe('§7 Errors', () => {
     expect([status, body.error.code]).toEqual([422, 'schedule_not_possible']);
   });
 
-  test('429: the body has code rate_limit_exceeded and retry_after, and waiting is said in the headers too', async () => {
+  test('429: the body has code rate_limit_exceeded and retry_after, and headers state the wait too', async () => {
     const { value } = await service().makeKey({ permissions: ['read'], rate_limits: { read: 1 } });
     await get('/v1/messages', value);
     const { status, body, headers } = await get('/v1/messages', value);
@@ -144,7 +144,7 @@ describe('§8 Limits', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(5);
   });
 
-  test('kinds of action are counted apart from one another', async () => {
+  test('different kinds of action are counted separately', async () => {
     const { value } = await service().makeKey({ permissions: ['send', 'read'], rate_limits: { send: 1, read: 1 } });
     expect((await post('/v1/messages/send', MESSAGE, value)).status).toBe(202);
     expect((await get('/v1/messages', value)).status).toBe(200);
@@ -152,7 +152,7 @@ describe('§8 Limits', () => {
     expect((await get('/v1/messages', value)).status).toBe(429);
   });
 
-  test('answers tell the limit and what is left, in both generations of headers', async () => {
+  test('responses state the limit and the remaining requests, in both generations of headers', async () => {
     const { value } = await service().makeKey({ permissions: ['read'], rate_limits: { read: 10 } });
     const { headers } = await get('/v1/messages', value);
     expect(headers.get('ratelimit-policy')).toBe('"read";q=10;w=60');

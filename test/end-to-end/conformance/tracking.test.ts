@@ -91,7 +91,7 @@ const totals = async (key = service().admin): Promise<AnyBody> =>
 
 const BOTH = { opens: true, clicks: true };
 
-describe('off unless a domain or a message asks (`tracking: {opens, clicks}`)', () => {
+describe('tracking is off unless a domain or a message enables it (`tracking: {opens, clicks}`)', () => {
   const tracked = async (tracking?: object) => {
     const [{ hrefs = [], pixel } = {}] = await send(tracking);
     return { opens: pixel !== undefined, clicks: hrefs.some((href) => href.includes('/c/')) };
@@ -99,7 +99,7 @@ describe('off unless a domain or a message asks (`tracking: {opens, clicks}`)', 
   const ofDomain = (tracking: object) =>
     service().ask({ method: 'PATCH', path: `/v1/domains/${service().domainId}`, body: { tracking } });
 
-  test('a message', async () => {
+  test('for itself', async () => {
     const asked = [undefined, { opens: true }, { clicks: true }, BOTH, { opens: false, clicks: false }];
     expect(await Promise.all(asked.map(tracked))).toEqual([
       { opens: false, clicks: false },
@@ -112,7 +112,7 @@ describe('off unless a domain or a message asks (`tracking: {opens, clicks}`)', 
     expect(copy?.html.trim()).toBe(HTML);
   });
 
-  test('a domain, of which a message wins', async () => {
+  test('by a setting of the domain, which a message overrides', async () => {
     await ofDomain(BOTH);
     expect(await Promise.all([tracked(), tracked({ opens: false })])).toEqual([BOTH, { opens: false, clicks: true }]);
     await ofDomain({ opens: false, clicks: false });
@@ -126,14 +126,14 @@ describe('a tracked copy', () => {
     copies = await send(BOTH, 2);
   }, 30_000);
 
-  test('links and the pixel lead to PUBLIC_URL without a tracking host of the domain', () => {
+  test('has links and the pixel on PUBLIC_URL if the domain has no tracking host', () => {
     for (const { hrefs, pixel } of copies) {
       for (const url of [...hrefs.slice(0, 2), pixel])
         expect(url?.startsWith(`${service().program.baseUrl}/`)).toBe(true);
     }
   });
 
-  test('a link is https://host/c/<token>?u=<url>, and the token names message, recipient and link', () => {
+  test('has links https://host/c/<token>?u=<url>, whose token names message, recipient and link', () => {
     const tokens = copies.flatMap(({ hrefs }) => hrefs.slice(0, 2)).map((href) => new URL(href).pathname);
     expect(new Set(tokens).size).toBe(4);
     for (const path of tokens) expect(path).toMatch(/^\/c\/[\w-]{96}$/);
@@ -142,7 +142,7 @@ describe('a tracked copy', () => {
     }
   });
 
-  test('the token is an HMAC over the URL: nothing can be redirected elsewhere', async () => {
+  test('has an HMAC over the URL in each token: nothing can be redirected elsewhere', async () => {
     const [one = '', two = ''] = copies[0]?.hrefs ?? [];
     expect((await visit(one)).headers.get('location')).toBe(TARGET);
     const [token = ''] = one.split('?');
@@ -160,12 +160,12 @@ describe('a tracked copy', () => {
     }
   });
 
-  test('`mailto:`, `tel:`, unsubscribe links and links marked `data-outbox-track="off"` stay as they are', () => {
+  test('leaves `mailto:`, `tel:`, unsubscribe links and links marked `data-outbox-track="off"` unchanged', () => {
     for (const { hrefs } of copies) expect(hrefs.slice(2)).toEqual(LEFT_ALONE);
   });
 });
 
-test('`opened` and `clicked` are events per recipient, the first of each marked, repeated ones coalesced per minute', async () => {
+test('`opened` and `clicked` are events per recipient: the first of each is marked, repeats are coalesced per minute', async () => {
   const [ann, bob] = (await send(BOTH, 2)) as [Copy, Copy];
   await sleep(AFTER_DELIVERY_MS);
   for (const url of [ann.pixel, ann.pixel, ann.pixel, ann.hrefs[0], ann.hrefs[0], bob.pixel]) await visit(url);
@@ -185,7 +185,7 @@ test('`opened` and `clicked` are events per recipient, the first of each marked,
   ]);
 }, 60_000);
 
-test('what a machine did is marked with the reason, and counted apart: rates are about people', async () => {
+test('automated opens and clicks are marked with the reason and counted separately: rates are about people', async () => {
   const [apple, proxy, scanner, head, all, early] = (await send(BOTH, 6)) as [Copy, Copy, Copy, Copy, Copy, Copy];
   await visit(early.pixel);
   const before = await totals();
@@ -212,7 +212,7 @@ test('what a machine did is marked with the reason, and counted apart: rates are
   expect([machine_opened, machine_clicked]).toEqual([before.machine_opened + 3, before.machine_clicked + 3]);
 }, 60_000);
 
-test('of an IP address the kind of network is kept, of a user agent the family', async () => {
+test('only the kind of network of an IP address and the family of a user agent are stored', async () => {
   const [copy] = (await send(BOTH)) as [Copy];
   await visit(copy.pixel, `${FIREFOX} unmistakable`);
   const [event] = await engagements(copy, 1);
@@ -221,7 +221,7 @@ test('of an IP address the kind of network is kept, of a user agent the family',
   expect(service().program.output()).not.toContain('unmistakable');
 }, 30_000);
 
-test('nothing tracked in test mode leaves a trace in live statistics', async () => {
+test('tracking in test mode leaves no trace in live statistics', async () => {
   const key = service().program.keys.test;
   const before = await totals();
   const [copy] = (await send(BOTH, 1, key)) as [Copy];

@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
 
-describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
+describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
   let keyId: string;
   let domainId: string;
 
@@ -51,7 +51,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
       /not signed by/,
     ],
     ['the note', () => ({ checkpoint: 'trust me' }), /no signed checkpoint/],
-  ] as const)('says that a proof is wrong if %s is another', async (_what, change, sentence) => {
+  ] as const)('reports a wrong proof if %s differs', async (_what, change, sentence) => {
     const { page, close } = await dashboard.open(WIDE);
     await page.route('**/v1/audit/proof/*', async (route) => {
       const response = await route.fetch();
@@ -65,7 +65,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
     await close();
   });
 
-  test('keeps the key and the checkpoint that it saw, and checks later ones against them', async () => {
+  test('stores the key and the checkpoint that it saw, and checks later ones against them', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/audit');
     await page.getByText('for the first time').waitFor();
@@ -99,7 +99,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
     await close();
   });
 
-  test('finds entries by what is typed, signs on demand, and gives export and report as files', async () => {
+  test('finds entries by typed text, signs on demand, and offers export and report as files', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/audit');
     await page.getByLabel('Search the log').fill('key rotated');

@@ -16,7 +16,7 @@ const PLANS = {
   ],
 };
 
-describe.skipIf(chromiumIsMissing)('the screen of billing', () => {
+describe.skipIf(chromiumIsMissing)('the billing screen', () => {
   const dashboard = startDashboard(
     async ({ api }) => {
       for (const to of ['ann@example.net', 'bob@example.net'])
@@ -82,7 +82,7 @@ describe.skipIf(chromiumIsMissing)('the screen of billing', () => {
     await close();
   });
 
-  test('chooses a plan, and leads from a day to its messages', async () => {
+  test('lets a member choose a plan, and links from a day to its messages', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/billing');
     await page.getByRole('button', { name: 'Choose a plan' }).click();

@@ -5,7 +5,7 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { operator } from '../../support/operator.ts';
 import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
 
-describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
+describe.skipIf(chromiumIsMissing)('the delivery screen', () => {
   const dashboard = startDashboard(async ({ api, program }) => {
     const [domain] = (await api.get('/v1/domains')).body.data;
     await api.call('PUT', `/v1/domains/${domain.id}/warm-up`, {});
@@ -23,7 +23,7 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     expect((await api.get('/v1/destinations/backlog')).body.data).toEqual([]);
   });
 
-  test.each(WINDOWS)('shows what waits and why, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('shows which mail waits and why, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.addInitScript(
       (keys) => sessionStorage.setItem('outbox-keys', keys),
@@ -75,7 +75,7 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     await auditor.close();
   });
 
-  test('shows operators, and nobody else, how the whole service is', async () => {
+  test('shows the state of the whole service to operators only', async () => {
     const signIn = async (size: Size, prepare: (id: string) => Promise<unknown>) => {
       const { body } = await dashboard.api.post('/v1/members', { email: `${size.theme}@example.net`, role: 'owner' });
       await prepare(body.id);
@@ -131,7 +131,7 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     smtp: { code: 421, enhanced: '4.7.0', mx: 'mx.example.net' },
   };
 
-  test('tries a suspended destination now, and runs nothing that it said', async () => {
+  test('retries a suspended destination at once, and executes nothing in its replies', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.route('**/v1/destinations', (route) =>
       route.fulfill({ json: { object: 'list', data: [SUSPENDED], has_more: false, next_cursor: null } }),

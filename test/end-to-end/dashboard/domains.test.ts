@@ -12,7 +12,7 @@ interface DnsRecord {
   readonly required: boolean;
 }
 
-describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
+describe.skipIf(chromiumIsMissing)('the domain screens', () => {
   let dns: TestNameServer;
   let domainId: string;
 
@@ -44,7 +44,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
   );
   afterAll(() => dns.close());
 
-  test.each(WINDOWS)('say what is to be mended, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('show what to fix, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard/domains');
     await page.getByText('mail.nordlys.example').waitFor();
@@ -91,7 +91,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
     await close();
   });
 
-  test.each([WIDE, NARROW])('show a domain as it was, $theme, $width pixels wide', async (size) => {
+  test.each([WIDE, NARROW])('show a domain in the past, $theme, $width pixels wide', async (size) => {
     const id = await add(`past-${size.width}.nordlys.example`);
     publish(await recordsOf(id));
     await dashboard.api.post(`/v1/domains/${id}/verify`, {});
@@ -122,7 +122,7 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
     await close();
   });
 
-  test('delete a domain whose name was typed, and nothing else', async () => {
+  test('delete a domain after its name was typed, and no other', async () => {
     const id = await add('gone.nordlys.example');
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/domains/${id}`);

@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 const HOSTILE = '<script>window.ran = 1</script>\u202Egnp.exe';
 const ROWS_MAX = 100;
 
-describe.skipIf(chromiumIsMissing)('the screen of events', () => {
+describe.skipIf(chromiumIsMissing)('the events screen', () => {
   const send = (to: string) =>
     dashboard.api.post('/v1/messages/send', { from: 'shop@example.test', to, subject: HOSTILE, text: 'Hello.' });
   const dashboard = startDashboard(async ({ api }) => {
@@ -17,7 +17,7 @@ describe.skipIf(chromiumIsMissing)('the screen of events', () => {
     await api.post('/v1/suppressions', { address: 'ben@example.net' });
   });
 
-  test.each(WINDOWS)('shows what happened, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('shows events, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard/events');
     await page.getByText('message.delivered').first().waitFor();
@@ -33,7 +33,7 @@ describe.skipIf(chromiumIsMissing)('the screen of events', () => {
     await close();
   });
 
-  test('follows what happens by type, pauses and goes on, and leads to what an event is about', async () => {
+  test('follows events by type, pauses and resumes, and links to the subject of an event', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/events?types=message.delivered');
     await page.getByText('live', { exact: true }).waitFor();
@@ -51,7 +51,7 @@ describe.skipIf(chromiumIsMissing)('the screen of events', () => {
     await close();
   });
 
-  test('says which types there are when one is not known', async () => {
+  test('lists the existing types when one is unknown', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/events');
     await page.getByLabel('Types, with commas').fill('message.eaten');
@@ -60,7 +60,7 @@ describe.skipIf(chromiumIsMissing)('the screen of events', () => {
     await close();
   });
 
-  test('keeps as many rows as can be looked at when thousands of events come', async () => {
+  test('keeps a readable number of rows when thousands of events arrive', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/events?types=message.*');
     await page.getByText('live', { exact: true }).waitFor();

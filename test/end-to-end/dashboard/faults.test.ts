@@ -15,7 +15,7 @@ const UNAVAILABLE = {
   json: { error: { code: 'unavailable', message: 'the database does not answer just now' } },
 };
 
-describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
+describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
   let webhookId = '';
   const send = (subject: string) =>
     dashboard.api.post('/v1/messages/send', { from: 'shop@example.test', to: 'ann@example.net', subject, text: 'Hi.' });
@@ -29,7 +29,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
   const mark = (page: Page): Promise<void> => page.evaluate('void (globalThis.isKept = true)');
   const isKept = (page: Page): Promise<boolean> => page.evaluate('globalThis.isKept === true');
 
-  test('leaves what is shown and typed, says since when, and passes by itself', async () => {
+  test('keeps displayed and typed content, says since when it lasts, and disappears automatically', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/webhooks/${webhookId}`);
     const since = page.getByLabel('From', { exact: true });
@@ -45,7 +45,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('leaves the rows of a list while new mail comes', async () => {
+  test('keeps the rows of a list while new mail arrives', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByText('Your order').first().waitFor();
@@ -62,7 +62,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('of the first reading names its request, says that nothing is lost, and passes by itself', async () => {
+  test('on the first load names its request, says that nothing is lost, and disappears automatically', async () => {
     const { page, close } = await dashboard.open(NARROW);
     await page.route('**/v1/messages?**', fail);
     await page.goto('/dashboard/messages');
@@ -77,7 +77,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('of a read model that lags is said with how far it is behind, and passes once it has caught up', async () => {
+  test('about a lagging read model states the lag, and disappears once it has caught up', async () => {
     const [shown, later] = [await dashboard.open(WIDE), await dashboard.open(NARROW)];
     await shown.page.goto('/dashboard/messages');
     await shown.page.getByText('Your order').first().waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     }
   });
 
-  test('of the network leaves the page, which goes on where it was', async () => {
+  test('of the network keeps the page, which resumes where it was', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('is none while the code of a screen is slow to come', async () => {
+  test('is not shown while the code of a screen loads slowly', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByText('Your order').first().waitFor();
@@ -137,7 +137,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('is none where two versions stand behind one address', async () => {
+  test('is not shown when two versions are served at one address', async () => {
     const { page, close } = await dashboard.open(WIDE);
     /** Every second request for a file reaches the other version, where the file has another name. */
     let turn = 0;
@@ -151,7 +151,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('of files that are nowhere is said, and not tried for ever', async () => {
+  test('about missing files is shown, without retrying for ever', async () => {
     const { page, close } = await dashboard.open(WIDE);
     let asked = 0;
     await page.route(/\/dashboard\/assets\/main-.*\.js/, (route) => {

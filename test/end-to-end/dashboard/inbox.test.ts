@@ -45,7 +45,7 @@ describe.skipIf(chromiumIsMissing)('the inbox', () => {
     await close();
   });
 
-  test('saves what is attached, and deletes what is not wanted any more, as its policy allows', async () => {
+  test('saves attachments, and deletes unwanted mail, within its content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/inbox');
     await page.getByText('Your order has shipped').waitFor();

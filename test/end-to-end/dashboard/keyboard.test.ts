@@ -19,7 +19,7 @@ const SUSPENDED = {
   smtp: { code: 421, enhanced: '4.7.0', mx: 'mx.example.net' },
 };
 
-describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, () => {
+describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 }, () => {
   let hook: Awaited<ReturnType<typeof startWebhookReceiver>>;
   const dashboard = startDashboard();
   const unseen = new Set<string>();
@@ -55,7 +55,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     await close();
   };
 
-  test.concurrent('a key is made, rotated, and looked at as it was', () =>
+  test.concurrent('a key can be created, rotated, and viewed in the past', () =>
     sit(async (page, keyboard) => {
       const { go, confirm, follow, type } = keyboard;
       await go('k', 'API keys');
@@ -71,7 +71,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.getByText('As it was on').waitFor({ state: 'detached' });
     }));
 
-  test.concurrent('a message says why it did not arrive, and what waits is cancelled in bulk', () =>
+  test.concurrent('a message explains why it did not arrive, and waiting messages can be cancelled in bulk', () =>
     sit(async (page, { go, confirm }) => {
       await go('m', 'Messages');
       await page.getByText('Not for Eve').waitFor();
@@ -109,7 +109,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.locator('.lr', { hasText: 'Bulk 1' }).getByText('Cancelled').waitFor();
     }));
 
-  test.concurrent('a template is edited, previewed, tested and published', () =>
+  test.concurrent('a template can be edited, previewed, tested and published', () =>
     sit(async (page, { go, follow, reach, confirm, type }) => {
       await go('t', 'Templates');
       await follow(/Order/);
@@ -125,7 +125,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await confirm('Publish version 1');
     }));
 
-  test.concurrent('a webhook shows its tries, sends one again and replays a time', () =>
+  test.concurrent('a webhook shows its attempts, resends one and replays a period', () =>
     sit(async (page, { go, follow, press }) => {
       await go('w', 'Webhooks');
       await follow(new RegExp(new URL(hook.url).host));
@@ -142,7 +142,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.getByText(/^Replay(?:ing|ed)$/).waitFor();
     }));
 
-  test.concurrent('a destination is tried at once, a DNS record is copied and checked', () =>
+  test.concurrent('a destination can be retried at once, and a DNS record copied and checked', () =>
     sit(async (page, { go, follow, press, confirm }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.route('**/v1/destinations', (route) =>
@@ -164,7 +164,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await checked;
     }));
 
-  test.concurrent('statistics are grouped, exported and led on from', () =>
+  test.concurrent('statistics can be grouped, exported and followed to messages', () =>
     sit(async (page, { go, press, choose }) => {
       await go('s', 'Statistics');
       await choose('Time', 'Last 24');
@@ -176,7 +176,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       expect((await saved).suggestedFilename()).toMatch(/\.csv$/);
     }));
 
-  test.concurrent('a proof is made, checked and exported', () =>
+  test.concurrent('a proof can be created, checked and exported', () =>
     sit(async (page, { go, follow, press }) => {
       await go('a', 'Audit');
       await follow(/Template created/);
@@ -208,7 +208,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     expect([second === first, third === first, first === null]).toEqual([false, true, false]);
   };
 
-  test.concurrent('letters move through refusals, deliveries and entries, look for entries, and pause events', () =>
+  test.concurrent('letter keys move through refusals, deliveries and entries, search entries, and pause events', () =>
     sit(async (page, { go, follow }) => {
       await go('r', 'Requests');
       await page.getByRole('region', { name: 'Refused requests' }).getByRole('link').nth(3).waitFor();
@@ -240,11 +240,11 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     }));
 
   // All walks share the session, so it ends last.
-  test('the member signs out', () =>
+  test('the member can sign out', () =>
     sit(async (page, { press }) => {
       await press('Sign out');
       await page.getByLabel('API key').waitFor();
     }));
 
-  test('each stop shows that it is focused', () => expect([...unseen]).toEqual([]));
+  test('each tab stop shows its focus', () => expect([...unseen]).toEqual([]));
 });

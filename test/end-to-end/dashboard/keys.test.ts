@@ -3,7 +3,7 @@ import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
-describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
+describe.skipIf(chromiumIsMissing)('the API key screens', () => {
   const dashboard = startDashboard();
 
   test.each(WINDOWS)('rotate a key, $theme, $width pixels wide', async (size) => {
@@ -40,7 +40,7 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
     await close();
   });
 
-  test('narrow a key, and count down how long its old value works', async () => {
+  test('restrict a key, and count down how long its old value works', async () => {
     const { api } = dashboard;
     const [{ id: domain }] = (await api.get('/v1/domains')).body.data;
     const { body: made } = await api.post('/v1/api-keys', { name: 'Shop', domain_id: domain, permissions: ['send'] });
@@ -79,7 +79,7 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
     await close();
   });
 
-  test('do nothing that their policy forbids', async () => {
+  test('violate no content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
     await page.getByText(/^first test admin key/).click();

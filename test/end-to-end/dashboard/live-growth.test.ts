@@ -82,7 +82,7 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
     return screens;
   };
 
-  test('do not grow while the mail of an hour comes', async () => {
+  test('do not grow while an hour of mail arrives', async () => {
     const { page: events, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     const openRequests = openRequestsOf(events.context());
     const screens = await openScreens(events);

@@ -36,7 +36,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     await page.getByText('live', { exact: true }).waitFor();
   };
 
-  test('reach all tabs by one stream, which the next tab takes over without a gap', async () => {
+  test('reach all tabs through one stream, which the next tab takes over without a gap', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     const context = page.context();
     const open = streamsOf(context);
@@ -84,7 +84,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     await context.close();
   });
 
-  test('are drawn about once a second when they come in a burst', async () => {
+  test('are drawn about once a second when they arrive in a burst', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/events?types=message.*');
     await page.getByText('live', { exact: true }).waitFor();
@@ -107,7 +107,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     await close();
   });
 
-  test('come as pages where no stream lasts', async () => {
+  test('are loaded in pages if no stream lasts', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.route('**/v1/events*', (route) =>
       route.request().headers().accept === 'text/event-stream' ? route.abort() : route.continue(),

@@ -111,7 +111,7 @@ describe.skipIf(chromiumIsMissing)('a list of 100,000 messages', () => {
     await close();
   });
 
-  test('does not grow while thousands of events come', async () => {
+  test('does not grow while thousands of events arrive', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByRole('img', { name: /^Live:/ }).waitFor();

@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE } from './support.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-describe.skipIf(chromiumIsMissing)('the list of messages', () => {
+describe.skipIf(chromiumIsMissing)('the message list', () => {
   const send = async (mail: object): Promise<string> => {
     const { status, body } = await dashboard.api.post('/v1/messages/send', {
       from: 'Shop <shop@example.test>',
@@ -32,7 +32,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     );
   });
 
-  test('is searched by words, whose values are offered, and narrowed by the cell', async () => {
+  test('is searched with operators, whose values are suggested, and narrowed by clicking a cell', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/messages');
     await page.getByText('Waits 3').waitFor();
@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await close();
   });
 
-  test('says what would match', async () => {
+  test('suggests possible matches', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages?status=bounced&to=csv@example.net');
     await page.getByText('1 with another status').waitFor();
@@ -77,7 +77,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await close();
   });
 
-  test('is moved through, opened and come back to by the keyboard', async () => {
+  test('can be navigated, opened and returned to with the keyboard', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByText('Waits 3').waitFor();
@@ -120,7 +120,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await close();
   });
 
-  test('gives what it shows as a file, in which nothing is a formula', async () => {
+  test('exports what it shows as a file without formulas', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByText('HYPERLINK').waitFor();
@@ -132,7 +132,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await close();
   });
 
-  test('cancels what is picked, and what matches once it has been counted', async () => {
+  test('cancels selected messages, and all that match once they were counted', async () => {
     const ids = await Promise.all(
       [0, 1, 2].map((at) => send({ subject: `Bulk ${at}`, to: `b${at}@bulk.example`, scheduled_at: inAnHour() })),
     );
@@ -157,7 +157,7 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await close();
   });
 
-  test('changes rows in place, also where another screen has read a message before', async () => {
+  test('updates rows in place, even if another screen has loaded a message before', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

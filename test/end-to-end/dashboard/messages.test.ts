@@ -17,7 +17,7 @@ const VIEWS = [
   ['7', 'webhooks', 'No webhook was told'],
 ] as const;
 
-describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
+describe.skipIf(chromiumIsMissing)('the message screens', () => {
   /** Id of a message whose content would run a script if it could. */
   let hostile: string;
 
@@ -42,7 +42,7 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     );
   });
 
-  test.each(WINDOWS)('show what there is, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('show every state, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard/messages');
     await page.getByText('Your order 19 has shipped').waitFor();
@@ -83,7 +83,7 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await close();
   });
 
-  test('do nothing that their policy forbids', async () => {
+  test('violate no content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/messages');
     await page.getByText('Your order 19 has shipped').waitFor();
@@ -101,7 +101,7 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await close();
   });
 
-  test('show new mail by themselves, and run nothing that is in it', async () => {
+  test('show new mail automatically, and execute nothing in it', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByText('gnp.exe').waitFor();

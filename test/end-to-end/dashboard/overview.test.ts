@@ -12,7 +12,7 @@ const HOSTILE = '<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
 describe.skipIf(chromiumIsMissing)('the overview of an organization without mail', () => {
   const dashboard = startDashboard();
 
-  test.each(WINDOWS)('says how to send the first, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('explains how to send the first one, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard');
     await page.getByText('Mail is captured.').waitFor();
@@ -21,7 +21,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     await close();
   });
 
-  test('completes its steps by itself', async () => {
+  test('completes its steps automatically', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard');
     await page.getByText('Waiting for your first message').waitFor();
@@ -45,7 +45,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
   });
 });
 
-describe.skipIf(chromiumIsMissing)('the first run asks for nothing that is refused', () => {
+describe.skipIf(chromiumIsMissing)('the first run makes no request that is refused', () => {
   const dashboard = startDashboard();
   const begins = async (page: Page): Promise<void> => {
     await page.getByText('Waiting for your first message').waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(chromiumIsMissing)('the first run asks for nothing that is refus
 describe.skipIf(chromiumIsMissing)('the overview of an organization that may send by SMTP', () => {
   const dashboard = startDashboard(undefined, async () => ({ SUBMISSION_PORT: '0' }));
 
-  test('has a command that does', async () => {
+  test('shows a command that works', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
     await page.getByRole('button', { name: 'SMTP' }).click();
@@ -123,7 +123,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
-  test('does nothing that its policy forbids, and shows what happens meanwhile', async () => {
+  test('violates no content security policy, and updates live', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
     await page.getByText('A webhook has failed').waitFor();
@@ -136,7 +136,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
-  test('names each trouble with what mends it, whatever is in it', async () => {
+  test('names each problem with its remedy, and escapes its text', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     const soon = new Date(Date.now() + 86_400_000).toISOString();
     const list = (data: readonly unknown[]) => ({ json: { object: 'list', data, has_more: false, next_cursor: null } });
@@ -181,7 +181,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
-  test('says why mail bounced', async () => {
+  test('explains why mail bounced', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     const { test: key } = dashboard.program.keys;
     await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify({ test: key }));
@@ -197,7 +197,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
-  test('reads what needs somebody in the test environment, too', async () => {
+  test('shows what needs attention in the test environment too', async () => {
     const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
     await page.goto('/dashboard?environment=test');
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -206,7 +206,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
-  test('shows a key what it may see, and names the rest', async () => {
+  test('shows what a key may see, and names what it may not', async () => {
     const [{ id }] = (await dashboard.api.get('/v1/domains')).body.data;
     const { body } = await dashboard.api.post('/v1/api-keys', {
       ...{ name: 'Analyst', domain_id: id, permissions: ['read'], environment: 'live' },

@@ -6,10 +6,10 @@ import { FINE, startDashboard, WIDE } from './support.ts';
 /** Size of the shell, the list and the fonts as transferred. */
 const FIRST_LOAD_BYTES_MAX = 150_000;
 
-describe('the page of the dashboard', () => {
+describe('the dashboard page', () => {
   const dashboard = startDashboard();
 
-  test('is public, may load nothing from elsewhere, and has files that may be kept', async () => {
+  test('is public, may load nothing from other sites, and has cacheable files', async () => {
     const { baseUrl } = dashboard.program;
     const page = await fetch(`${baseUrl}/dashboard/messages/msg_x?peek=1`);
     expect(page.headers.get('content-security-policy')).toBe(
@@ -27,7 +27,7 @@ describe('the page of the dashboard', () => {
     expect((await fetch(`${baseUrl}/dashboard/assets/main-NONE.js`)).status).toBe(404);
   });
 
-  test.skipIf(chromiumIsMissing)('asks for a key, and refuses a wrong one', async () => {
+  test.skipIf(chromiumIsMissing)('asks for a key, and rejects a wrong one', async () => {
     const { program, browser } = dashboard;
     const { page, close } = await openWindow(browser, { baseUrl: program.baseUrl, ...WIDE });
     await page.goto('/dashboard');
@@ -41,7 +41,7 @@ describe('the page of the dashboard', () => {
     await close();
   });
 
-  test.skipIf(chromiumIsMissing)('is loaded anew once when a file of it is missing', async () => {
+  test.skipIf(chromiumIsMissing)('reloads once when one of its files is missing', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();

@@ -6,7 +6,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
-describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
+describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, () => {
   let messageId = '';
   let requestId = '';
   let eventId = '';
@@ -45,7 +45,7 @@ describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('opens for a key that comes before the browser tells that it was closed', async () => {
+  test('opens for a key press before the browser reports that it was closed', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/keys');
     await page.getByText(/^first test admin key/).waitFor();
@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
     await close();
   });
 
-  test('resolves what is pasted, finds things by name, and goes where G says', async () => {
+  test('resolves pasted ids, finds things by name, and follows the shortcuts that begin with G', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
     await page.getByText(/^first test admin key/).waitFor();

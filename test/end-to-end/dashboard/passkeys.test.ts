@@ -61,7 +61,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await page.getByLabel('API key').waitFor();
   };
 
-  test('are added by the first owner without another proof, long after they signed in by the first link', async () => {
+  test('can be added by the first owner without another proof, long after signing in with the first link', async () => {
     const { page, complaints, close } = await open(WIDE);
     const link = /#ob_link_\w{49}/.exec(dashboard.program.output())?.[0] ?? '';
     await page.goto(`/dashboard/sign-in${link}`);
@@ -108,7 +108,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await close();
   });
 
-  test('are removed by an owner when a device is lost', async () => {
+  test('can be removed by an owner when a device is lost', async () => {
     const lost = await open(WIDE);
     await lost.page.goto(await invite('developer'));
     const name = `<b>Ann</b> ${people}`;
@@ -142,7 +142,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
   };
 
   test.each([WIDE, { theme: 'dark', width: 390 } as const])(
-    'show that it is still the member, $theme, $width pixels wide',
+    'confirm that it is still the member, $theme, $width pixels wide',
     async (size) => {
       const { page, complaints, close } = await open(size, size === WIDE ? { keepsPolicy: true } : {});
       const name = `${size.theme}-${size.width}`;
@@ -165,7 +165,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     },
   );
 
-  test('are not needed by a member who has a fresh link, and nothing is done for one who would rather not', async () => {
+  test('are not needed by a member with a fresh link, and nothing happens if the member cancels', async () => {
     const { page, close } = await open(WIDE);
     await page.goto(await invite('owner'));
     await press(page, 'Sign in');
@@ -193,7 +193,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await close();
   });
 
-  test('are made on a device only once the member is present; the dialog shows the complete command', async () => {
+  test('are used before a device is authorized; the dialog shows the complete command', async () => {
     const { page, passkeysOnDevice, close } = await open(WIDE);
     await page.goto(await invite('owner'));
     await press(page, 'Sign in');
@@ -221,7 +221,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await close();
   });
 
-  test('can wait, and need whoever signs in to be verified, within the policy of the page', async () => {
+  test('can be postponed, and require user verification, within the content security policy', async () => {
     const opened = await open(WIDE, { keepsPolicy: true });
     const { page, complaints, close } = opened;
     await page.goto(await invite());

@@ -45,7 +45,7 @@ const frameIn = async (page: Page, key: string, path: string): Promise<void> => 
   }, path);
 };
 
-describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
+describe.skipIf(chromiumIsMissing)('the preview of hostile mail', () => {
   let tracker: Server;
   let host: string;
   /** Path of each kind of preview. */
@@ -78,7 +78,7 @@ describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
     ['message', ''],
     ['message', '?images=remote'],
     ['template', '?images=remote'],
-  ] as const)('of a %s runs nothing, posts nothing and reaches nobody (%s)', async (kind, query) => {
+  ] as const)('in a %s executes, posts and loads nothing (%s)', async (kind, query) => {
     const { page, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
@@ -109,7 +109,7 @@ describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
     await close();
   });
 
-  test('shows the images of others only when it is asked to', async () => {
+  test('loads remote images only on request', async () => {
     const html = '<p>Pictures</p><img src="https://elsewhere.example.test/a.png" alt="">';
     const mail = { from: 'a@example.test', to: 'b@example.net', subject: 'x', html };
     const sent = (await dashboard.api.post('/v1/messages/send', mail)).body;

@@ -12,7 +12,7 @@ const SLOW = { offline: false, latency: 150, downloadThroughput: 200_000, upload
 /** Number of tries. The best one counts, because a shared machine is slow at times. */
 const TRIES = 5;
 
-describe.skipIf(chromiumIsMissing)('a list of messages, in a browser that has seen nothing yet', () => {
+describe.skipIf(chromiumIsMissing)('a message list, in a browser without a cache,', () => {
   const dashboard = startDashboard(async ({ api }) => {
     for (let at = 0; at < 30; at += 1) {
       const mail = { from: 'shop@example.test', to: `ann${at}@example.net`, subject: `Order ${at}`, text: 'Soon.' };
@@ -37,11 +37,11 @@ describe.skipIf(chromiumIsMissing)('a list of messages, in a browser that has se
     return Math.min(...took);
   };
 
-  test('is there within a second on this machine', async () => {
+  test('appears within a second on this machine', async () => {
     expect(await best(null)).toBeLessThan(LOOPBACK_MS_MAX * slowness());
   });
 
-  test('is there within 2.5 s on a slow network', async () => {
+  test('appears within 2.5 s on a slow network', async () => {
     expect(await best(SLOW)).toBeLessThan(SLOW_MS_MAX * slowness());
   });
 });

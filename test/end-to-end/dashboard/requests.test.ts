@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 const HOSTILE = '<img src=x onerror="window.ran=1"> \u202Egnp.exe';
 const MAIL = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Your bill', text: 'Hello.' };
 
-describe.skipIf(chromiumIsMissing)('the screen of refused requests', () => {
+describe.skipIf(chromiumIsMissing)('the refused requests screen', () => {
   let keyId: string;
   let malformed: string;
   const dashboard = startDashboard(async ({ api, program }) => {
@@ -26,7 +26,7 @@ describe.skipIf(chromiumIsMissing)('the screen of refused requests', () => {
     malformed = String(answer.headers.get('x-request-id'));
   });
 
-  test.each(WINDOWS)('says why and where, by error and by key, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('shows why and where, by error and by key, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard/requests');
     await page.getByRole('region', { name: 'Body' }).getByText('***@example.net').waitFor();
@@ -44,7 +44,7 @@ describe.skipIf(chromiumIsMissing)('the screen of refused requests', () => {
     await close();
   });
 
-  test('is found by its id, from its key, and by keyboard alone', async () => {
+  test('is reached from a request id, from a key, and with the keyboard only', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto(`/dashboard/keys/${keyId}`);
     await page.getByRole('link', { name: 'Refused requests' }).click();
@@ -72,7 +72,7 @@ describe.skipIf(chromiumIsMissing)('the screen of refused requests', () => {
     await close();
   });
 
-  test('shows no body to who sees no contents, and nothing where nothing was refused', async () => {
+  test('shows no body without the right to see contents, and an empty state when nothing was refused', async () => {
     const { page, close } = await dashboard.openAs('analyst', WIDE);
     await page.goto(`/dashboard/requests?request=${malformed}`);
     await page.getByText('Your role sees no bodies').waitFor();

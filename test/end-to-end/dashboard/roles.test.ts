@@ -104,7 +104,7 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
       return `/${kind}/${id}`;
     });
 
-  test('is in the table', () => expect(PATTERNS.length).toBeGreaterThan(15));
+  test('is listed in the table', () => expect(PATTERNS.length).toBeGreaterThan(15));
 
   test.concurrent.each(ROLES)('is shown to the %s, or names the role that may see it', async (role) => {
     const size = SIZES[role];

@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
-  test('change what their organization decides, and are told what it may not be', async () => {
+  test('change the settings of their organization, and see why a value is invalid', async () => {
     const { page, complaints, close } = await open(WIDE);
     await signIn(page, 'owner');
     await page.goto('/dashboard/settings');
@@ -99,7 +99,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
-  test('are shown contents of mail where an owner allows them to their role, and no longer where they are withdrawn', async () => {
+  test('see the contents of mail while an owner allows it to their role', async () => {
     const { api } = dashboard;
     const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Your parcel', text: 'Soon.' };
     const { id } = (await api.post('/v1/messages/send', mail)).body;
@@ -137,7 +137,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await analyst.close();
   });
 
-  test('spend a link by the button alone, and once', async () => {
+  test('use up a link only with the button, and only once', async () => {
     const token = await invite('developer');
     const [one, other] = [await open(WIDE), await open(WIDE)];
     for (const { page } of [one, other]) {
@@ -153,7 +153,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await other.close();
   });
 
-  test('leave a page that another site leads to, and go nowhere that an address names', async () => {
+  test('cannot be framed or redirected by another site', async () => {
     const { page, close } = await open(WIDE);
     const token = await invite('developer');
     await page.goto(`/dashboard/sign-in?next=https://evil.example/&redirect=//evil.example${token}`);
@@ -177,7 +177,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
-  test('do nothing that the policy of the page forbids', async () => {
+  test('violate no content security policy', async () => {
     const { page, complaints, close } = await open(WIDE, { keepsPolicy: true });
     await signIn(page, 'owner');
     await page.goto('/dashboard/settings');
@@ -186,7 +186,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
-  test('are signed out within a second where their session is ended', async () => {
+  test('are signed out within a second after their session is ended', async () => {
     const { page, close } = await open(WIDE);
     await signIn(page, 'owner');
     await page.goto('/dashboard/settings');

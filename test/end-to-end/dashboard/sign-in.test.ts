@@ -81,7 +81,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return /\/dashboard\/sign-in#\w+/.exec(await find())?.[0] ?? '';
   };
 
-  test.each(WINDOWS)('with a mailed link, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('works with a mailed link, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await open(size);
     const name = `${size.theme}-${size.width}`;
     const email = await join();
@@ -103,7 +103,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await close();
   });
 
-  test('with a mailed link, within the policy of the page', async () => {
+  test('works with a mailed link, within the content security policy', async () => {
     const { page, complaints, close } = await open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
     await page.getByLabel('Email address').fill('nobody@example.net');
@@ -113,7 +113,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await close();
   });
 
-  test.each(WINDOWS)('at an identity provider, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('works with an identity provider, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await open(size);
     const enter = page.getByRole('button', { name: `Sign in with ${new URL(provider.issuer).host}` });
     provider.person = { email: '<script>alert(1)</script>@example.net', email_verified: true };
@@ -133,7 +133,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await close();
   });
 
-  test('at an identity provider, where an invitation is accepted only by choosing it', async () => {
+  test('with an identity provider accepts an invitation only by explicit choice', async () => {
     const { page, complaints, close } = await open(WIDE);
     const { email } = await invite();
     provider.person = { email, email_verified: true };
@@ -150,7 +150,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await close();
   });
 
-  test('at an identity provider, within the policy of the page, and to no other site', async () => {
+  test('with an identity provider stays within the content security policy, and contacts no other site', async () => {
     const { page, complaints, close } = await open(WIDE, { keepsPolicy: true });
     page.setDefaultTimeout(15_000);
     const { port } = new URL(dashboard.program.baseUrl);

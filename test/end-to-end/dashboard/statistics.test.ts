@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '=cmd|<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
 
-describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
+describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
   const dashboard = startDashboard(async ({ api }) => {
     const addresses = ['ann@example.net', 'bob@example.net', 'cy@example.org'];
     for (const to of addresses) {
@@ -20,7 +20,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     );
   });
 
-  test.each(WINDOWS)('shows what became of mail, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('shows the outcomes of mail, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     const name = `${size.theme}-${size.width}`;
     await page.goto('/dashboard/statistics');
@@ -33,7 +33,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('narrows to a group, and lists the messages of a bar', async () => {
+  test('narrows to a group, and lists the messages behind a bar', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/statistics?group_by=tag');
     await page.getByRole('link', { name: 'gnp.exe' }).click();
@@ -48,7 +48,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('lists the messages of a bar by every dimension', async () => {
+  test('lists the messages behind a bar in every dimension', async () => {
     const { page, close } = await dashboard.open(WIDE);
     const [message] = (await dashboard.api.get('/v1/messages?limit=1')).body.data;
     for (const [dimension, value, count] of [
@@ -70,7 +70,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('keeps what was chosen in its address, and moves along the bars by keyboard', async () => {
+  test('stores the selection in its address, and moves along the bars with the keyboard', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/statistics');
     await page.getByRole('combobox', { name: 'Time' }).selectOption('24h');
@@ -88,7 +88,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('gives its groups as CSV, without formulas', async () => {
+  test('exports its groups as CSV, without formulas', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/statistics?group_by=tag&period=24h');
     const download = page.waitForEvent('download');
@@ -99,7 +99,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('says what cannot be counted together', async () => {
+  test('explains which dimensions cannot be combined', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/statistics?group_by=recipient_domain&tag=${encodeURIComponent(`kind:${HOSTILE}`)}`);
     await page.getByText(/tag cannot go with recipient_domain/).waitFor();
@@ -107,7 +107,7 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
-  test('does nothing that its policy forbids', async () => {
+  test('violates no content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/statistics');
     await page.getByRole('link', { name: 'example.net' }).waitFor();

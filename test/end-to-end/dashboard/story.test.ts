@@ -6,7 +6,7 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { startDashboard, WIDE } from './support.ts';
 
 /** From the first start to signing out, in the browser alone. */
-describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
+describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
   const dashboard = startDashboard();
   let hook: Awaited<ReturnType<typeof startWebhookReceiver>>;
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
   });
   afterAll(() => hook.close());
 
-  test('finds all that it does in its dashboard', async () => {
+  test('finds everything it does in its dashboard', async () => {
     const { program, browser } = dashboard;
     const { page, complaints, close } = await openWindow(browser, {
       baseUrl: program.baseUrl,

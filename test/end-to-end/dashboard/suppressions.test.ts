@@ -8,7 +8,7 @@ import { FINE, NARROW, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '550 5.1.1 <img src=x onerror="window.ran = 1"><script>window.ran = 1</script> \u202Egnp.exe';
 
-describe.skipIf(chromiumIsMissing)('the screen of suppressions', () => {
+describe.skipIf(chromiumIsMissing)('the suppression screens', () => {
   const dashboard = startDashboard(async ({ api }) => {
     const csv =
       'address,scope,reason,note\nann@example.net,all,bounce,550 5.1.1 no such mailbox\nbo@example.org,bulk,unsubscribe,\n';
@@ -37,7 +37,7 @@ describe.skipIf(chromiumIsMissing)('the screen of suppressions', () => {
     await close();
   });
 
-  test.each([WIDE, NARROW])('show the list and an address as they were, $theme, $width pixels wide', async (size) => {
+  test.each([WIDE, NARROW])('show the list and an address in the past, $theme, $width pixels wide', async (size) => {
     const address = `past-${size.width}@example.net`;
     const { id } = (await dashboard.api.post('/v1/suppressions', { address })).body;
     const { page, complaints, close } = await dashboard.openAs('developer', size);
@@ -68,7 +68,7 @@ describe.skipIf(chromiumIsMissing)('the screen of suppressions', () => {
     await close();
   });
 
-  test('add, remove, import and export addresses, as their policy allows', async () => {
+  test('add, remove, import and export addresses, within their content security policy', async () => {
     const folder = await newDataDir();
     const file = join(folder.path, 'list.csv');
     await writeFile(file, 'address\nnew@example.net\nnot an address\n');

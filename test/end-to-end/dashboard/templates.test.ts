@@ -19,7 +19,7 @@ const HOSTILE = '<script>window.ran = 1</script><img src="https://elsewhere.exam
 const SHOWN = 'iframe:not(.behind)';
 const frame = (page: Page) => page.frameLocator(SHOWN);
 
-describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
+describe.skipIf(chromiumIsMissing)('the template screens', () => {
   let shipped: string;
 
   const make = async (alias: string, html = HTML): Promise<string> => {
@@ -39,7 +39,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await api.patch(`/v1/templates/${shipped}`, { html: `${HTML}<p>Thank you, {{ name }}</p>\n` });
   });
 
-  test.each(WINDOWS)('show a draft and what it makes, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('show a draft and its output, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.openAs('developer', size);
     await page.goto('/dashboard/templates');
     await page.getByText('order-shipped').first().waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('show how a mail looks while it is written, and keep what was right', async () => {
+  test('preview a mail while it is written, and keep the last valid version', async () => {
     const id = await make('shown');
     const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
     await page.goto(`/dashboard/templates/${id}`);
@@ -86,7 +86,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('write, publish and take back a template, as their policy allows', async () => {
+  test('write, publish and roll back a template, within their content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/templates');
     await page.getByRole('button', { name: 'Make a template' }).click();
@@ -120,7 +120,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('send a test of what was typed last', async () => {
+  test('send a test of the latest text', async () => {
     const id = await make('tried');
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/templates/${id}`);
@@ -134,7 +134,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('say where a draft is wrong', async () => {
+  test('show where a draft is wrong', async () => {
     const id = await make('undeclared', `${HTML}<p>{{ code }}</p>\n{% if name %}\n`);
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/templates/${id}`);
@@ -152,7 +152,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('say that somebody else has changed a draft, and keep theirs', async () => {
+  test('report that a draft was changed elsewhere, and keep the local text', async () => {
     const id = await make('contested');
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/templates/${id}`);
@@ -168,7 +168,7 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
     await close();
   });
 
-  test('run nothing that is in a template, and load nothing for it', async () => {
+  test('execute nothing in a template, and load nothing for it', async () => {
     const id = await make('hostile', `${HTML}${HOSTILE}`);
     const { page, complaints, close } = await dashboard.open(WIDE);
     const asked: string[] = [];

@@ -7,7 +7,7 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '<script>window.ran = 1</script> \u202Egnp.exe';
 
-describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
+describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
   let takes: Awaited<ReturnType<typeof startWebhookReceiver>>;
   let refuses: typeof takes;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
-  test('show no recipient to whom sees no contents', async () => {
+  test('show no recipients without the right to see contents', async () => {
     const { page, complaints, close } = await dashboard.openAs('auditor', WIDE);
     await page.goto(`/dashboard/webhooks/${failing}`);
     await page.getByRole('link', { name: /message\.accepted.* · \*\*\*@example\.net/ }).waitFor();
@@ -59,7 +59,7 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
-  test('add a webhook, ping it, and check what it got', async () => {
+  test('add a webhook, ping it, and check the signature it received', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/webhooks');
     await page.getByRole('button', { name: 'Add a webhook' }).click();
@@ -88,7 +88,7 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
-  test('run nothing that an endpoint answers', async () => {
+  test('execute nothing that an endpoint returns', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     const [listed] = (await dashboard.api.get(`/v1/webhooks/${failing}/deliveries`)).body.data;
     const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/deliveries/${listed.id}`);
@@ -101,7 +101,7 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
-  test('send a delivery again, and replay a time', async () => {
+  test('resend a delivery, and replay a period', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/webhooks/${failing}`);
     await page.getByText('"ann@example.net"').waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
-  test('pause a webhook, enable it, and delete it by its typed name', async () => {
+  test('pause a webhook, enable it, and delete it after its name was typed', async () => {
     const { body } = await dashboard.api.post('/v1/webhooks', { url: `${takes.url}/other`, events: ['domain.*'] });
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/webhooks/${body.id}`);

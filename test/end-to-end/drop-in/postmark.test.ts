@@ -12,7 +12,7 @@ describe('postmark', () => {
   const client = (by = now.key): ServerClient =>
     new ServerClient(by, { useHttps: false, requestHost: `${now.baseUrl.replace('http://', '')}/compat/postmark` });
 
-  test('sends everything that a message has', async () => {
+  test('sends every field of a message', async () => {
     const subject = randomUUID();
     const sent = await client().sendEmail({
       From: '"Shop, the" <shop@example.test>',
@@ -86,7 +86,7 @@ describe('postmark', () => {
     expect(details.Body).toBe(Body);
   });
 
-  test('broadcasts with a way to unsubscribe, and one copy for each recipient', async () => {
+  test('broadcasts with an unsubscribe link, and one copy for each recipient', async () => {
     const Subject = randomUUID();
     const From = 'shop@example.test';
     await client().sendEmail({ From, To: 'ann@example.net', Subject, TextBody: 'News', MessageStream: 'broadcast' });
@@ -94,7 +94,7 @@ describe('postmark', () => {
     expect(copy?.mail.headers.get('list')).toMatchObject({ unsubscribe: { url: expect.any(String) } });
   });
 
-  test('sends with templates, by number and alias, alone and many', async () => {
+  test('sends with templates, by number and alias, one at a time and in batches', async () => {
     const names = [randomUUID(), randomUUID(), randomUUID()];
     const mail = (name: string | undefined, by: object) => ({
       From: 'shop@example.test',
@@ -129,7 +129,7 @@ describe('postmark', () => {
     );
   });
 
-  test('sends a batch and tells each message by itself', async () => {
+  test('sends a batch, and reports the result of each message', async () => {
     const Subject = randomUUID();
     const mail = { From: 'shop@example.test', To: 'ann@example.net', Subject, TextBody: 'Hi' };
     const sent = await client().sendEmailBatch([
@@ -145,7 +145,7 @@ describe('postmark', () => {
     await arrived(Subject);
   });
 
-  test('tells errors as its users know them', async () => {
+  test('reports errors in the form that its users know', async () => {
     const mail = { From: 'shop@example.test', To: 'ann@example.net', Subject: 'Never', TextBody: 'Never' };
     await expect(client('00000000-0000-0000-0000-000000000000').sendEmail(mail)).rejects.toMatchObject({
       constructor: Errors.InvalidAPIKeyError,

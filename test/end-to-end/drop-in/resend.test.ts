@@ -10,7 +10,7 @@ const { now, arrived } = useProgram(['welcome']);
 describe('resend', () => {
   const client = (by = now.key): Resend => new Resend(by, { baseUrl: `${now.baseUrl}/compat/resend` });
 
-  test('finds the service by RESEND_BASE_URL too', async () => {
+  test('can be configured with RESEND_BASE_URL too', async () => {
     vi.stubEnv('RESEND_BASE_URL', `${now.baseUrl}/compat/resend`);
     const subject = randomUUID();
     const { data: sent, error } = await new Resend(now.key).emails.send({
@@ -24,7 +24,7 @@ describe('resend', () => {
     vi.unstubAllEnvs();
   });
 
-  test('sends everything that a message has', async () => {
+  test('sends every field of a message', async () => {
     const subject = randomUUID();
     const { data: sent, error } = await client().emails.send({
       from: '"Shop, the" <shop@example.test>',
@@ -122,7 +122,7 @@ describe('resend', () => {
     expect(error).toMatchObject({ statusCode: 409, name: 'validation_error' });
   });
 
-  test('sends a batch: all or none, or those that can be', async () => {
+  test('sends a batch: all or nothing, or only the valid messages', async () => {
     const [one, two] = [randomUUID(), randomUUID()];
     const mail = (subject: string) => ({ from: 'shop@example.test', to: 'ann@example.net', subject, text: 'Hi' });
     const both = await client().batch.send([mail(one), mail(two)]);
@@ -146,7 +146,7 @@ describe('resend', () => {
     await arrived(third);
   });
 
-  test('sends once with an idempotency key, alone and in batches', async () => {
+  test('sends once per idempotency key, single messages and batches', async () => {
     const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: randomUUID(), text: 'Once' };
     const idempotencyKey = randomUUID();
     const first = await client().emails.send(mail, { idempotencyKey });
@@ -164,7 +164,7 @@ describe('resend', () => {
     expect(wrong.error).toMatchObject({ statusCode: 400, name: 'invalid_idempotency_key' });
   });
 
-  test('lists what was sent, page by page', async () => {
+  test('lists sent messages, page by page', async () => {
     const { data: first } = await client().emails.list({ limit: 2 });
     expect(first).toMatchObject({ object: 'list', has_more: true });
     const ids = (first?.data ?? []).map(({ id }) => id);
@@ -178,7 +178,7 @@ describe('resend', () => {
     });
   });
 
-  test('tells errors as its users know them', async () => {
+  test('reports errors in the form that its users know', async () => {
     const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Never', text: 'Never' };
     expect((await client('re_123').emails.send(mail)).error).toEqual({
       statusCode: 401,

@@ -18,12 +18,12 @@ describe('@sendgrid/mail', () => {
     return sendgrid;
   };
 
-  test('only warns of our keys', () => {
+  test('only warns about our keys', () => {
     use();
     expect(warn).toHaveBeenCalledWith('API key does not start with "SG.".');
   });
 
-  test('sends everything that a message has', async () => {
+  test('sends every field of a message', async () => {
     const subject = randomUUID();
     const [response] = await use().send({
       from: { email: 'shop@example.test', name: 'Shop, the' },
@@ -73,7 +73,7 @@ describe('@sendgrid/mail', () => {
     ]);
   });
 
-  test('sends one message for each personalization, with what is its own', async () => {
+  test('sends one message for each personalization, with its own values', async () => {
     const subject = randomUUID();
     await use().send({
       from: 'shop@example.test',
@@ -101,7 +101,7 @@ describe('@sendgrid/mail', () => {
     );
   });
 
-  test('sends several at once, as an array', async () => {
+  test('sends several messages at once, as an array', async () => {
     const [one, two] = [randomUUID(), randomUUID()];
     const mail = (subject: string) => ({ from: 'shop@example.test', to: 'ann@example.net', subject, text: 'Hi' });
     await use().send([mail(one), mail(two)]);
@@ -122,7 +122,7 @@ describe('@sendgrid/mail', () => {
     for (const name of [one, two]) expect((await arrived(`Welcome ${name}`))[0]?.mail.text).toContain(`Hello ${name}`);
   });
 
-  test('schedules', async () => {
+  test('schedules messages', async () => {
     const sendAt = Math.floor(inMs(HOUR_MS).getTime() / 1000);
     const [response] = await use().send({
       from: 'shop@example.test',
@@ -135,7 +135,7 @@ describe('@sendgrid/mail', () => {
     expect([body.status, body.scheduled_at]).toEqual(['scheduled', new Date(sendAt * 1000).toISOString()]);
   });
 
-  test('tells errors as its users know them', async () => {
+  test('reports errors in the form that its users know', async () => {
     const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Never', text: 'Never' };
     const errorsOf = async (sending: Promise<unknown>) => {
       const error = await sending.then(

@@ -31,7 +31,7 @@ describe.skipIf(postfixIsMissing)('Postfix', () => {
   };
   const textOf = async (raw: string | undefined) => simpleParser(Buffer.from(raw ?? '', 'latin1'));
 
-  it('delivers a message to each of its recipients, over TLS, and refuses who is unknown', async () => {
+  it('delivers a message to each of its recipients, over TLS, and refuses unknown ones', async () => {
     const outcomes = await send({
       envelopeTo: ['one@b.test', 'nobody@b.test', 'two@b.test'],
       text: 'Zwölf\n.\n..\nend',
@@ -47,7 +47,7 @@ describe.skipIf(postfixIsMissing)('Postfix', () => {
     }
   });
 
-  it('delivers to an address outside ASCII', async () => {
+  it('delivers to a non-ASCII address', async () => {
     const parts = {
       envelopeTo: ['jörg@b.test'],
       recipients: [{ id: 'rcp_1', kind: 'to', address: 'jörg@b.test' }],
@@ -57,7 +57,7 @@ describe.skipIf(postfixIsMissing)('Postfix', () => {
     expect(await textOf(raw)).toMatchObject({ subject: 'Grüße', to: { text: 'jörg@b.test' } });
   });
 
-  it('delivers an attachment of 5 MB byte by byte, as a chunk', async () => {
+  it('delivers an attachment of 5 MB unchanged, as a chunk', async () => {
     const bytes = randomBytes(5_000_000);
     const attachment = {
       filename: 'a.bin',
@@ -72,25 +72,25 @@ describe.skipIf(postfixIsMissing)('Postfix', () => {
     expect(postfix.log()).not.toMatch(/improper command pipelining|syntax error/i);
   });
 
-  it('is not sent what is larger than it says it takes', async () => {
+  it('is not sent messages above its declared maximum size', async () => {
     const text = 'A line.\r\n'.repeat(MESSAGE_BYTES_MAX / 8);
     expect(await send({ envelopeTo: ['one@b.test'], text })).toMatchObject([{ outcome: 'bounced', enhanced: '5.3.4' }]);
   });
 
-  it('takes more recipients than fit into one transaction, each once', async () => {
+  it('accepts more recipients than fit into one transaction, each once', async () => {
     const names = NAMES.slice(3);
     const outcomes = await send({ envelopeTo: names.map((name) => `${name}@b.test`) });
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(names.map(() => 'delivered'));
     for (const name of names) expect(await postfix.mailOf(name, 1)).toHaveLength(1);
   });
 
-  it('as a smarthost relays for who has authenticated over TLS', async () => {
+  it('as a smarthost relays for clients that have authenticated over TLS', async () => {
     const outcomes = await submit(CREDENTIALS.pass);
     expect(outcomes).toMatchObject([{ outcome: 'delivered', tls: 'TLSv1.3', code: 250 }]);
     expect(await postfix.mailOf('one', 1)).toHaveLength(1);
   });
 
-  it('as a smarthost defers who has the wrong password or none, and the reason says so', async () => {
+  it('as a smarthost defers mail if the password is wrong or missing, and the reason says so', async () => {
     const wrong = {
       outcome: 'deferred',
       code: 535,

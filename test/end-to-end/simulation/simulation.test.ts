@@ -21,7 +21,7 @@ const violationsWithin = async (seeds: number, breakage: (typeof BROKEN_PARTS)[s
 };
 
 describe('the simulated core', () => {
-  test('does the same again for the same seed, and something else for another', async () => {
+  test('repeats its behaviour for the same seed, and differs for another', async () => {
     const digests = [];
     for (const seed of [7, 7, 8, 8]) digests.push((await simulate(seed)).digest);
     expect(digests[0]).toBe(digests[1]);
@@ -29,14 +29,14 @@ describe('the simulated core', () => {
     expect(digests[0]).not.toBe(digests[2]);
   });
 
-  test('does the same whether or not its trace is kept', async () => {
+  test('behaves the same with or without a trace', async () => {
     const { digest, trace } = await simulate(9, { keepTrace: true });
     expect(trace.length).toBeGreaterThan(0);
     expect((await simulate(9)).digest).toBe(digest);
   });
 
   test(
-    'keeps its promises whatever goes wrong',
+    'keeps its promises despite any failures',
     async () => {
       let accepted = 0;
       let copies = 0;
@@ -57,7 +57,7 @@ describe('the simulated core', () => {
   );
 
   test.each(Object.entries(BROKEN_PARTS))(
-    'is found out with %s',
+    'fails its promises with %s',
     async (_name, breakage) => {
       expect(await violationsWithin(SEEDS_TO_FIND, breakage)).toBeGreaterThan(0);
     },
