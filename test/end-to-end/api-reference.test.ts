@@ -55,7 +55,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     ['dark', 390],
     ['light', 1_400],
   ] as const)(
-    'has nothing that axe finds fault with, and is not too wide, %s at %i pixels',
+    'has no accessibility faults and fits the width, %s at %i pixels',
     async (theme, width) => {
       const page = await (await fetch(`${program.baseUrl}/docs`)).text();
       const [audited] = await audit([page], { theme, width });

@@ -47,8 +47,8 @@ const open = async () => {
   return { ...applied, readStream, readAll, countOf, append };
 };
 
-describe('a stream of a suppression', () => {
-  test('is not read where the read model has no row of it, and nothing came since', async () => {
+describe('a suppression stream', () => {
+  test('is not read if the read model has no row for it and nothing happened since', async () => {
     const { countOf, readStream, readAll } = await open();
     const names = Array.from({ length: 50 }, (_, index) => `nobody-${index}`);
     expect(await Promise.all(names.map(countOf))).toEqual(names.map(() => 0));
@@ -56,13 +56,13 @@ describe('a stream of a suppression', () => {
     expect(readAll.mock.calls.length).toBeLessThanOrEqual(2);
   });
 
-  test('is read where the read model has a row of it', async () => {
+  test('is read if the read model has a row for it', async () => {
     const { countOf, readStream } = await open();
     expect(await countOf('old')).toBe(1);
     expect(readStream).toHaveBeenCalledTimes(1);
   });
 
-  test('is read where it was appended to after the read model, at any time', async () => {
+  test("is read if it was appended to after the read model's position, at any time", async () => {
     const { countOf, append, given } = await open();
     expect(await countOf('new')).toBe(0);
     for (const name of ['new', 'newer', 'newest']) {
@@ -73,7 +73,7 @@ describe('a stream of a suppression', () => {
     expect([await countOf('new'), await countOf('applied'), await countOf('nobody')]).toEqual([1, 1, 0]);
   });
 
-  test('is read where the read model is behind what the process has seen of the log', async () => {
+  test('is read if the read model lags behind what the process has seen of the log', async () => {
     const applied = await openApplied(suppressionsProjection);
     await applied.given(streamOf('old'), [added('old')]);
     await applied.store.append({
@@ -90,7 +90,7 @@ describe('a stream of a suppression', () => {
     ['of another log', `update read_models.checkpoints set log_id = 'other'`],
     ['of another shape', 'update read_models.checkpoints set version = 0'],
     ['gone', 'drop schema read_models cascade'],
-  ])('is read where the read model is %s', async (_, statement) => {
+  ])('is read if the read model is %s', async (_, statement) => {
     const { countOf, readStream, pool } = await open();
     await pool.query(statement);
     expect([await countOf('old'), await countOf('nobody')]).toEqual([1, 0]);

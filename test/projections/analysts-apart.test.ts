@@ -101,7 +101,7 @@ const attemptsElsewhere = (role: string): readonly string[] => [
   `select schema_to_xml('analytics', true, true, '')`,
 ];
 
-test('an analyst cannot see another organization, whatever is tried', async () => {
+test('an analyst cannot see another organization in any way', async () => {
   const { pool, history, organizations } = await openAnalytics();
   const [own = '', other = ''] = organizations;
   const stranger = await logIn(pool, other);

@@ -16,7 +16,7 @@ const described = page
     );
   });
 
-test('docs/analysts.md describes each view with its columns and their types, and the examples find rows', async () => {
+test('docs/analysts.md lists each view with its columns and types, and its examples return rows', async () => {
   const { pool, history, organizations } = await openAnalytics(400);
   const { rows: columns } = await pool.query<{ column: string }>(
     `

@@ -9,7 +9,7 @@ import { silentLogger } from '../support/logger.ts';
 import { firstColumn, logIn, openAnalytics, ROWS_OF_VIEW, seen, VIEWS } from './support/analysts.ts';
 
 describe('an analyst', () => {
-  test('sees all rows of the own organization, in every view, and no other', async () => {
+  test('sees all rows of their own organization, in every view, and no others', async () => {
     const { pool, organizations } = await openAnalytics();
     for (const organizationId of organizations) {
       const { client } = await logIn(pool, organizationId);
@@ -21,7 +21,7 @@ describe('an analyst', () => {
     }
   });
 
-  test('sees no address, and nothing of what was written', async () => {
+  test('sees no addresses and no message contents', async () => {
     const { pool, organizations } = await openAnalytics();
     const { client } = await logIn(pool, organizations[0] ?? '');
     for (const view of VIEWS) {
@@ -44,7 +44,7 @@ describe('an analyst', () => {
     await expect(analyst.connect()).rejects.toThrow('too many connections');
   });
 
-  test('is listed, and sees nothing any more once removed', async () => {
+  test('is listed, and sees nothing once removed', async () => {
     const { pool, organizations } = await openAnalytics(20);
     const [own = '', other = ''] = organizations;
     const { client, role, connect } = await logIn(pool, own);
@@ -57,7 +57,7 @@ describe('an analyst', () => {
     expect(await listAnalysts(pool, null)).toEqual([]);
   });
 
-  test('that is missing on this server, as after a restore, is listed so and can be removed', async () => {
+  test('that is missing on this server, for example after a restore, is listed as such and can be removed', async () => {
     const { pool, organizations } = await openAnalytics(20);
     const values = ['analyst_gone', organizations[0], 'x', 'y'];
     await pool.query(
@@ -68,7 +68,7 @@ describe('an analyst', () => {
     expect(await removeAnalyst(pool, 'analyst_gone')).toBe(true);
   });
 
-  test('is created by a database user that may create roles and is no administrator, and by no other', async () => {
+  test('is created only by a database user that may create roles and is not an administrator', async () => {
     const { pool, organizations } = await openAnalytics(20);
     const user = `service_${process.pid}_${Date.now()}`;
     await pool.query(`create role ${user} login createrole password 'x'`);
@@ -96,7 +96,7 @@ describe('an analyst', () => {
 });
 
 describe('the views', () => {
-  test('show a login that is no analyst nothing', async () => {
+  test('show nothing to a login that is not an analyst', async () => {
     const { pool } = await openAnalytics(60);
     for (const view of VIEWS) expect(await firstColumn(pool, `select 1 from analytics.${view}`)).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('the views', () => {
     expect(used).toEqual([expect.stringMatching(new RegExp(`\\b${column}\\b`))]);
   });
 
-  test('read the new tables after a rebuild, which ends the sessions that hold it up', async () => {
+  test('read the new tables after a rebuild, which ends blocking sessions', async () => {
     const { pool, history, organizations } = await openAnalytics();
     const [own = ''] = organizations;
     const { client, connect } = await logIn(pool, own);
@@ -143,7 +143,7 @@ describe('the views', () => {
     ).toEqual([]);
   }, 60_000);
 
-  test('are created again when the read models were dropped, and for analysts that there were', async () => {
+  test('are recreated when the read models were dropped, for existing analysts too', async () => {
     const { pool, organizations } = await openAnalytics(60);
     const { client, connect } = await logIn(pool, organizations[0] ?? '');
     await pool.query('drop schema read_models cascade');
@@ -152,7 +152,7 @@ describe('the views', () => {
     expect(await seen(await connect(), 'messages')).toEqual([]);
   });
 
-  test('are replaced when they have changed, and else left alone', async () => {
+  test('are replaced if they have changed, and otherwise left alone', async () => {
     const { pool } = await openAnalytics(20);
     const oid = () => firstColumn(pool, `select 'analytics.messages'::regclass::oid::text`);
     const before = await oid();

@@ -68,7 +68,7 @@ const clear = (pool: Pool) =>
   pool.query(auditProjection.tables.map((table) => `truncate read_models.${table};`).join(''));
 
 describe('the audit trees', () => {
-  test('hold whole streams, so that a gap in one is an event left out', async () => {
+  test('contain whole streams, so that a gap in a stream reveals an omitted event', async () => {
     const history = await createHistory({ seed: 5 });
     await history.go(1_000);
     const { events } = await history.store.readAll({ from: LOG_START, limit: 10_000 });
@@ -79,7 +79,7 @@ describe('the audit trees', () => {
     expect(split.filter((stream) => !stream.startsWith('destination-'))).toEqual([]);
   });
 
-  test('are made of the same rows however the log is cut into batches', async () => {
+  test('consist of the same rows however the log is split into batches', async () => {
     const pool = await openPool();
     const events = eventsOf(1_700);
     const rowsAfter = async (sizes: readonly number[]) => {
@@ -131,7 +131,7 @@ describe('the audit trees', () => {
     }
   });
 
-  test('stand in tiles of tiles once they are large', async () => {
+  test('are stored in tiles of tiles once they are large', async () => {
     const pool = await openPool();
     const events = eventsOf(6 * 257 * 70)
       .filter((event) => treeOf(event) === 'org_a')

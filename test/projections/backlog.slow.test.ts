@@ -15,7 +15,7 @@ const about = <E extends MessageEvent>(event: E, messageId: string): E => ({
   data: { ...event.data, messageId },
 });
 
-describe('what waits', () => {
+describe('the backlog', () => {
   test('is counted by reason, and mail in flight has none', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     expect(await readBacklog(pool, SOON)).toEqual({
@@ -49,7 +49,7 @@ describe('what waits', () => {
     expect((await readBacklog(pool, LATER)).waiting).toEqual({ due: 2, scheduled: 0, deferred: 0, held: 0 });
   });
 
-  test('is counted by indexes alone, and no further than anybody wants to know', async () => {
+  test('is counted from indexes only, up to a limit', async () => {
     const { pool } = await openApplied(deliveriesProjection);
     await pool.query(`
       insert into read_models.deliveries

@@ -27,7 +27,7 @@ const open = async () => {
 };
 
 describe('an event that cannot be applied', () => {
-  test('is parked with its error, and the others of its batch are applied', async () => {
+  test('is parked with its error, and the other events of its batch are applied', async () => {
     const { given, keys, parked } = await open();
     await given('apiKey-key_1', [keyCreated()]);
     await given('apiKey-key_2', [poisonousKey('key_2')]);
@@ -38,7 +38,7 @@ describe('an event that cannot be applied', () => {
     ]);
   });
 
-  test('stops a read model that must be whole, and nothing is parked', async () => {
+  test('stops a read model that must be complete, and nothing is parked', async () => {
     const { given, pool } = await openApplied({ ...apiKeysProjection, isWhole: true });
     await given('apiKey-key_1', [keyCreated()]);
     await expect(given('apiKey-key_2', [poisonousKey('key_2')])).rejects.toThrow('unsupported Unicode escape sequence');
@@ -48,7 +48,7 @@ describe('an event that cannot be applied', () => {
     expect(rows).toEqual([{ keys: 1, parked: 0 }]);
   });
 
-  test('holds back later events of its own stream, in the same batch and in later ones, and no other', async () => {
+  test('holds back later events of its own stream, in the same batch and later ones, and no others', async () => {
     const { given, keys, parked } = await open();
     await given('apiKey-key_2', [poisonousKey('key_2'), keyRotated(1, NOW)]);
     await given('apiKey-key_2', [keyRotated(2, NOW)]);
@@ -76,7 +76,7 @@ describe('an event that cannot be applied', () => {
     expect(rows).toEqual([{ name: keyCreated().data.name }]);
   });
 
-  test('is applied by a retry once that can be done, and all behind it in order', async () => {
+  test('is applied by a retry once possible, and everything behind it in order', async () => {
     const { given, keys, parked, pool, store } = await open();
     await given('apiKey-key_2', [poisonousKey('key_2')]);
     await given('apiKey-key_2', [keyRotated(1, NOW), { type: 'KeyRevoked', data: { keyId: 'key_2' } }]);
@@ -91,7 +91,7 @@ describe('an event that cannot be applied', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  test('is not retried on a connection that breaks meanwhile, which is told and does no harm', async () => {
+  test('is not retried on a connection that breaks, which is reported and does no harm', async () => {
     const { given, parked, pool, store } = await open();
     await given('apiKey-key_2', [poisonousKey('key_2')]);
     const broken = new Promise<void>((resolve) => pool.once('remove', () => resolve()));
@@ -121,7 +121,7 @@ describe('an event that cannot be applied', () => {
     expect(await keys()).toMatchObject([{ key_id: 'key_2' }, { key_id: 'key_3' }]);
   });
 
-  test('is told from a fault that may pass, after which nothing of the batch is kept', async () => {
+  test('is distinguished from a transient fault, after which nothing of the batch is kept', async () => {
     const { given, pool, store, keys, parked, lastBatch } = await open();
     await given('apiKey-key_1', [keyCreated()]);
     await store.append({
@@ -162,16 +162,16 @@ test.each([
   ['57014', false],
   ['53200', false],
   ['42P01', false],
-])('a fault with SQLSTATE %s is one of the event: %s', (code, expected) => {
+])('a fault with SQLSTATE %s is caused by the event: %s', (code, expected) => {
   expect(isPoison(Object.assign(new Error('a fault'), { code }))).toBe(expected);
 });
 
-test('a fault without SQLSTATE is one of the event if it is about a value', () => {
+test('a fault without SQLSTATE is caused by the event if it is about a value', () => {
   const faults = [new RangeError('x'), new TypeError('x'), new SyntaxError('x'), new Error('x'), 'x'];
   expect(faults.map(isPoison)).toEqual([true, true, true, false, false]);
 });
 
-test('a retry applies a stream of more parked events than fit into one transaction', async () => {
+test('a retry applies a stream with more parked events than fit into one transaction', async () => {
   const { given, parked, pool, store } = await open();
   await given('apiKey-key_2', [poisonousKey('key_2')]);
   const changes = Array.from({ length: 600 }, (_, number) => keyUpdated({ name: `name ${number}` }));
@@ -186,7 +186,7 @@ test('a retry applies a stream of more parked events than fit into one transacti
 });
 
 describe('a batch', () => {
-  test('that is applied already is fenced off and changes nothing', async () => {
+  test('that was already applied is fenced off and changes nothing', async () => {
     const { given, apply, lastBatch, keys } = await open();
     await given('apiKey-key_1', [keyCreated()]);
     const first = lastBatch();

@@ -8,7 +8,7 @@ const NOVEMBER = { organizationId: 'org_mine', start: '2026-11-01', end: '2026-1
 const TWO = [recipient('rcp_1'), recipient('rcp_2')];
 
 describe('usage', () => {
-  test('is nothing, counted up to nowhere, while nothing happened', async () => {
+  test('is zero, with no position, while nothing has happened', async () => {
     const { pool } = await openApplied(billingProjection);
     expect(await billingUsage(pool, NOVEMBER)).toEqual({
       billableRecipients: 0,
@@ -18,7 +18,7 @@ describe('usage', () => {
     });
   });
 
-  test('counts live recipients by the day in UTC that they were accepted on, of one organization and period', async () => {
+  test('counts live recipients by UTC day of acceptance, for one organization and period', async () => {
     const { given, pool } = await openApplied(billingProjection);
     const send = (id: string, occurredAt: string, more: object = {}) =>
       given(`message-${id}`, [messageAccepted({ messageId: id, recipients: TWO })], { occurredAt, ...more });
@@ -41,7 +41,7 @@ describe('usage', () => {
 
   const FREE = ['RecipientFailed', 'RecipientSuppressed'];
   for (const type of laterTypes) {
-    test(`${FREE.includes(type) ? 'is given back for' : 'does not change with'} ${type}, days later too`, async () => {
+    test(`${FREE.includes(type) ? 'is credited back for' : 'does not change with'} ${type}, even days later`, async () => {
       const { given, pool } = await openApplied(billingProjection);
       await given('message-msg_1', [messageAccepted({ recipients: TWO })], { occurredAt: '2026-11-05T10:00:00.000Z' });
       await given('message-msg_1', [LATER_EVENTS[type]], { occurredAt: '2026-11-08T10:00:00.000Z' });

@@ -14,7 +14,7 @@ interface Plan {
 const LATE = { bulk: false, before: '2027-01-01T00:00:00.000Z', limit: 10 };
 
 describe('the timetable', () => {
-  test('goes on behind a row, of all destinations and of each', async () => {
+  test('continues after a row, for all destinations and for each', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     for (const number of [1, 2, 3, 4]) {
       const recipients = [{ ...recipient('rcp_1'), domain: number === 4 ? 'b.example' : 'a.example' }];
@@ -31,7 +31,7 @@ describe('the timetable', () => {
   });
 
   test.each(['force_custom_plan', 'force_generic_plan'])(
-    'is read behind a row without what stands before it, with %s',
+    'is read from a row on without scanning earlier rows, with %s',
     async (planning) => {
       const { pool } = await openApplied(deliveriesProjection);
       await pool.query(`

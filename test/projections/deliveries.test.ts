@@ -22,7 +22,7 @@ interface Plan {
 }
 
 describe('the timetable', () => {
-  test('has a message from its acceptance, due at once, in its environment', async () => {
+  test('contains a message from its acceptance on, due at once, in its environment', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted()]);
     await given('message-msg_2', [messageAccepted({ messageId: 'msg_2' })], { environment: 'test' });
@@ -35,7 +35,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
   });
 
-  test('goes on with rows that are older than the column of organizations', async () => {
+  test('works with rows older than the organization column', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted()]);
     await pool.query('update read_models.deliveries set organization_id = null');
@@ -44,7 +44,7 @@ describe('the timetable', () => {
     expect(due).toMatchObject({ messageId: 'msg_1', organizationId: undefined });
   });
 
-  test('has a message in flight due when its lease ends', async () => {
+  test('makes a message in flight due when its lease ends', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
     await given('message-msg_1', [attemptStarted(1, ['rcp_1', 'rcp_2'])]);
@@ -54,7 +54,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
   });
 
-  test('has a message expire later that was given more time', async () => {
+  test('lets a message expire later after it was given more time', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
     const { type, data } = LATER_EVENTS.RecipientsHeld;
@@ -64,7 +64,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([{ expiresAt }]);
   });
 
-  test('has a deferred message due at the next attempt, the earliest of its recipients', async () => {
+  test('makes a deferred message due at the next attempt, for the earliest of its recipients', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: TWO }), attemptStarted(1, ['rcp_1', 'rcp_2'])]);
     await given('message-msg_1', [LATER_EVENTS.AttemptOutcomeUnknown]);
@@ -99,7 +99,7 @@ describe('the timetable', () => {
     });
   }
 
-  test('has a message for later due at its time, and expiring as long after it', async () => {
+  test('makes a scheduled message due at its time, and lets it expire correspondingly later', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     const { scheduledAt, expiresAt } = messageScheduled().data;
     await given('message-msg_1', [messageAccepted(), messageScheduled()]);
@@ -124,7 +124,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([row, row]);
   });
 
-  test('forgets a message that was cancelled after an attempt nobody finished', async () => {
+  test('forgets a message that was cancelled after an unfinished attempt', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted(), attemptStarted(1, ['rcp_1'])]);
     await given('message-msg_1', [LATER_EVENTS.AttemptOutcomeUnknown, LATER_EVENTS.RecipientCancelled]);
@@ -132,7 +132,7 @@ describe('the timetable', () => {
   });
 
   test.each(['force_custom_plan', 'force_generic_plan'])(
-    'is read by its index however many messages wait for later, with %s',
+    'is read from its index however many messages are scheduled for later, with %s',
     async (planning) => {
       const { pool } = await openApplied(deliveriesProjection);
       await pool.query(`
@@ -155,7 +155,7 @@ describe('the timetable', () => {
     30_000,
   );
 
-  test('has a row for each domain of the recipients, and each is due on its own', async () => {
+  test('has a row for each recipient domain, and each is due separately', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     const recipients = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'other.example' }];
     await given('message-msg_1', [messageAccepted({ recipients })]);
@@ -168,7 +168,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([{ destination: 'other.example' }]);
   });
 
-  test('knows who keeps a message back, until it is tried, moved or ended', async () => {
+  test('knows what holds a message until it is attempted, moved or final', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     const heldBy = async () =>
       (await pool.query('select held_by, due_at from read_models.deliveries')).rows.map((row) => [
@@ -192,14 +192,14 @@ describe('the timetable', () => {
     expect(await heldBy()).toEqual([]);
   });
 
-  test('keeps bulk apart', async () => {
+  test('separates bulk mail', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ stream: 'bulk' })]);
     expect(await dueDeliveries(pool, LATE)).toEqual([]);
     expect(await dueDeliveries(pool, { ...LATE, bulk: true })).toMatchObject([{ messageId: 'msg_1' }]);
   });
 
-  test('gives so many of each destination, and goes on where the last page ended', async () => {
+  test('returns a limited number per destination, and continues after the last page', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     for (const [number, domain] of ['b', 'a', 'c', 'a', 'a'].entries()) {
       const recipients = [{ ...recipient('rcp_1'), domain: `${domain}.example` }];
@@ -220,7 +220,7 @@ describe('the timetable', () => {
     expect(rest).toMatchObject({ next: first.next, due: [expect.anything(), expect.anything()] });
   });
 
-  test('gives the longest overdue first, and no more than asked for', async () => {
+  test('returns the longest overdue first, up to the limit', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     for (const [number, at] of [3, 1, 2].entries()) {
       const messageId = `msg_${number}`;

@@ -128,7 +128,7 @@ const openFeed = async () => {
 };
 
 describe('the feed', () => {
-  test('holds what the log says, event by event and in its order, in live and test', async () => {
+  test('contains the events of the log, one by one and in order, in live and test', async () => {
     const { pool, store } = await openFeed();
     const { events } = await store.readAll({ from: LOG_START, limit: 1000 });
     const all = events
@@ -142,7 +142,7 @@ describe('the feed', () => {
     expect(new Set(all.map(({ type }) => type))).toEqual(new Set(CUSTOMER_EVENT_TYPES));
   });
 
-  test('goes on after a cursor, within one event of the log too, and ends at the newest', async () => {
+  test('continues after a cursor, even between events of one log position, and ends at the newest', async () => {
     const { pool } = await openFeed();
     const { items } = await readFeed(pool, FEED);
     const seen: string[] = [];
@@ -157,7 +157,7 @@ describe('the feed', () => {
     expect(await readFeed(pool, { ...FEED, after })).toEqual({ items: [], hasMore: false, next: after });
   });
 
-  test('without a cursor is the newest page, oldest first', async () => {
+  test('without a cursor returns the newest page, oldest first', async () => {
     const { pool } = await openFeed();
     const { items } = await readFeed(pool, FEED);
     const newest = await readFeed(pool, { ...FEED, after: null, limit: 4 });
@@ -165,7 +165,7 @@ describe('the feed', () => {
     expect(newest).toMatchObject({ hasMore: false, next: items.at(-1)?.cursor });
   });
 
-  test('is narrowed to types, and to what concerns one domain', async () => {
+  test('can be narrowed to types, and to one domain', async () => {
     const { pool } = await openFeed();
     const { items } = await readFeed(pool, FEED);
     const types = ['message.accepted', 'api_key.created', 'domain.verified'] as const;

@@ -14,8 +14,8 @@ const held = (messageId: string, heldBy: string, domain: string): readonly Messa
   { type: 'RecipientsHeld', data: { ...LATER_EVENTS.RecipientsHeld.data, messageId, heldBy } },
 ];
 
-describe('mail that is kept back', () => {
-  test('is found by who keeps it back, destination by destination', async () => {
+describe('held mail', () => {
+  test('is found by what holds it, one destination at a time', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', held('msg_1', 'dom_1', 'b.example'));
     await given('message-msg_2', held('msg_2', 'dom_1', 'a.example'));
@@ -33,7 +33,7 @@ describe('mail that is kept back', () => {
     expect(await heldMail(pool, { ...ALL, holder: 'dom_2' })).toEqual({ due: [], next: '' });
   });
 
-  test('is given page by page, so many of each destination and so many in all', async () => {
+  test('is returned page by page, with limits per destination and in total', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     for (const [index, domain] of ['a', 'a', 'a', 'b', 'c'].entries()) {
       await given(`message-msg_${index}`, held(`msg_${index}`, 'dom_1', `${domain}.example`));
@@ -49,7 +49,7 @@ describe('mail that is kept back', () => {
     expect(await page('c.example', {})).toEqual(['', '']);
   });
 
-  test('is read by its index however much there is, and so is who keeps it back', async () => {
+  test('is read from its index however much there is, and so are its holders', async () => {
     const { pool } = await openApplied(deliveriesProjection);
     await pool.query(`
       insert into read_models.deliveries

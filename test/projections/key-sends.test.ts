@@ -46,7 +46,7 @@ test('sends are counted by secret, with the first and the last time, whatever th
   expect(await sends(3, 1000)).toEqual([]);
 });
 
-test('a batch that comes again counts nothing', async () => {
+test('a repeated batch counts nothing', async () => {
   const { given, apply, lastBatch, sends } = await open();
   await given('message-msg_1', [messageAccepted(), LATER_EVENTS.RecipientDelivered], { secret: 1 });
   await expect(apply(lastBatch())).rejects.toThrow(Fenced);

@@ -50,7 +50,7 @@ const keyCacheOf = async (store: EventStore) => {
 };
 
 describe('a start', () => {
-  test('folds what it would fold of the log, and asks the log for nothing that is copied', async () => {
+  test('folds the same state as from the log, and does not read copied events from the log', async () => {
     const history = await createHistory();
     await history.go(300);
     const pool = await openPool();
@@ -61,7 +61,7 @@ describe('a start', () => {
     expect(readAll).not.toHaveBeenCalled();
   });
 
-  test('asks the log from where the copy ends', async () => {
+  test('reads the log from where the copy ends', async () => {
     const { store, readAll, log, given, lastBatch } = await openCopied();
     const { position } = lastBatch();
     await log.append({
@@ -84,7 +84,7 @@ describe('a start', () => {
     expect(second.events.map(({ type }) => type)).toEqual(['KeyRotated']);
   });
 
-  test('keeps to the log where the caller wants every event, or families that are not copied', async () => {
+  test('reads the log if the caller needs every event, or families that are not copied', async () => {
     const { store, readAll } = await openCopied();
     await store.readAll({ filter, limit: 100 });
     await store.readAll({ filter: { categories: ['apiKey', 'message'] }, limit: 100, folded: true });
@@ -102,7 +102,7 @@ describe('a start', () => {
     'whose tables are gone': 'drop table read_models.live_view_events',
     'of a database without read models': 'drop schema read_models cascade',
   };
-  test.each(Object.entries(UNFIT))('folds the log itself beside a copy %s', async (_name, statement) => {
+  test.each(Object.entries(UNFIT))('folds the log itself despite a copy %s', async (_name, statement) => {
     const { store, readAll, pool } = await openCopied();
     await pool.query(statement);
     expect(await typesOf(store)).toEqual(['KeyCreated', 'KeyRotated']);
@@ -111,7 +111,7 @@ describe('a start', () => {
 });
 
 describe('the copy', () => {
-  test('keeps the last suspension of a destination alone, however many there were', async () => {
+  test('keeps only the last suspension of a destination, however many there were', async () => {
     const { given, pool } = await openApplied(liveViewsProjection);
     for (let times = 1; times <= 5; times += 1) {
       await given('destination-example.net', [
@@ -133,7 +133,7 @@ describe('the copy', () => {
     ['records of domains', domainRecords as Aggregate<unknown, OutboxEvent>, Object.keys(domainRecordsEvents)],
     ['reputation', reputation as Aggregate<unknown, OutboxEvent>, Object.keys(reputationEvents)],
   ];
-  test.each(FAMILIES)('leaves out no event of %s that their state depends on', (_name, aggregate, types) => {
+  test.each(FAMILIES)('omits no event of %s that their state depends on', (_name, aggregate, types) => {
     for (const sequence of sequencesOf(types, 3)) {
       const events = sequence.map((type, index) => ({ event: sampleOf(type), at: `2026-11-2${index}T00:00:00.000Z` }));
       const kept = events.filter(

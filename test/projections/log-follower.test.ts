@@ -42,7 +42,7 @@ const readToTheEnd = async (follower: LogFollower, store: EventStore, reader: Re
   while (await turn(follower, store, reader));
 };
 
-test('every consumer gets every event once and in order, whether others are ahead or behind', async () => {
+test('every consumer receives every event once and in order, whether others are ahead or behind', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const { store, append, streams } = openLog();
@@ -62,7 +62,7 @@ test('every consumer gets every event once and in order, whether others are ahea
   );
 });
 
-test('a consumer that is behind those that joined first gets each event once', async () => {
+test('a consumer that is behind earlier ones receives each event once', async () => {
   const { store, append, streams } = openLog();
   await append(5);
   const { events } = await store.readAll({ from: '', limit: 2 });
@@ -75,7 +75,7 @@ test('a consumer that is behind those that joined first gets each event once', a
   await follower.close();
 });
 
-test('a consumer that joins inside a page that others have read gets only what follows its position', async () => {
+test('a consumer that joins inside a page that others have read receives only what follows its position', async () => {
   const { store, append, streams } = openLog();
   await append(5);
   const follower = createLogFollower({ store, system });
@@ -104,7 +104,7 @@ test('a follower that is behind does not pause while pages are full', async () =
   await follower.close();
 });
 
-test('a consumer with no event between it and the subscription waits for the next event, and does not poll', async () => {
+test('a consumer with no events between it and the subscription waits for the next one, and does not poll', async () => {
   const { store, append } = openLog();
   await append(3);
   const readAll = vi.fn(store.readAll);
@@ -118,7 +118,7 @@ test('a consumer with no event between it and the subscription waits for the nex
   expect(await Promise.all([further, behind])).toEqual([null, null]);
 });
 
-test('a jump ends the subscription that it leaves', async () => {
+test('a jump ends the previous subscription', async () => {
   const { store, append } = openLog();
   await append(3);
   const ended = vi.fn();
@@ -158,7 +158,7 @@ const largeLog = () => {
   return { append, store: { ...store, readAll, subscribe }, readAll };
 };
 
-test('large events are kept and read behind in bounded bytes', async () => {
+test('large events are kept and read behind within a bounded number of bytes', async () => {
   const { append, store, readAll } = largeLog();
   await append(100); // 30 MB
   const follower = createLogFollower({ store, system });
@@ -174,7 +174,7 @@ test('large events are kept and read behind in bounded bytes', async () => {
   await follower.close();
 });
 
-test('a consumer that is behind looks again where a node that lags has shown it nothing', async () => {
+test('a consumer that is behind reads again if a lagging node returned nothing', async () => {
   const { store, append } = openLog();
   await append(3);
   let lags = true;

@@ -4,7 +4,7 @@ import { recipient } from '../support/controls/message.ts';
 import { minute, openWith } from './support/listed-messages.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
 
-test('a message is found by the domain of a recipient, and by what refused one', async () => {
+test('a message is found by a recipient domain, and by what refused a recipient', async () => {
   const { given, ids, pool } = await openWith([
     { id: 'msg_1', at: minute(1), recipients: [recipient('rcp_1'), recipient('rcp_2')] },
     { id: 'msg_2', at: minute(2), recipients: [{ ...recipient('rcp_3'), domain: 'example.org' }] },

@@ -9,7 +9,7 @@ import { openApplied } from './support/applied.ts';
 import { ALL, minute, openWith } from './support/listed-messages.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
 
-describe('the list of messages', () => {
+describe('the message list', () => {
   test('shows a message as it was accepted', async () => {
     const { given, pool } = await openApplied(messagesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
@@ -63,7 +63,7 @@ describe('the list of messages', () => {
   for (const [type, expected] of Object.entries(becomes)) {
     const event = LATER_EVENTS[type as keyof typeof becomes];
     for (const batches of ['in the batch of the acceptance', 'in a later batch']) {
-      test(`shows what ${type} ${batches} makes of a recipient`, async () => {
+      test(`shows the status that ${type} ${batches} gives a recipient`, async () => {
         const { given, pool } = await openApplied(messagesProjection);
         const accepted = messageAccepted();
         const later = '2026-11-21T12:01:00.000Z';
@@ -81,7 +81,7 @@ describe('the list of messages', () => {
     }
   }
 
-  test('shows when a message is to be sent, and the time to live that runs from then', async () => {
+  test('shows when a message will be sent, and the time to live that starts then', async () => {
     const { given, pool } = await openApplied(messagesProjection);
     await given('message-msg_1', [messageAccepted()]);
     expect((await listMessages(pool, ALL)).items[0]?.scheduledAt).toBeNull();
@@ -92,7 +92,7 @@ describe('the list of messages', () => {
     expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ status: 'sending', scheduledAt, expiresAt });
   });
 
-  test('shows when a message expires that was given more time', async () => {
+  test('shows when a message expires after it was given more time', async () => {
     const { given, pool } = await openApplied(messagesProjection);
     const { type, data } = LATER_EVENTS.RecipientsHeld;
     const expiresAt = '2026-11-28T12:00:00.000Z';
@@ -101,7 +101,7 @@ describe('the list of messages', () => {
     expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ expiresAt });
   });
 
-  test('says that a message was delivered to some only', async () => {
+  test('shows that a message was delivered to some recipients only', async () => {
     const { given, pool } = await openApplied(messagesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
@@ -113,7 +113,7 @@ describe('the list of messages', () => {
     expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ status: 'delivered', partial: true });
   });
 
-  test('is newest first, page by page, without gaps or repeats where times are equal', async () => {
+  test('is sorted newest first, page by page, without gaps or repeats at equal times', async () => {
     const { pool } = await openWith(
       Array.from({ length: 7 }, (_, number) => ({ id: `msg_${number}`, at: minute(Math.floor(number / 3)) })),
     );
@@ -129,7 +129,7 @@ describe('the list of messages', () => {
     expect(seen).toEqual(['msg_6', 'msg_5', 'msg_4', 'msg_3', 'msg_2', 'msg_1', 'msg_0']);
   });
 
-  test('is narrowed by domain, status, recipient, sender, tag and time, and by several of them', async () => {
+  test('can be filtered by domain, status, recipient, sender, tag and time, and by several of them', async () => {
     const { given, ids } = await openWith([
       {
         id: 'msg_1',
@@ -164,7 +164,7 @@ describe('the list of messages', () => {
     expect(await ids({ organizationId: 'org_other' })).toEqual([]);
   });
 
-  test('is narrowed by key, subject, metadata, request and message', async () => {
+  test('can be filtered by key, subject, metadata, request and message', async () => {
     const { ids, given } = await openWith([
       { id: 'msg_1', at: minute(1), keyId: 'key_1', subjectDigest: 's1', metadataDigests: ['m1', 'm2'] },
       { id: 'msg_2', at: minute(2), keyId: 'key_2', subjectDigest: 's1', metadataDigests: ['m1'] },
@@ -183,7 +183,7 @@ describe('the list of messages', () => {
     expect(await ids({ keyId: 'key_1', secret: 2, metadataDigest: 'm1' })).toEqual([]);
   });
 
-  test('is read off an index by each of them, in its order', async () => {
+  test('reads each filter from an index, in its order', async () => {
     const { pool } = await openApplied(messagesProjection);
     await pool.query(`
       insert into read_models.messages (message_id, organization_id, environment, domain_id, key_id, content_id,
@@ -216,7 +216,7 @@ describe('the list of messages', () => {
       expect(await planOf({ ...by, after })).not.toContain('Seq Scan');
   });
 
-  test('has those whose subject has all of the words, whether few have them or many', async () => {
+  test('contains messages whose subject has all of the words, whether few or many match', async () => {
     const { pool } = await openApplied(messagesProjection);
     await pool.query(`
       with stored as (

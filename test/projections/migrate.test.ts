@@ -57,7 +57,7 @@ test('migrating a migrated database changes nothing', async () => {
   expect((await client.query('select id from vault.secrets')).rows).toEqual([{ id: 'kept' }]);
 });
 
-test('everything but the vault may be dropped and is made again', async () => {
+test('everything except the vault may be dropped and is created again', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
   const before = await shape(client);
@@ -68,7 +68,7 @@ test('everything but the vault may be dropped and is made again', async () => {
   expect((await client.query('select id from vault.secrets')).rows).toEqual([{ id: 'kept' }]);
 });
 
-test('a database that a newer version migrated is left as it is', async () => {
+test('a database migrated by a newer version is left unchanged', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
   await client.query(`insert into vault.migrations (migration_id, name) values (99999, 'from the future')`);
@@ -130,7 +130,7 @@ test('labels that were stored as text are found by their keys', async () => {
   expect(new Set(rows.map(({ label }) => label))).toEqual(new Set(labels.map((label) => labelKey(owner, label))));
 });
 
-test('a later migration that fails leaves the database as it was', async () => {
+test('a later migration that fails leaves the database unchanged', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
   const before = await shape(client);
@@ -143,7 +143,7 @@ test('a later migration that fails leaves the database as it was', async () => {
 /** The first migrations of the chain that preceded the baselines, with their recorded names. */
 const FORMER_CHAIN = ['vault.sql', 'inbox.sql', 'read_models.sql', 'webhook_deliveries.sql'];
 
-test.each([1, 2, 3, 4])('a database that has %i migrations of the former chain is refused', async (count) => {
+test.each([1, 2, 3, 4])('a database with %i migrations of the former chain is rejected', async (count) => {
   const database = await freshDatabase();
   const client = await connect(database);
   await client.query(
@@ -160,7 +160,7 @@ test.each([1, 2, 3, 4])('a database that has %i migrations of the former chain i
   expect(await tables(client)).toEqual(['vault.migrations']);
 });
 
-test('a database that other migrations made is refused and left as it is', async () => {
+test('a database created by other migrations is rejected and left unchanged', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
   await client.query(`update vault.migrations set name = 'webhook_deliveries.sql' where migration_id = 4`);

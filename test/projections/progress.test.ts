@@ -10,7 +10,7 @@ import { appendKey, newStore, system, until } from './support/keys-log.ts';
 import { openPool, openReadModels, startRunner } from './support/open.ts';
 
 describe('waiting for read models', () => {
-  test('ends in time when nobody runs them, and at once when they have passed', async () => {
+  test('times out when no projection runs, and ends at once when they have caught up', async () => {
     const pool = await openPool();
     const store = newStore();
     const { waitFor } = openReadModels(pool, store);
@@ -24,7 +24,7 @@ describe('waiting for read models', () => {
     expect(await waitFor(['messages', 'api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
   });
 
-  test('ends in time when only some of them have passed', async () => {
+  test('times out when only some of them have caught up', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -35,7 +35,7 @@ describe('waiting for read models', () => {
     expect(await waitFor(['api-keys', 'messages'], head, { timeoutMs: 50 })).toBe(false);
   });
 
-  test('is for the furthest position that any reader waits for', () => {
+  test('lasts until the furthest position that any reader waits for', () => {
     const awaited = createAwaitedPositions();
     awaited.note(['messages'], '5');
     awaited.note(['messages'], '3');
@@ -44,7 +44,7 @@ describe('waiting for read models', () => {
     expect(hurried).toEqual(['4']);
   });
 
-  test('asks once for all who wait at the same time', async () => {
+  test('makes one query for all concurrent waiters', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -66,7 +66,7 @@ describe('waiting for read models', () => {
     expect(queries).toBe(before + 1);
   });
 
-  test('does not believe what it saw before checkpoints went back, as they do when the database crashes', async () => {
+  test('does not rely on earlier results after checkpoints went back, for example in a database crash', async () => {
     const pool = await openPool();
     const store = newStore();
     const { waitFor } = openReadModels(pool, store);
@@ -81,7 +81,7 @@ describe('waiting for read models', () => {
   });
 });
 
-describe('a projection that gathers events', () => {
+describe('a projection that batches events', () => {
   /** A projection that collects events until `release`, or until a reader waits for it. */
   const gathering = async () => {
     const pool = await openPool();
@@ -117,7 +117,7 @@ describe('a projection that gathers events', () => {
     return { store, readModels, batches, release, begun };
   };
 
-  test('writes together what came meanwhile', async () => {
+  test('writes events together that arrived in the meantime', async () => {
     const { store, readModels, batches, release, begun } = await gathering();
     await appendKey(store, 'key_1');
     expect(await begun()).toBe(true);
@@ -139,7 +139,7 @@ describe('a projection that gathers events', () => {
     expect(batches).toEqual([1]);
   });
 
-  test('does not gather what a reader waits for already', async () => {
+  test('does not delay events that a reader already waits for', async () => {
     const { store, readModels, batches } = await gathering();
     const head = (await appendKey(store, 'key_1')).position;
     expect(await readModels.waitFor(['api-keys'], head, { timeoutMs: 5000 })).toBe(true);

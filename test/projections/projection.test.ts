@@ -16,7 +16,7 @@ const LATER = '2026-11-21T13:00:00.000Z';
 describe('the list of API keys', () => {
   const all = { ...PAGE, environment: null };
 
-  test('shows a key as its stream folds, after each of its events', async () => {
+  test('shows a key as folded from its stream, after each of its events', async () => {
     const { given, pool, store } = await openApplied(apiKeysProjection);
     for (const event of [keyCreated(), keyRotated(1, LATER), keyRotated(2, LATER, true), keyRevoked]) {
       await given('apiKey-key_1', [event]);
@@ -39,7 +39,7 @@ describe('the list of API keys', () => {
   });
 });
 
-test('the list of domains shows a domain as its stream folds, and one alone to keys bound to it', async () => {
+test('the list of domains shows a domain as folded from its stream, and only its own domain to a bound key', async () => {
   const { given, pool, store } = await openApplied(domainsProjection);
   const all = { ...PAGE, domainId: null };
   const events: readonly OutboxEvent[] = [
@@ -59,7 +59,7 @@ test('the list of domains shows a domain as its stream folds, and one alone to k
   ]);
 });
 
-test('the list of webhooks shows an endpoint as its stream folds, until it is deleted', async () => {
+test('the list of webhooks shows an endpoint as folded from its stream, until it is deleted', async () => {
   const { given, pool, store } = await openApplied(webhooksProjection);
   const all = { ...PAGE, environment: 'live' as const };
   const registered: OutboxEvent = {

@@ -56,8 +56,8 @@ const statisticsOf = (organizationId: string) =>
 const many = <Result>(count: number, query: () => Promise<Result>) =>
   Promise.allSettled(Array.from({ length: count }, query));
 
-describe('an organization whose queries do not end', () => {
-  test('uses three connections for its lists, and another lists at once', async () => {
+describe('an organization with endless queries', () => {
+  test('uses three connections for its lists, and another organization lists at once', async () => {
     const release = await lock('api_keys');
     const lists = many(50, () => keysOf('org_a'));
     expect((await templatesOf('org_b')).items).toEqual([]);
@@ -66,7 +66,7 @@ describe('an organization whose queries do not end', () => {
     expect((await lists).filter(({ status }) => status === 'rejected')).toEqual([]);
   });
 
-  test('uses two connections for its statistics, and another counts and lists at once', async () => {
+  test('uses two connections for its statistics, and another organization counts and lists at once', async () => {
     const release = await lock('stats_buckets');
     const statistics = many(50, () => statisticsOf('org_a'));
     expect((await templatesOf('org_a')).items).toEqual([]);

@@ -78,7 +78,7 @@ const followAll = async (count: number, consumers: readonly Consumer[]) => {
 const numbersFrom = (from: number, count: number): readonly number[] =>
   Array.from({ length: count - from }, (_, index) => from + index + 1);
 
-test('every consumer gets every event once and in order, wherever it begins and however slow it is', async () => {
+test('every consumer receives every event once and in order, whatever its start and speed', async () => {
   const consumer = fc.record({
     from: fc.nat(22_000),
     ms: fc.constantFrom(0, 1, 30, 900, 6_000, 7_000),
@@ -94,21 +94,21 @@ test('every consumer gets every event once and in order, wherever it begins and 
   );
 });
 
-test('each page is read once for all, who go at the pace of the slowest', async () => {
+test('each page is read once for all consumers, at the speed of the slowest', async () => {
   const consumers = Array.from({ length: 16 }, (_, index) => ({ name: `consumer ${index}`, from: 0, ms: index * 40 }));
   const { followed, reads } = await followAll(60_000, consumers);
   expect(followed.every(({ alone }) => alone === 0)).toBe(true);
   expect(reads).toBe(15);
 });
 
-test('those that begin a little apart meet', async () => {
+test('consumers that start a little apart converge', async () => {
   const consumers = [300, 0, 9_000, 4_100].map((from, index) => ({ name: `consumer ${index}`, from, ms: 20 * index }));
   const { followed, reads } = await followAll(100_000, consumers);
   for (const { alone } of followed) expect(alone).toBeLessThanOrEqual(2);
   expect(reads).toBeLessThanOrEqual(34); // reading separately would take 100 pages
 });
 
-test('one that takes nothing is waited for five seconds, and then no more', async () => {
+test('the others wait for a stuck consumer for five seconds, and then no longer', async () => {
   const log = logOf(40_000);
   const system = createSteppableSystem();
   const reading = createReadingBehind({ store: log, system, signal: new AbortController().signal });
@@ -121,7 +121,7 @@ test('one that takes nothing is waited for five seconds, and then no more', asyn
   expect((await followed).numbers).toHaveLength(40_000);
 });
 
-test('one that is far ahead waits for five seconds, and then not for a minute', async () => {
+test('a consumer that is far ahead waits for five seconds, and then not again for a minute', async () => {
   const log = logOf(400_000);
   const system = createSteppableSystem();
   const reading = createReadingBehind({ store: log, system, signal: new AbortController().signal });
@@ -143,7 +143,7 @@ test('one that is far ahead waits for five seconds, and then not for a minute', 
   await slow;
 });
 
-test('a fault of the log reaches all who wait, and the next try reads on', async () => {
+test('a fault of the log reaches all waiting consumers, and the next attempt continues', async () => {
   const log = logOf(10_000);
   const system = createSteppableSystem();
   const reading = createReadingBehind({ store: log, system, signal: new AbortController().signal });
@@ -155,7 +155,7 @@ test('a fault of the log reaches all who wait, and the next try reads on', async
   expect((await again).numbers).toEqual(numbersFrom(0, 10_000));
 });
 
-test('a part of the log that cannot be read keeps nobody from what comes after it', async () => {
+test('an unreadable part of the log blocks no consumer from what follows it', async () => {
   const log = logOf(30_000);
   const { readAll } = log;
   const read = readAll.getMockImplementation() as EventStore['readAll'];
@@ -177,7 +177,7 @@ test('a part of the log that cannot be read keeps nobody from what comes after i
   expect((await followed).numbers).toEqual(numbersFrom(6_000, 30_000));
 });
 
-test('who waits for the others stops when the process does', async () => {
+test('a consumer that waits for the others stops with the process', async () => {
   const log = logOf(40_000);
   const system = createSteppableSystem();
   const stop = new AbortController();

@@ -17,8 +17,8 @@ import { tampered } from './support/tampered.ts';
 const PAGE_EVENTS = 5_000;
 const OLD_VERSIONS = 'select from read_models.checkpoints where version < 1000';
 
-describe('a rebuild on a bad day', () => {
-  test('that is ended while pages are under way applies no further one', async () => {
+describe('a rebuild with failures', () => {
+  test('applies no further page after it is aborted', async () => {
     const pool = await openPool();
     const store = newStore();
     for (let key = 0; key < PAGE_EVENTS + 10; key += 1) await appendKey(store, `key_${key}`);
@@ -40,7 +40,7 @@ describe('a rebuild on a bad day', () => {
     expect(Number(rows[0].position)).toBe(PAGE_EVENTS);
   });
 
-  test('reads before it has tables to fill, and a page further than what is applied', async () => {
+  test('reads before it has tables to fill, and one page ahead of what is applied', async () => {
     const pool = await openPool();
     const store = newStore();
     for (let key = 0; key < PAGE_EVENTS + 10; key += 1) await appendKey(store, `key_${key}`);
@@ -62,7 +62,7 @@ describe('a rebuild on a bad day', () => {
     await rebuilding;
   });
 
-  test('ends at the head that the log had when it began, though events keep coming', async () => {
+  test('ends at the head that the log had when it began, although events keep arriving', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_0');
@@ -77,7 +77,7 @@ describe('a rebuild on a bad day', () => {
     expect(read).toBeLessThan(10);
   });
 
-  test('where one read model fails ends for all, and leaves the live rows', async () => {
+  test('fails as a whole when one read model fails, and keeps the live rows', async () => {
     const { pool, history } = await openLiveHistory(50);
     const live = await allRows(pool);
     const failing = tampered(() => {
@@ -88,7 +88,7 @@ describe('a rebuild on a bad day', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('comes to its end where the live one has read further than the last event of ours', async () => {
+  test('completes if the live read model is past the last event of the service', async () => {
     const pool = await openPool();
     const history = await createHistory();
     await history.go(30);
@@ -102,7 +102,7 @@ describe('a rebuild on a bad day', () => {
     expect(rows).toEqual([{ position: BEYOND }]);
   });
 
-  test('never makes a read model say that it is older than it was', async () => {
+  test('never moves a read model back in time', async () => {
     const pool = await openPool();
     const history = await createHistory();
     await history.go(30);
@@ -118,7 +118,7 @@ describe('a rebuild on a bad day', () => {
     expect(await ages()).toEqual(before);
   });
 
-  test('switches nothing that another process has begun to make anew', async () => {
+  test('does not switch tables that another process has begun to rebuild', async () => {
     const { pool, history } = await openLiveHistory(30);
     const live = await allRows(pool);
     const logId = await history.store.logId();
@@ -133,7 +133,7 @@ describe('a rebuild on a bad day', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('happens by itself, though the database is away in the middle of it', async () => {
+  test('starts automatically, even if the database is away in the middle of it', async () => {
     const { pool, history, runner: first } = await openLiveHistory(30);
     await first.stop();
     const newer = PROJECTIONS.map((projection) => ({ ...projection, version: projection.version + 1000 }));

@@ -46,7 +46,7 @@ const openBeforeSwitch = async (beforeSwitch: (pool: Pool, store: EventStore) =>
   return { pool, store, rebuildOptions: { pool, store: { ...store, readAll }, logger: silentLogger } };
 };
 
-describe('a read model that is switched', () => {
+describe('a read model after the switch', () => {
   test('has every event that the live one applied after the rebuild read the log', async () => {
     const { pool, store, rebuildOptions } = await openBeforeSwitch(async (live, log) => {
       for (const keyId of ['key_1', 'key_2']) await appendKey(log, keyId);
@@ -58,7 +58,7 @@ describe('a read model that is switched', () => {
     expect(await checkpoint(pool)).toBe(await store.head());
   });
 
-  test('stays where the rebuild read to when the live one has applied no more', async () => {
+  test('stays at the position of the rebuild if the live one has applied nothing more', async () => {
     let readTo: Position = LOG_START;
     const { pool, store, rebuildOptions } = await openBeforeSwitch(async (_live, log) => {
       readTo = await log.head();

@@ -29,7 +29,7 @@ const text = fc
   .array(fc.oneof(fc.constantFrom(...MEANINGFUL), fc.string({ unit: 'grapheme' })))
   .map((parts) => parts.join('').replaceAll('\0', ''));
 
-describe('rows that are copied into a table', () => {
+describe('rows copied into a table', () => {
   let database: TestDatabase;
   let client: Client;
   const stored = async (): Promise<readonly object[]> =>
@@ -49,7 +49,7 @@ describe('rows that are copied into a table', () => {
     await database.drop();
   });
 
-  test('are there as they were given, whatever they hold', async () => {
+  test('are stored exactly, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.option(text), fc.boolean(), text), { maxLength: 20 }), async (given) => {
         const rows = given.map(([value, isTrue, inner], place) => row(place, { text: value, isTrue, json: { inner } }));
@@ -61,7 +61,7 @@ describe('rows that are copied into a table', () => {
     );
   });
 
-  test('are all there or none, and the connection goes on', async () => {
+  test('are stored all or none, and the connection remains usable', async () => {
     await expect(insert(client, [row(1), row(2), row(1)])).rejects.toMatchObject({ code: '23505' });
     await expect(insert(client, [row(1), row(2, { text: 'a\0b' })])).rejects.toMatchObject({ code: '22021' });
     expect(await stored()).toEqual([]);
@@ -69,13 +69,13 @@ describe('rows that are copied into a table', () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  test('are a megabyte each if need be', async () => {
+  test('may be a megabyte each', async () => {
     const large = 'tab\tand line\n'.repeat(80_000);
     await insert(client, [row(1, { text: large }), row(2)]);
     expect(await stored()).toMatchObject([{ text: large }, { text: null }]);
   });
 
-  test('are not there when the connection is lost meanwhile, which is told', async () => {
+  test('are not stored when the connection is lost, which is reported', async () => {
     const { rows: found } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const other = new Client({ connectionString: database.url });
     await other.connect();

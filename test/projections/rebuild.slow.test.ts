@@ -28,7 +28,7 @@ const liveAndRebuilt = async (seed: number) => {
 };
 
 describe('rebuilding a read model', () => {
-  test('gives the rows that the live one has, for every projection and any history', async () => {
+  test('produces the same rows as the live one, for every projection and any history', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
         const { live, rebuilt } = await liveAndRebuilt(seed);
@@ -42,7 +42,7 @@ describe('rebuilding a read model', () => {
     );
   }, 180_000);
 
-  test('leaves its indexes, constraints and options as they were', async () => {
+  test('keeps its indexes, constraints and options', async () => {
     const pool = await openPool();
     const history = await createHistory();
     await history.go(50);
@@ -63,7 +63,7 @@ describe('rebuilding a read model', () => {
     expect(left.rows.map(({ tablename }) => tablename)).toEqual(['checkpoints', 'parked_events']);
   });
 
-  test('works beside the running projections while events keep coming, and loses and repeats none', async () => {
+  test('works while projections run and events keep arriving, and loses and repeats none', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 7 });
     const runner = startRunner(pool, history.store);
@@ -88,7 +88,7 @@ describe('rebuilding a read model', () => {
     expect(await allRows(pool)).toEqual(live);
   }, 180_000);
 
-  test('never takes back what a reader has seen, and never fails its queries', async () => {
+  test('never hides what a reader has seen, and never fails its queries', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 8 });
     startRunner(pool, history.store);
@@ -140,7 +140,7 @@ describe('rebuilding a read model', () => {
     expect(refused[0]).toBeInstanceOf(RebuildInProgress);
   });
 
-  test('that is ended in the middle leaves the live rows, and the next one starts afresh', async () => {
+  test('keeps the live rows when it is aborted, and the next one starts over', async () => {
     const { pool, history } = await openLiveHistory(50);
     const live = await allRows(pool);
     const options = { pool, store: history.store, logger: silentLogger };
@@ -150,7 +150,7 @@ describe('rebuilding a read model', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('happens by itself when this version of the service makes other rows than the last', async () => {
+  test('starts automatically when this version of the service produces different rows', async () => {
     const { pool, history, runner: first } = await openLiveHistory(80, 3);
     await first.stop();
     const newer = PROJECTIONS.map((projection) =>

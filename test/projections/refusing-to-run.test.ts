@@ -11,7 +11,7 @@ import { appendKey, LONG_AGO, newStore, system, until } from './support/keys-log
 import { caughtUp, openPool, startRunner } from './support/open.ts';
 
 describe('projections refuse to run', () => {
-  test('on another log than their checkpoints know, in one sentence', async () => {
+  test('on a log other than the one in their checkpoints, with one sentence', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -33,7 +33,7 @@ describe('projections refuse to run', () => {
     expect(rows).toEqual([{ key_id: 'key_2' }]);
   });
 
-  test('past an event of a newer version: all stop before it and say so', async () => {
+  test('past an event of a newer version: all stop before it with a reason', async () => {
     const pool = await openPool();
     let newest = false;
     const decode: typeof eventCodec.decode = (stored) => {

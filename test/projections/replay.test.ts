@@ -76,8 +76,8 @@ const logOf = (store: EventStore, organizationId: string, leaves: number): Event
   };
 };
 
-describe('read models of a moment', () => {
-  test('have the rows that the live ones had then, of all organizations', async () => {
+describe('read models of a past moment', () => {
+  test('have the rows that the live ones had then, for all organizations', async () => {
     const { pool, history, time } = await openTwoParts(250);
     const live = await rowsIn(pool, 'read_models');
     const made = await replayOf(pool, history, { organizationId: null, time });
@@ -88,7 +88,7 @@ describe('read models of a moment', () => {
     expect(await schemas(pool)).toEqual(['replay_then']);
   });
 
-  test('are of one organization alone where one is named, also up to a leaf of its tree', async () => {
+  test('cover only one organization if it is named, also up to a leaf of its tree', async () => {
     const { pool, history, time } = await openTwoParts(250);
     const organizationId = history.tenants[0]?.organizationId ?? '';
     const size = await createAuditTrees(pool).size(organizationId);
@@ -106,7 +106,7 @@ describe('read models of a moment', () => {
     expect(JSON.stringify(rows)).not.toContain(history.tenants[1]?.organizationId);
   });
 
-  test('are read by their role, which can do nothing else', async () => {
+  test('can be read by their role, which can do nothing else', async () => {
     const { pool, history, time } = await openTwoParts();
     const { role, password } = await replayOf(pool, history, { organizationId: null, time });
     const client = new Client({
@@ -135,7 +135,7 @@ describe('read models of a moment', () => {
     await expect(dropReplay(pool, 'replay_then')).rejects.toThrow('there is no replay replay_then');
   });
 
-  test('are refused into a schema that exists, and leave it as it is', async () => {
+  test('are not written to an existing schema, which stays unchanged', async () => {
     const { pool, history, time } = await openTwoParts();
     await pool.query('create schema replay_then; create table replay_then.mine as select 1 as one');
     await expect(replayOf(pool, history, { organizationId: null, time })).rejects.toThrow('replay_then exists');
@@ -144,7 +144,7 @@ describe('read models of a moment', () => {
     expect(await schemas(pool)).toEqual(['replay_then']);
   });
 
-  test('are made by one process at a time', async () => {
+  test('are built by one process at a time', async () => {
     const { pool, history, time } = await openTwoParts();
     const results = await Promise.allSettled([
       replayOf(pool, history, { organizationId: null, time }),
@@ -156,7 +156,7 @@ describe('read models of a moment', () => {
     expect(await listReplays(pool)).toHaveLength(1);
   });
 
-  test('leave nothing when they are interrupted, or the leaf is not there', async () => {
+  test('leave nothing behind when they are interrupted, or the leaf does not exist', async () => {
     const { pool, history, time } = await openTwoParts();
     const interrupted = new AbortController();
     const store: EventStore = {
@@ -177,7 +177,7 @@ describe('read models of a moment', () => {
     expect(await schemas(pool)).toEqual([]);
   });
 
-  test('replace what a killed process left, which no list shows', async () => {
+  test('replace the remains of a killed process, which no list shows', async () => {
     const { pool, history, time } = await openTwoParts();
     await pool.query('create schema unfinished_replay_then; create table unfinished_replay_then.messages (x int)');
     expect(await listReplays(pool)).toEqual([]);
@@ -204,6 +204,6 @@ test.each([
   ['replay_ä', false],
   ['replay_a\0', false],
   [`replay_${'a'.repeat(41)}`, false],
-])('%j is a name of such a schema: %s', (name, expected) => {
+])('%j is a valid schema name: %s', (name, expected) => {
   expect(isReplaySchema(name)).toBe(expected);
 });

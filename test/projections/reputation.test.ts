@@ -43,8 +43,8 @@ const open = async () => {
   };
 };
 
-describe('what became of bulk mail', () => {
-  test('is not counted where others could have said so', async () => {
+describe('the outcomes of bulk mail', () => {
+  test('do not count reports that others could have forged', async () => {
     const { send, next, counts } = await open();
     await send('msg_1');
     await next('msg_1', LATER_EVENTS.RecipientDelivered);
@@ -55,7 +55,7 @@ describe('what became of bulk mail', () => {
   });
 
   for (const type of laterTypes) {
-    test(`is counted for ${type} where it says so`, async () => {
+    test(`count ${type} if it says so`, async () => {
       const { send, next, counts } = await open();
       await send('msg_1');
       await next('msg_1', type === 'RecipientBounced' ? bounced({}) : LATER_EVENTS[type]);
@@ -69,7 +69,7 @@ describe('what became of bulk mail', () => {
     });
   }
 
-  test('is not counted of transactional mail, nor of the test environment', async () => {
+  test('exclude transactional mail and the test environment', async () => {
     const { send, next, counts } = await open();
     await send('msg_1', { stream: 'transactional' });
     await send('msg_2', {}, { environment: 'test' });
@@ -78,7 +78,7 @@ describe('what became of bulk mail', () => {
     expect(await counts()).toBeNull();
   });
 
-  test('counts only bounces that blame the address, and late ones as delivered no more', async () => {
+  test('count only bounces that blame the address, and late ones as no longer delivered', async () => {
     const { send, next, counts } = await open();
     for (const id of ['msg_1', 'msg_2', 'msg_3']) await send(id);
     await next('msg_1', LATER_EVENTS.RecipientDelivered);
@@ -90,7 +90,7 @@ describe('what became of bulk mail', () => {
     expect(await counts()).toMatchObject({ delivered: 0, bounced: 1 });
   });
 
-  test('is counted by the day it became known, and begins anew with a release', async () => {
+  test('are counted by the day they became known, and restart with a release', async () => {
     const { send, next, counts, release } = await open();
     for (const id of ['msg_1', 'msg_2', 'msg_3']) await send(id);
     await next('msg_1', LATER_EVENTS.RecipientDelivered, '2026-11-14T23:59:59.999Z');
@@ -103,7 +103,7 @@ describe('what became of bulk mail', () => {
     expect(await counts()).toEqual({ ...NONE, bounced: 1, releasedAt: '2026-11-15T00:00:01.234Z' });
   });
 
-  test('makes the same rows in one batch as event by event', async () => {
+  test('have the same rows in one batch as event by event', async () => {
     const one = await open();
     await one.send('msg_1');
     await one.next('msg_1', LATER_EVENTS.RecipientDelivered);
@@ -117,7 +117,7 @@ describe('what became of bulk mail', () => {
     expect(rows.reputation_counts).toEqual(['(dom_1,2026-11-20,0,0,1)', '(org_mine,2026-11-20,1,0,1)']);
   });
 
-  test('is counted with the organization too, which is released by itself', async () => {
+  test('are also counted for the organization, which is released separately', async () => {
     const { given, send, next, counts, release, pool } = await open();
     const all = () => countsOfSender(pool, { from: FROM, senderId: 'org_mine' });
     await send('msg_1');
@@ -139,7 +139,7 @@ describe('what became of bulk mail', () => {
     expect(await counts()).toMatchObject({ complained: 1 });
   });
 
-  test('is told page by page, of organizations where more than one domain sent any', async () => {
+  test('are listed page by page, with organizations where more than one domain sent any', async () => {
     const { send, pool } = await open();
     for (const domainId of ['dom_3', 'dom_1', 'dom_2']) await send(`msg_${domainId}`, { domainId });
     await send('msg_4', { domainId: 'dom_4' }, { organizationId: 'org_small' });

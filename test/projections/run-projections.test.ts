@@ -5,7 +5,7 @@ import { runProjections } from '../support/run-projections.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 import { caughtUp, openPool } from './support/open.ts';
 
-test('projections of a test go on when a connection was not made in time', async () => {
+test('projections in tests continue after a connection time-out', async () => {
   const pool = await openPool();
   const store = newStore();
   await appendKey(store, 'key_1');
@@ -19,7 +19,7 @@ test('projections of a test go on when a connection was not made in time', async
   await projections.close();
 });
 
-test('projections of a test end, and fail it, where another start would change nothing', async () => {
+test('projections in tests end, and fail the test, if another start would not help', async () => {
   const pool = await openPool();
   const store = newStore();
   const first = runProjections({ pool, store, system, logger: silentLogger });

@@ -19,7 +19,7 @@ const KILL = `select pg_terminate_backend(l.pid) from pg_locks l join pg_databas
   where l.locktype = 'advisory' and d.datname = current_database() and l.classid = 7310011`;
 
 describe('running projections', () => {
-  test('applies what is in the log and what is appended later, soon after', async () => {
+  test('applies existing events, and new ones soon after they are appended', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -56,7 +56,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  test('in two processes at once applies everything once, and the second takes over when the first ends', async () => {
+  test('in two processes applies everything once, and the second takes over when the first ends', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 4 });
     const first = startRunner(pool, history.store);
@@ -73,7 +73,7 @@ describe('running projections', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('stands by on the connections it has, and opens no others meanwhile', async () => {
+  test('waits as a follower on existing connections, and opens no others', async () => {
     const pool = await openPool();
     const store = newStore();
     const first = startRunner(pool, store);
@@ -93,7 +93,7 @@ describe('running projections', () => {
     expect(await caughtUp(pool, store)).toBe(true);
   });
 
-  test('says so when somebody else has moved its checkpoint, and goes on from there', async () => {
+  test('reports that another process has moved its checkpoint, and continues from there', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -113,7 +113,7 @@ describe('running projections', () => {
     ]);
   });
 
-  test('logs one line when it fails and one when it goes on, however often it was tried', async () => {
+  test('logs one line when it fails and one when it recovers, however many attempts there were', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
@@ -152,7 +152,7 @@ describe('running projections', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('is not held back by one projection that fails or is slow', async () => {
+  test('is not delayed by one projection that fails or is slow', async () => {
     const pool = await openPool();
     const store = newStore();
     const broken = tampered(() => Promise.reject(Object.assign(new Error('disk full'), { code: '53100' })));
@@ -168,7 +168,7 @@ describe('running projections', () => {
     );
   });
 
-  test('parks what cannot be applied, tells, and reports it with the lag', async () => {
+  test('parks what cannot be applied, logs it, and reports it with the lag', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1', poisonousKey('key_1'));

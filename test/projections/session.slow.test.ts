@@ -25,7 +25,7 @@ const openBehindProxy = async (url: string): Promise<{ readonly pool: Pool; read
 };
 
 describe('a leader of projections that falls silent', () => {
-  test('is relieved by another, and when it comes back writes nothing that is not its own', async () => {
+  test('is replaced by another, and when it returns writes nothing outside its term', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 21 });
     const frozen = await openBehindProxy(pool.url);
@@ -44,7 +44,7 @@ describe('a leader of projections that falls silent', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('goes on by itself where only its connections were forgotten, with nothing to do or much', async () => {
+  test('recovers without a takeover if only its connections were dropped, whether idle or busy', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 22 });
     const { pool: forgotten, proxy } = await openBehindProxy(pool.url);
@@ -60,7 +60,7 @@ describe('a leader of projections that falls silent', () => {
     expect(await caughtUp(pool, history.store)).toBe(true);
   });
 
-  test('keeps what it has as long as it is only idle', async () => {
+  test('keeps leading while it is merely idle', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 23 });
     const { logger } = startRunner(pool, history.store, PROJECTIONS, { silenceMs: SILENCE_MS });

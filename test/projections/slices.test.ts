@@ -56,14 +56,14 @@ const applied = async (events: readonly RecordedEvent[], count = 1, parked: read
 describe('a batch whose messages have many recipients', () => {
   const events = Array.from({ length: 190 }, (_, index) => accepted(index, 50));
 
-  test('is applied in slices of so many recipients, in order and each event once', async () => {
+  test('is applied in slices of a limited number of recipients, in order and each event once', async () => {
     const calls = await applied(events);
     expect(calls.flatMap((call) => call.events)).toEqual(events);
     expect(calls.map((call) => itemsOf(call.events)).filter((items) => items > SLICE_ITEMS_MAX)).toEqual([]);
     expect(calls).toHaveLength(Math.ceil((190 * 51) / SLICE_ITEMS_MAX));
   });
 
-  test('gives every slice of every projection a turn of the event loop of its own', async () => {
+  test('gives every slice of every projection its own turn of the event loop', async () => {
     const calls = await applied(events, 5);
     expect(calls).toHaveLength(5 * Math.ceil((190 * 51) / SLICE_ITEMS_MAX));
     expect(new Set(calls.map(({ turn }) => turn)).size).toBe(calls.length);
@@ -72,7 +72,7 @@ describe('a batch whose messages have many recipients', () => {
     }
   });
 
-  test('leaves out streams that are parked', async () => {
+  test('omits parked streams', async () => {
     const calls = await applied(events, 1, ['message-msg_7']);
     expect(calls.flatMap((call) => call.events)).toEqual(events.toSpliced(7, 1));
   });
@@ -83,7 +83,7 @@ test('a small batch is applied at once', async () => {
   expect(calls.map(({ events, turn }) => [events.length, turn])).toEqual([0, 1, 2].map(() => [2, 0]));
 });
 
-test('an event with more recipients than a slice has is one by itself', async () => {
+test('an event with more recipients than a slice holds is a slice of its own', async () => {
   const events = [accepted(1, 1), accepted(2, SLICE_ITEMS_MAX), accepted(3, 1)];
   expect((await applied(events)).map((call) => call.events.length)).toEqual([1, 1, 1]);
 });

@@ -8,7 +8,7 @@ import { LATER_EVENTS } from './support/message-events.ts';
 import { AT, DAY, send } from './support/stats.ts';
 
 describe('statistics', () => {
-  test('are grouped and narrowed by every dimension', async () => {
+  test('can be grouped and filtered by every dimension', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const mixed = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'mail.example' }];
     await given(...send('msg_1', { recipients: mixed }), { occurredAt: AT });
@@ -34,7 +34,7 @@ describe('statistics', () => {
     expect(await by('domain', { where: { stream: 'bulk', api_key: 'key_2', domain: 'dom_2' } })).toEqual({ dom_2: 1 });
   });
 
-  test('are grouped and narrowed by template and version, mailbox provider and class of bounce', async () => {
+  test('can be grouped and filtered by template and version, mailbox provider and bounce class', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const to = (domain: string) => [{ ...recipient('rcp_1'), domain }];
     const template = { templateId: 'tpl_1', version: 2 };
@@ -75,7 +75,7 @@ describe('statistics', () => {
     expect(await by([], { bounce_class: 'mailbox_full' })).toEqual([[0, 1]]);
   });
 
-  test('by tag count a recipient once in each tag of its message, and once in the totals', async () => {
+  test('by tag count a recipient once for each tag of its message, and once in the totals', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1', { tagDigests: ['t1', 't2', 't2'] }), { occurredAt: AT });
     await given(...send('msg_2', { tagDigests: ['t2'] }), { occurredAt: AT });
@@ -90,7 +90,7 @@ describe('statistics', () => {
     expect(await by({ where: { tag: 't1' } })).toEqual([1, [1, 1]]);
   });
 
-  test('keep 100 tags of an organization a day, and count all further ones together', async () => {
+  test('keep 100 tags per organization and day, and count all others together', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const tagged = (from: number) => Array.from({ length: 10 }, (_, at) => `t${from + at}`);
     for (let from = 0; from < 120; from += 10)
@@ -105,7 +105,7 @@ describe('statistics', () => {
     expect(rows).toEqual([{ tags: 101 }]);
   });
 
-  test('that take too long to count are refused, with the way out, and hold nothing up', async () => {
+  test('that take too long to count are refused with advice, and block nothing', async () => {
     const { pool } = await openApplied(statsProjection);
     const locking = await pool.connect();
     await locking.query('begin; lock table read_models.stats_buckets in access exclusive mode');
@@ -116,7 +116,7 @@ describe('statistics', () => {
     expect((await queryStats(pool, DAY)).totals.accepted).toBe(0);
   });
 
-  test('have one group of all others beyond 25, so that the groups add up to the totals', async () => {
+  test('have one group for all values beyond 25, so that the groups add up to the totals', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const to = Array.from({ length: 40 }, (_, at) => ({ ...recipient(`rcp_${at}`), domain: `d${at}.example` }));
     await given(...send('msg_1', { recipients: to }), { occurredAt: AT });
@@ -138,7 +138,7 @@ describe('statistics', () => {
     ['month', 'UTC', ['2026-11-01T00:00Z', '2026-12-01T00:00Z'], ['2026-10-01T00:00Z', '2026-11-01T00:00Z']],
     ['month', 'UTC', ['2026-11-01T00:00Z', '2026-11-15T00:00Z'], ['2026-10-01T00:00Z', '2026-10-15T00:00Z']],
     ['hour', 'UTC', ['2026-11-10T03:30Z', '2026-11-10T05:00Z'], ['2026-11-10T01:30Z', '2026-11-10T03:00Z']],
-  ] as const)('are compared with the period before: by %s in %s, %s', async (granularity, timezone, period, before) => {
+  ] as const)('are compared with the previous period: by %s in %s, %s', async (granularity, timezone, period, before) => {
     const { given, pool } = await openApplied(statsProjection);
     const iso = (time: string): string => new Date(time).toISOString();
     await given(...send('msg_1'), { occurredAt: iso(before[0]) });

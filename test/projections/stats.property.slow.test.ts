@@ -86,7 +86,7 @@ const queries = fc.array(
 type Asked = typeof queries extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
 describe('statistics of any history', () => {
-  test('equal a recount from the log, by any dimensions, time zone, granularity, filters and attribution', async () => {
+  test('equal a recount from the log, for any dimensions, time zone, granularity, filters and attribution', async () => {
     await fc.assert(
       fc.asyncProperty(messages, queries, async (sent, asked) => {
         const { given, pool, store } = await openApplied(statsProjection);

@@ -56,7 +56,7 @@ describe('statistics', () => {
     });
   }
 
-  test('count people who open and click once each, how often they do it, and machines apart', async () => {
+  test('count people who open and click once each, how often they do it, and machines separately', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
     await given(...send('msg_2', {}), { occurredAt: AT, environment: 'test' });
@@ -75,7 +75,7 @@ describe('statistics', () => {
     expect((await queryStats(pool, DAY)).totals).toMatchObject(expected);
   });
 
-  test('count the latency of scheduled mail from the time it was scheduled for', async () => {
+  test('measure the latency of scheduled mail from its scheduled time', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const schedule = (type: 'MessageScheduled' | 'MessageRescheduled', scheduledAt: string) => {
       const event = LATER_EVENTS[type];
@@ -92,7 +92,7 @@ describe('statistics', () => {
     expect(Math.abs((latency?.p50 ?? 0) / 2_000 - 1)).toBeLessThan(0.1);
   });
 
-  test('count one final outcome: a bounce after delivery takes its place', async () => {
+  test('count one final outcome: a bounce after delivery replaces it', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1'), { occurredAt: AT });
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
@@ -100,7 +100,7 @@ describe('statistics', () => {
     expect((await queryStats(pool, DAY)).totals).toMatchObject({ accepted: 1, delivered: 0, bounced: 1 });
   });
 
-  test('by the time of the event count each thing when it happened, in other quarters, days and years too', async () => {
+  test('by event time count each event when it happened, even in other quarters of an hour, days and years', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
     const { RecipientDelivered: delivery, RecipientOpened: opened, RecipientBounced: bounce } = LATER_EVENTS;
@@ -132,7 +132,7 @@ describe('statistics', () => {
     expect((await found(quarter)).totals).toMatchObject({ accepted: 0, latency: { p50: expect.any(Number) } });
   });
 
-  test('know the time from acceptance to delivery to within a tenth', async () => {
+  test('estimate the time from acceptance to delivery to within a tenth', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const times = [120, 120, 120, 120, 120, 900, 900, 900, 900, 60_000];
     for (const [number, ms] of times.entries()) {
@@ -153,7 +153,7 @@ describe('statistics', () => {
     }
   });
 
-  test('follow the time zone, also at quarters of an hour and where a day has 23 or 25 hours', async () => {
+  test('follow the time zone, even with quarter-hour offsets and on days of 23 or 25 hours', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const times = [
       '2026-10-24T21:59:00.000Z',
@@ -180,7 +180,7 @@ describe('statistics', () => {
     expect(nepal.totals.accepted).toBe(4);
   });
 
-  test('have every bucket where the clocks change at midnight, or by half an hour', async () => {
+  test('have every bucket if the clocks change at midnight, or by half an hour', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const times = ['2026-03-27T22:30:00.000Z', '2026-03-29T12:00:00.000Z', '2026-03-30T12:00:00.000Z'];
     for (const [number, occurredAt] of times.entries()) await given(...send(`msg_${number}`), { occurredAt });
@@ -204,7 +204,7 @@ describe('statistics', () => {
     expect(hours.totals.accepted).toBe(1);
   });
 
-  test('have every bucket of the range, weeks and months too, and nothing outside it', async () => {
+  test('have every bucket of the range, also weeks and months, and nothing outside it', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1'), { occurredAt: AT });
     await given(...send('msg_2'), { occurredAt: '2026-11-21T00:00:00.000Z' });

@@ -31,7 +31,7 @@ afterAll(async () => {
 const attached = (content: unknown): readonly Attachment[] => [{ filename: 'a.bin', content: content as Blob }];
 
 describe('attachments', () => {
-  test('from a file are streamed, and anew by each try', async () => {
+  test('from a file are streamed, and again for each attempt', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const file = await openAsBlob(path);
     server.script((response) => void response.destroy(), ok);
@@ -71,7 +71,7 @@ describe('attachments', () => {
     expect(server.asked).toHaveLength(0);
   });
 
-  test('from a file that changes or ends are no fault of the network, and not tried again', async () => {
+  test('from a file that changes or ends early do not count as a network fault, and are not retried', async () => {
     for (const change of [(): Promise<void> => truncate(path, 5), (): Promise<void> => rm(path)]) {
       await writeFile(path, BYTES);
       const file = await openAsBlob(path);
@@ -97,15 +97,15 @@ describe('attachments', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('beside what is no message are left to the service', async () => {
+  test('in an invalid message are left to the service', async () => {
     server.script(ok);
     await outbox.messages.send({ ...MAIL, attachments: 'none' as never });
     expect(JSON.parse(server.asked[0]?.body ?? '')).toEqual({ ...MAIL, attachments: 'none' });
   });
 });
 
-describe('react', () => {
-  test('is rendered by what is given, once for all tries', async () => {
+describe('a React element', () => {
+  test('is rendered with the given renderer, once for all attempts', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const rendered: unknown[] = [];
     const renderReact = async (element: unknown): Promise<string> => `<p>${rendered.push(element)}</p>`;
@@ -119,7 +119,7 @@ describe('react', () => {
     ]);
   });
 
-  test('beside html, and one that fails, are told before anything is sent', async () => {
+  test('together with html, or failing to render, is reported before anything is sent', async () => {
     server.script(ok);
     const both = await failureOf(outbox.messages.send({ ...MAIL, react: 'x', html: '<p>' }));
     expect([both instanceof TypeError, both.message]).toEqual([true, 'react and html are one body: send one of them']);

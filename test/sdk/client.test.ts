@@ -26,7 +26,7 @@ const outboxWith = (more: Partial<Configuration> = {}): Outbox =>
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
 const ok = json(202, { id: 'msg_1', object: 'message' }, { 'x-request-id': 'req_1' });
 
-describe('what is wrong before anything is sent', () => {
+describe('a mistake found before anything is sent', () => {
   test.each([
     [{ apiKey: '' }, 'apiKey is required: pass it, or set OUTBOX_API_KEY'],
     [{ apiKey: 'sk_1' }, 'apiKey must begin with ob_'],
@@ -59,7 +59,7 @@ describe('what is wrong before anything is sent', () => {
     expect(server.asked).toHaveLength(0);
   });
 
-  test('is named: an id that is none, a limit of one call', async () => {
+  test('is named: an invalid id, a limit for a single call', async () => {
     server.script(ok);
     for (const id of ['', '.', '..', undefined as never]) {
       expect(() => outboxWith().messages.get(id)).toThrow(`an id is not '${id}'`);
@@ -70,7 +70,7 @@ describe('what is wrong before anything is sent', () => {
     expect(server.asked.map(({ url }) => url)).toEqual(['/v1/templates/a%2F..%2Fb%3Fc']);
   });
 
-  test('comes from the environment where it is not given', async () => {
+  test('is looked for in the environment too', async () => {
     vi.stubEnv('OUTBOX_API_KEY', ' ob_test_env\n');
     vi.stubEnv('OUTBOX_URL', `${server.url}/behind/a/proxy/`);
     server.script(ok);
@@ -84,7 +84,7 @@ describe('what is wrong before anything is sent', () => {
 });
 
 describe('a request', () => {
-  test('says what sends it, in the version that is published', async () => {
+  test('names the client, in the published version', async () => {
     server.script(ok);
     await outboxWith().messages.list({ limit: 3, to: undefined, tag: 'a b:c&d' });
     expect(server.asked[0]).toMatchObject({
@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(server.asked[0]?.headers['content-type']).toBeUndefined();
   });
 
-  test('goes by the fetch that is given, as a function of nothing', async () => {
+  test('uses the given fetch, called without a receiver', async () => {
     let self: unknown = 'not called';
     const given: typeof fetch = function (this: unknown, ...parameters) {
       self = this;
@@ -108,7 +108,7 @@ describe('a request', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('is answered by a fetch whose bodies are no streams of the web', async () => {
+  test('accepts a fetch whose bodies are not web streams', async () => {
     const body = '{"error":{"message":"no such message","code":"message_not_found"}}';
     const other = { ok: false, status: 404, headers: new Headers(), body: { pipe: true }, text: async () => body };
     const given = (async () => other) as unknown as typeof fetch;
@@ -116,7 +116,7 @@ describe('a request', () => {
     expect(error).toMatchObject({ status: 404, code: 'message_not_found', message: 'no such message' });
   });
 
-  test('leaves nothing on a signal that outlives it', async () => {
+  test('leaves no listener on a signal that outlives it', async () => {
     const { signal } = new AbortController();
     server.script(ok, refusal(503, 'unavailable'), ok, refusal(400, 'invalid_request'));
     const outbox = outboxWith();
@@ -127,7 +127,7 @@ describe('a request', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('whose answer is read later ends with its signal, also then', async () => {
+  test('still ends with its signal when its response is read later', async () => {
     server.script((response) => void response.writeHead(200, { 'content-type': 'text/csv' }).write('a,b\n'));
     const controller = new AbortController();
     const { signal } = controller;
@@ -142,7 +142,7 @@ describe('a request', () => {
 });
 
 describe('the hook', () => {
-  test('is told of each try, without key, query or body', async () => {
+  test('is called for each attempt, without key, query or body', async () => {
     const told: Attempt[] = [];
     server.script(refusal(503, 'unavailable', { retry_after: 0.05 }), (response) => void response.destroy(), ok);
     await outboxWith({ onAttempt: (attempt) => told.push(attempt) }).messages.send(MAIL);
@@ -155,7 +155,7 @@ describe('the hook', () => {
     expect(JSON.stringify(told)).not.toMatch(/ob_test_x|example/);
   });
 
-  test('is told of the last try too, and may fail', async () => {
+  test('is called for the last attempt too, and may fail', async () => {
     const told: Attempt[] = [];
     const failing: Configuration['onAttempt'] = async (attempt) => {
       told.push(attempt);
@@ -173,7 +173,7 @@ describe('the hook', () => {
 });
 
 describe('errors', () => {
-  test('that are none of the service name the status', async () => {
+  test('that do not come from the service name the status', async () => {
     for (const body of [
       [],
       7,
@@ -189,7 +189,7 @@ describe('errors', () => {
     }
   });
 
-  test('name the request also where only a part of its answer came', async () => {
+  test('name the request even if the response was incomplete', async () => {
     server.script((response) => {
       response.writeHead(202, { 'content-length': '100', 'x-request-id': 'req_half' }).write('{"id":');
       setTimeout(() => response.destroy(), 10);
@@ -199,7 +199,7 @@ describe('errors', () => {
     expect(error.requestId).toBe('req_half');
   });
 
-  test('are read to an end, whatever is sent for ever', async () => {
+  test('are read up to a limit, however much is sent', async () => {
     server.script((response) => {
       response.writeHead(404, { 'content-type': 'text/html' });
       const write = (): void => {
@@ -213,7 +213,7 @@ describe('errors', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('of a redirect say where it leads', async () => {
+  test('for a redirect name its target', async () => {
     server.script(json(308, {}, { location: 'https://mail.example/v1' }));
     const { message } = await failureOf(outboxWith().messages.send(MAIL));
     expect(message).toBe(

@@ -41,8 +41,8 @@ const readUntil = async (
 
 const urls = (): readonly string[] => server.asked.map(({ url }) => url);
 
-describe('a stream of events', () => {
-  test('is read from pieces, and connects again after silence, refusals and the end', async () => {
+describe('an event stream', () => {
+  test('is read from chunks, and reconnects after silence, errors and its end', async () => {
     server.script(
       (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -69,14 +69,14 @@ describe('a stream of events', () => {
     for (const { headers } of server.asked) expect(headers.accept).toBe('text/event-stream');
   });
 
-  test('has as much time as its reader takes', async () => {
+  test('waits for its reader', async () => {
     server.script(open(frame(1) + frame(2)));
     const slowly = (cursor: string): Promise<void> => sleep(cursor === 'c1' ? 900 : 0);
     expect(await readUntil('c2', slowly, 600)).toHaveLength(2);
     expect(urls()).toEqual(['/v1/events?after=c0']);
   });
 
-  test('is connected again when what answers is none', async () => {
+  test('reconnects when the response is not an event stream', async () => {
     server.script(
       (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
       open(frame(1)),
@@ -85,13 +85,13 @@ describe('a stream of events', () => {
     expect(urls()).toHaveLength(2);
   });
 
-  test('is cut where a frame has no end', async () => {
+  test('is cut off when a frame has no end', async () => {
     server.script(open(`data: ${'x'.repeat(5_000_000)}`), open(frame(1)));
     expect(await readUntil('c1', undefined, 10_000)).toHaveLength(1);
     expect(urls()).toHaveLength(2);
   });
 
-  test('ends where trying again does not help', async () => {
+  test('ends when a retry does not help', async () => {
     server.script(refusal(403, 'permission_missing'));
     expect(await failureOf(readUntil('c1'))).toBeInstanceOf(ForbiddenError);
     server.script(open('id: c1\ndata: {"n":\n\n'));

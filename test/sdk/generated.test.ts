@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 // `npx vitest run --config test/vitest.config.ts test/sdk/generated.test.ts --update` writes them.
-describe('the SDK is what /openapi.json says', () => {
+describe('the SDK matches /openapi.json:', () => {
   test.each(['schemas.ts', 'resources.ts'])('%s', async (name) => {
     const path = new URL(`../../sdk/src/api/${name}`, import.meta.url).pathname;
     await expect(files[name]).toMatchFileSnapshot(path);

@@ -14,7 +14,7 @@ describe('a list', () => {
   const page = (next: string | null) =>
     json(200, { object: 'list', data: [{ id: `after ${next}` }], has_more: next !== null, next_cursor: next });
 
-  test('asks once however often it is awaited, and only then', async () => {
+  test('makes one request however often it is awaited, and not before', async () => {
     server.script(page('c1'));
     const list = outbox.messages.list();
     expect(server.asked).toHaveLength(0);
@@ -28,7 +28,7 @@ describe('a list', () => {
     expect(await outbox.messages.list().catch(({ status }: ApiError) => status)).toBe(403);
   });
 
-  test('asks for each page as it is reached, and retries in the middle', async () => {
+  test('requests each page when it is reached, and retries in the middle', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.script(page('c1'), refusal(500, 'internal_error'), page('c2'), page(null));
     const ids: string[] = [];
@@ -48,7 +48,7 @@ describe('a list', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('whose pages do not go on ends', async () => {
+  test('ends if its pages do not advance', async () => {
     server.script(page('c1'));
     const all = (async () => {
       for await (const _ of outbox.messages.list());

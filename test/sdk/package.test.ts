@@ -30,13 +30,13 @@ const bundled = async (program: string): Promise<string> => {
 };
 
 describe('the package of the SDK', () => {
-  test('depends on nothing, and needs no build where it is not published', () => {
+  test('has no dependencies, and needs no build when used from the repository', () => {
     expect(packageJson).not.toHaveProperty('dependencies');
     expect(Object.keys(packageJson.scripts)).toEqual(['build', 'prepack']);
     expect(packageJson.sideEffects).toBe(false);
   });
 
-  test('is small for a browser, and smaller where less of it is used', async () => {
+  test('is small for a browser, and smaller if only part of it is used', async () => {
     const whole = await bundled(`export * from 'outbox-sdk';`);
     expect(gzipSync(whole).length).toBeLessThan(GZIPPED_BYTES_MAX);
     expect(whole).not.toMatch(/["']node:/);

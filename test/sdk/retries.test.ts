@@ -46,7 +46,7 @@ describe('a send', () => {
     ['a reset connection', reset],
     ['half an answer', half],
     ['an answer that is no JSON', proxy(200)],
-  ])('is tried again after %s, with the same key and body', async (_, script) => {
+  ])('is retried after %s, with the same key and body', async (_, script) => {
     server.script(script, script, ok);
     expect(await outboxWith().messages.send(MAIL)).toEqual(SENT);
     expect(server.asked).toHaveLength(3);
@@ -60,7 +60,7 @@ describe('a send', () => {
   });
 
   test.each([400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 301, 302, 307, 308, 501, 505])(
-    'is not tried again after %i',
+    'is not retried after %i',
     async (status) => {
       server.script(refusal(status, 'some_code', { details: { to: ['to is required'] } }));
       const error = await failureOf(outboxWith().messages.send(MAIL));
@@ -76,7 +76,7 @@ describe('a send', () => {
     },
   );
 
-  test('has another key each time it is called, or the one given', async () => {
+  test('has a new key for each call, or the given one', async () => {
     server.script(ok);
     const outbox = outboxWith();
     await outbox.messages.send(MAIL);
@@ -87,7 +87,7 @@ describe('a send', () => {
     expect(third).toBe('order-7');
   });
 
-  test('ends after its number of tries', async () => {
+  test('ends after its number of attempts', async () => {
     server.script(proxy(500));
     expect(await failureOf(outboxWith({ maxRetries: 2 }).messages.send(MAIL))).toMatchObject({ status: 500 });
     expect(server.asked).toHaveLength(3);
@@ -95,7 +95,7 @@ describe('a send', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  test('does not wait for what is behind its whole time', async () => {
+  test('does not wait for the rest of a response', async () => {
     server.script(refusal(429, 'rate_limit_exceeded', { retry_after: 3_600 }));
     const error = await failureOf(outboxWith().messages.send(MAIL));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -103,7 +103,7 @@ describe('a send', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('is tried again when no answer comes in time', async () => {
+  test('is retried when no response arrives in time', async () => {
     server.script(() => undefined, ok);
     expect(await outboxWith({ timeoutMs: 100 }).messages.send(MAIL)).toEqual(SENT);
     server.script(() => undefined);
@@ -113,12 +113,12 @@ describe('a send', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('is tried again when an answer begins and never ends', async () => {
+  test('is retried when a response begins and never ends', async () => {
     server.script((response) => void response.writeHead(202).write('{'), ok);
     expect(await outboxWith({ timeoutMs: 100 }).messages.send(MAIL)).toEqual(SENT);
   });
 
-  test('ends with the signal: before, while an answer is waited for, and between tries', async () => {
+  test('ends with the signal: before it starts, while it waits for a response, and between attempts', async () => {
     server.script(() => undefined);
     const reason = new Error('enough');
     expect(await failureOf(outboxWith().messages.send(MAIL, { signal: AbortSignal.abort(reason) }))).toBe(reason);
@@ -148,7 +148,7 @@ describe('a send', () => {
     [new TypeError('Failed to fetch'), ': Failed to fetch'],
     ['a text', ''],
     [undefined, ''],
-  ])('that fails by %s says why, as far as that is known', async (cause, reason) => {
+  ])('that fails by %s names the cause, as far as it is known', async (cause, reason) => {
     const fetch = () => Promise.reject(cause);
     const error = await failureOf(outboxWith({ fetch, maxRetries: 0 }).messages.send(MAIL));
     expect(error).toBeInstanceOf(ConnectionError);
@@ -164,7 +164,7 @@ describe('a send', () => {
   });
 });
 
-describe('a change that a second try would repeat', () => {
+describe('a change that is not safe to repeat', () => {
   const createTopic = (outbox: Outbox) => outbox.topics.create({ name: 'News', default: 'in' });
   test.each([
     ['500', refusal(500, 'internal_error')],
@@ -172,21 +172,21 @@ describe('a change that a second try would repeat', () => {
     ['503', refusal(503, 'unavailable', { retry_after: 1 })],
     ['504', proxy(504)],
     ['a reset connection', reset],
-  ])('is not tried again after %s: it may have happened', async (_, script) => {
+  ])('is not retried after %s: it may have happened', async (_, script) => {
     server.script(script);
     await failureOf(createTopic(outboxWith()));
     expect(server.asked).toHaveLength(1);
     expect(server.asked[0]?.headers['idempotency-key']).toBeUndefined();
   });
 
-  test('is tried again after 429: it has not happened', async () => {
+  test('is retried after 429: it has not happened', async () => {
     server.script(refusal(429, 'rate_limit_exceeded', { retry_after: 0 }), json(201, { id: 'top_1' }));
     await createTopic(outboxWith());
     expect(server.asked).toHaveLength(2);
   });
 });
 
-describe('a change that a second try does not repeat', () => {
+describe('a change that is safe to repeat', () => {
   const change = { name: 'Newer' };
   test.each([
     ['a PATCH', 'PATCH /v1/topics/top_1', (outbox: Outbox) => outbox.topics.update('top_1', change)],
@@ -197,7 +197,7 @@ describe('a change that a second try does not repeat', () => {
       'POST /v1/webhooks/whk_1/rotate-secret',
       (outbox: Outbox) => outbox.webhooks.rotateSecret('whk_1', {}, { ifMatch: '"7"' }),
     ],
-  ])('is tried again: %s', async (_, asked, change) => {
+  ])('is retried: %s', async (_, asked, change) => {
     server.script(proxy(502), reset, json(200, {}));
     await change(outboxWith());
     expect(server.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([asked, asked, asked]);
@@ -206,7 +206,7 @@ describe('a change that a second try does not repeat', () => {
   });
 });
 
-describe('waiting', () => {
+describe('the wait', () => {
   const answered = (status: number, retryAfter: number | null): ApiError =>
     new (status === 429 ? RateLimitError : ApiError)('x', {
       status,
@@ -216,14 +216,14 @@ describe('waiting', () => {
       requestId: null,
     });
 
-  test('for a rate limit lasts as long as it says, or 60 s', () => {
+  test('for a rate limit lasts as long as stated, up to 60 s', () => {
     expect(waitBefore(answered(429, 7), 1, true)).toBe(7_100);
     expect(waitBefore(answered(429, null), 1, true)).toBe(60_100);
     expect(waitBefore(answered(503, 3), 1, true)).toBe(3_100);
     expect(waitBefore(answered(503, null), 1, true)).toBe(100);
   });
 
-  test('is never nothing, doubles, ends growing, and spreads over all of it', () => {
+  test('is never zero, doubles up to a maximum, and is spread over the whole range', () => {
     expect(backOff(1)).toBe(100);
     vi.spyOn(Math, 'random').mockReturnValue(1);
     expect([1, 2, 3, 4].map(backOff)).toEqual([600, 1_100, 2_100, 4_100]);
@@ -232,7 +232,7 @@ describe('waiting', () => {
     expect(backOff(1)).toBe(350);
   });
 
-  test('takes a date of Retry-After from the clock of the server', async () => {
+  test('interprets a date in Retry-After by the clock of the server', async () => {
     const date = new Date('2001-01-01T00:00:00Z').toUTCString();
     const later = new Date('2001-01-01T02:00:00Z').toUTCString();
     server.script(json(503, {}, { date, 'retry-after': later }));

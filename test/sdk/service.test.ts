@@ -37,13 +37,13 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a client', () => {
-  test('asks who it is, also where it may only send', async () => {
+  test('can identify its key, even with permission to send only', async () => {
     const [admin, only] = await Promise.all([outbox.session.get(), sender.session.get()]);
     expect([admin.permissions, only.permissions]).toEqual([['admin'], ['send']]);
     expect(only).toMatchObject({ api_key_id: expect.stringMatching(/^key_/), environment: 'live', member: null });
   });
 
-  test('sends, reads, and sends nothing twice by one key', async () => {
+  test('sends, reads, and sends nothing twice with one key', async () => {
     const sent = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });
     const again = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });
     expect(again).toEqual(sent);
@@ -55,7 +55,7 @@ describe('a client', () => {
     expect((await outbox.stats.get()).totals.accepted).toBeGreaterThan(0);
   });
 
-  test('sends a batch, each message of which is refused by itself', async () => {
+  test('sends a batch, and gets an error for each invalid message', async () => {
     const { accepted, data } = await outbox.messages.sendBatch({
       mode: 'partial',
       messages: [MAIL, { ...MAIL, to: 'nowhere' }],
@@ -64,7 +64,7 @@ describe('a client', () => {
     expect(data.map(({ status }) => status)).toEqual(['accepted', 'refused']);
   });
 
-  test('reads a list by page, and all of it', async () => {
+  test('reads a list page by page, or all of it', async () => {
     await outbox.messages.sendBatch({
       messages: Array.from({ length: 7 }, () => ({ ...MAIL, to: 'pages@example.org' })),
     });
@@ -80,7 +80,7 @@ describe('a client', () => {
     expect(lengths).toEqual([3, 3, 1]);
   });
 
-  test('changes what it has seen, and nothing newer', async () => {
+  test('changes what it has seen, and not a newer version', async () => {
     const topic = await outbox.topics.create({ name: 'News', default: 'in' });
     const ifMatch = responseOf(await outbox.topics.get(topic.id))?.headers.get('etag') ?? undefined;
     await outbox.topics.update(topic.id, { name: 'Newer' }, { ifMatch });
@@ -91,7 +91,7 @@ describe('a client', () => {
     expect(await outbox.topics.delete(topic.id)).toBeUndefined();
   });
 
-  test('changes a template twice alike by one change, as a second try does', async () => {
+  test('applies the same template change twice with the same result, as a retry does', async () => {
     const { id } = await outbox.templates.create({ alias: 'twice', name: 'Twice', subject: 'x', html: '<p>x</p>' });
     const change = { subject: 'Hello', html: '<p>Hello</p>' };
     await outbox.templates.change(id, change);
@@ -100,7 +100,7 @@ describe('a client', () => {
     expect((await outbox.templates.listVersions(id)).data).toEqual(once.data);
   });
 
-  test('tells refusals apart', async () => {
+  test('distinguishes errors', async () => {
     const wrong = createOutbox({ baseUrl, apiKey: 'ob_live_wrong' });
     expect(await failureOf(wrong.messages.send(MAIL))).toBeInstanceOf(UnauthorizedError);
     expect(await failureOf(sender.messages.list())).toBeInstanceOf(ForbiddenError);
@@ -131,7 +131,7 @@ describe('attachments', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test('of every kind arrive as they are', async () => {
+  test('of every kind arrive unchanged', async () => {
     const file = await openAsBlob(join(folder, 'report.bin'));
     const contents = [base64, BYTES, BYTES.buffer, file, new Blob([])];
     const { id } = await outbox.messages.send({
@@ -145,12 +145,12 @@ describe('attachments', () => {
   });
 });
 
-describe('a stream of events', () => {
+describe('an event stream', () => {
   const subjectOf = ({ event }: StreamedEvent): string | undefined =>
     'metadata' in event.data ? event.data.metadata?.n : undefined;
   const send = (n: number) => outbox.messages.send({ ...MAIL, metadata: { n: `${n}` } });
 
-  test('goes on over cuts without a gap, and resumes from a cursor', async () => {
+  test('continues over interruptions without a gap, and resumes from a cursor', async () => {
     const controller = new AbortController();
     const seen: StreamedEvent[] = [];
     const streaming = (async () => {
@@ -175,7 +175,7 @@ describe('a stream of events', () => {
     await expect.poll(() => service.deps.liveFeed.size(), { timeout: 10_000 }).toBe(0);
   });
 
-  test('ends where waiting does not help', async () => {
+  test('ends when waiting does not help', async () => {
     await expect(sender.events.stream().next()).rejects.toThrow(ForbiddenError);
     await expect(outbox.events.stream({ after: 'no cursor' }).next()).rejects.toThrow(InvalidRequestError);
   });

@@ -18,7 +18,7 @@ const OF_FETCH = [407, 421];
 const TRANSIENT = [429, 500, 502, 503, 504];
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
 
-test('every status from 300 to 599 is answered by one request, but for five by as many as are allowed', async () => {
+test('every status from 300 to 599 ends a request at once, except five that are retried as often as allowed', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const outbox = createOutbox({ apiKey: 'ob_test_x', baseUrl: server.url, maxRetries: 1 });
   const repeated: number[] = [];
@@ -34,7 +34,7 @@ test('every status from 300 to 599 is answered by one request, but for five by a
   expect(repeated).toEqual(TRANSIENT);
 });
 
-describe('by the clock', () => {
+describe('over time', () => {
   /** Time of each request, in milliseconds since the first. */
   const timesOf = async (answers: readonly Response[]): Promise<{ times: readonly number[]; ended: unknown }> => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -52,12 +52,12 @@ describe('by the clock', () => {
     return { times, ended: await ended };
   };
 
-  test('a 429 that says nothing is waited for 60 s, and jitter', async () => {
+  test('a 429 without a stated wait is retried after 60 s and jitter', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5);
     expect((await timesOf([new Response('', { status: 429 })])).times).toEqual([0, 60_350]);
   });
 
-  test('the body of a 429 says how long, before its header', async () => {
+  test('the body of a 429 states the wait, with precedence over its header', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const body = JSON.stringify({ error: { message: 'x', code: 'rate_limit_exceeded', retry_after: 7 } });
     const limited = new Response(body, { status: 429, headers: { 'retry-after': '9' } });
@@ -66,7 +66,7 @@ describe('by the clock', () => {
     expect((await timesOf([byHeader])).times).toEqual([0, 9_100]);
   });
 
-  test('others are waited for twice as long each time, at most, and four times', async () => {
+  test('other errors are retried after up to twice the previous wait, four times', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const failing = Array.from({ length: 9 }, () => new Response('', { status: 500 }));
     const { times, ended } = await timesOf(failing);
@@ -74,7 +74,7 @@ describe('by the clock', () => {
     expect(ended).toBeInstanceOf(ServerError);
   });
 
-  test('all tries together end in time: no wait begins that leads over it', async () => {
+  test('all attempts together end in time: no wait starts that would exceed it', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const limited = Array.from({ length: 9 }, () => new Response('', { status: 429 }));
     const { times, ended } = await timesOf(limited);
@@ -82,7 +82,7 @@ describe('by the clock', () => {
     expect(ended).toBeInstanceOf(RateLimitError);
   });
 
-  test.each(['1e999', `${2 ** 31}`, '999999999'])('a 429 of %s s is given back at once', async (seconds) => {
+  test.each(['1e999', `${2 ** 31}`, '999999999'])('a 429 of %s s is returned at once', async (seconds) => {
     const body = `{"error":{"message":"x","code":"rate_limit_exceeded","retry_after":${seconds}}}`;
     const { times, ended } = await timesOf([new Response(body, { status: 429 })]);
     if (seconds === '1e999') expect(times).toEqual([0, expect.closeTo(60_350, -3)]);

@@ -20,7 +20,7 @@ const postAt = (secondsAgo: number, secret = SECRET): ReceivedWebhook => {
 };
 
 describe('a signed post', () => {
-  test('is read, as text and as bytes, whatever holds the headers', async () => {
+  test('can be read as text and as bytes, with any kind of headers', async () => {
     const post = postAt(0);
     const fields = post.headers as Record<string, string>;
     for (const body of [BODY, Buffer.from(BODY), new TextEncoder().encode(BODY).buffer]) {
@@ -32,7 +32,7 @@ describe('a signed post', () => {
     }
   });
 
-  test('is read by a client too, and with the headers of another fetch', async () => {
+  test('can also be read with a client, and with the headers of another fetch', async () => {
     const { webhooks } = createOutbox({ apiKey: 'ob_test_x', baseUrl: 'https://mail.example' });
     const post = postAt(0);
     const fields = new Map(Object.entries(post.headers as Record<string, string>));
@@ -40,13 +40,13 @@ describe('a signed post', () => {
     expect(await webhooks.verify({ ...post, headers })).toMatchObject({ id: 'evt_1' });
   });
 
-  test.each([JSON.parse(BODY), undefined, null, 7])('is refused when its body is no body: %j', async (body) => {
+  test.each([JSON.parse(BODY), undefined, null, 7])('is rejected if its body is not valid: %j', async (body) => {
     const verifying = verifyWebhook({ ...postAt(0), body });
     await expect(verifying).rejects.toThrow(TypeError);
     await expect(verifying).rejects.toThrow('body must be the text or the bytes as they came');
   });
 
-  test('is read by either secret while it is rotated', async () => {
+  test('can be read with either secret while it is rotated', async () => {
     const post = postAt(0, OTHER);
     expect(await verifyWebhook({ ...post, secret: [SECRET, OTHER] })).toMatchObject({ id: 'evt_1' });
     await expect(verifyWebhook(post)).rejects.toThrow(WebhookVerificationError);
@@ -62,17 +62,17 @@ describe('a signed post', () => {
     ['a body written anew', { body: JSON.stringify(JSON.parse(BODY), null, 1) }],
     ['another secret', { secret: OTHER }],
     ['no secret', { secret: [] }],
-  ])('is refused with %s', async (_, more) => {
+  ])('is rejected with %s', async (_, more) => {
     await expect(verifyWebhook({ ...postAt(0), ...more })).rejects.toThrow('no signature is right');
   });
 
-  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is refused without %s', async (name) => {
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is rejected without %s', async (name) => {
     const post = postAt(0);
     const headers = { ...(post.headers as Record<string, string>), [name]: undefined };
     await expect(verifyWebhook({ ...post, headers })).rejects.toThrow(`the header ${name} is missing`);
   });
 
-  test('is refused when it is old or of the future, by the tolerance asked for', async () => {
+  test('is rejected if it is too old or in the future, within the given tolerance', async () => {
     await expect(verifyWebhook(postAt(301))).rejects.toThrow('too old');
     await expect(verifyWebhook(postAt(-302))).rejects.toThrow('future');
     expect(await verifyWebhook({ ...postAt(301), toleranceSeconds: 600 })).toMatchObject({ id: 'evt_1' });
@@ -80,12 +80,12 @@ describe('a signed post', () => {
     await expect(verifyWebhook({ ...postAt(0), headers })).rejects.toThrow('no time');
   });
 
-  test('needs a secret that is one', async () => {
+  test('needs a valid secret', async () => {
     await expect(verifyWebhook({ ...postAt(0), secret: 'whsec_' })).rejects.toThrow(TypeError);
     await expect(verifyWebhook({ ...postAt(0), secret: 'not base64!' })).rejects.toThrow(TypeError);
   });
 
-  test('is refused quickly when its header is huge', async () => {
+  test('is rejected quickly if its header is huge', async () => {
     const headers = { ...(postAt(0).headers as object), 'webhook-signature': 'v1,AAAA '.repeat(1_000_000) };
     const began = performance.now();
     await expect(verifyWebhook({ ...postAt(0), headers })).rejects.toThrow('no signature');

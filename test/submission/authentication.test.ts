@@ -81,7 +81,7 @@ describe('STARTTLS', () => {
     expect(response).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
   });
 
-  test('that does not finish its handshake is closed within the time to authenticate', async () => {
+  test('without a complete handshake is closed within the time to authenticate', async () => {
     const hasty = await startSubmitting({ tls, times: { authMs: 300 } });
     const talk = await talkSmtp(hasty.port);
     await talk.ask(EHLO);
@@ -155,7 +155,7 @@ describe('a key', () => {
     ['with NUL', 'ob\0live'],
     ['empty', ''],
     ['of 3 kB', 'k'.repeat(3_000)],
-  ])('that is %s is refused without a word about why', async (_what, key) => {
+  ])('that is %s is refused without a reason', async (_what, key) => {
     expect(await auth(key)).toMatch(/^(?:535 5\.7\.8 invalid or missing API key|501 )/);
   });
 
@@ -214,7 +214,7 @@ describe('a key', () => {
     talk.close();
   });
 
-  test('of a domain that is not verified sends nothing', async () => {
+  test('for an unverified domain sends nothing', async () => {
     const away = await startSubmitting({}, { context: { capturing: false } });
     const reply = await away.sendRaw('From: ann@example.test\r\nSubject: x\r\n\r\nHi');
     expect(reply).toMatch(/^550 5\.7\.1 /);
@@ -222,7 +222,7 @@ describe('a key', () => {
   });
 });
 
-test('wrong keys are refused each time, and do not lock out other clients of the address', async () => {
+test('wrong keys are refused each time, and do not lock out other clients at the address', async () => {
   const guessed = await startSubmitting();
   for (let turn = 0; turn < 3; turn += 1) {
     const talk = await talkSmtp(guessed.port);

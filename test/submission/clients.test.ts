@@ -131,7 +131,7 @@ describe('an invitation arrives byte for byte', () => {
   });
 });
 
-describe('what a mail program attaches keeps its bytes, its type with all parameters, its name and its disposition', () => {
+describe('the attachments of a mail program keep their bytes, type with all parameters, name and disposition', () => {
   test.each([
     'apple-mail',
     'gmail',
@@ -163,7 +163,7 @@ describe('what a mail program attaches keeps its bytes, its type with all parame
   });
 });
 
-describe('readers see what was written', () => {
+describe('readers see what the sender wrote', () => {
   test('Outlook: a folded subject, images in the html, names in Latin-1', async () => {
     const { after, tree } = await through('outlook-related');
     expect(after.subject).toBe('Angebot für März: ein langer Betreff, der auf mehrere Zeilen verteilt ist');
@@ -198,7 +198,7 @@ describe('readers see what was written', () => {
     );
   });
 
-  test('Gmail: seals of earlier servers, which would be broken, are removed; all else stays', async () => {
+  test('Gmail: signatures of earlier servers, which would be broken, are removed, and everything else stays', async () => {
     const { raw } = await through('gmail');
     expect(raw).not.toMatch(/^(?:ARC-|Authentication-Results|X-Received|Received)/im);
     expect(raw).toContain('\r\nX-Gm-Message-State: AOJu0YxExample\r\n');

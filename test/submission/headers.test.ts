@@ -33,7 +33,7 @@ describe('a submitted message', () => {
     ['"Root, of all" <root@[192.0.2.1]>', '"\\"Root, of all\\" <root@[192.0.2.1]>":;'],
     ['<>', 'undisclosed-recipients:;'],
     ['Bob Jones <bob@example.org>, the others', 'Bob Jones <bob@example.org>,\r\n the others:;'],
-  ])('may be shown to %s, whoever gets it', async (to, shown) => {
+  ])('may have %s as recipients in its headers, whatever its envelope', async (to, shown) => {
     const reply = await submitting.sendRaw(`From: ann@example.test\r\nTo: ${to}\r\nSubject: x\r\n\r\nHi`, [
       'dan@example.org',
     ]);
@@ -56,7 +56,7 @@ describe('a submitted message', () => {
       '"J \\"<e@x.test>\\"" <bob@example.org>',
     ],
     ['an unquoted comma', 'Doe, J <bob@example.org>', '"Doe, J" <bob@example.org>'],
-  ])('keeps each address where names have %s', async (_what, written, shown) => {
+  ])('keeps every address if names have %s', async (_what, written, shown) => {
     const others = '=?utf-8?q?K,_R.?= <carol@example.org>, dan@example.org';
     const lines = ['To', 'Reply-To', 'Errors-To'].map((name) => `${name}: ${written}, ${others}\r\n`).join('');
     const reply = await submitting.sendRaw(`From: ann@example.test\r\n${lines}Subject: x\r\n\r\nHi`, [
@@ -75,13 +75,13 @@ describe('a submitted message', () => {
     }
   });
 
-  test('may go to a hundred recipients', async () => {
+  test('may have a hundred recipients', async () => {
     const to = Array.from({ length: 100 }, (_, at) => `b${at}@example.org`);
     const reply = await submitting.sendRaw('From: ann@example.test\r\nTo: all of you:;\r\n\r\nHi', to);
     expect((await kindsOf(reply)).map(([, address]) => address)).toEqual(to);
   });
 
-  test('may fold every header with HTAB (RFC 5322 §2.2.2)', async () => {
+  test('may have every header folded with HTAB (RFC 5322 §2.2.2)', async () => {
     const reply = await submitting.sendRaw(
       [
         ...['From: Ann', '\t<ann@example.test>', 'To: "Bob', '\tJones"', '\t<bob@example.org>,', '\tcarol@example.org'],

@@ -43,7 +43,7 @@ describe('smuggling', () => {
     ['CRLF . LF', '\r\n.\n'],
     ['CRLF . CR', '\r\n.\r'],
     ['CRLF NUL . CRLF', '\r\n\0.\r\n'],
-  ])('by %s is one message, or none', async (_what, end) => {
+  ])('with %s results in one message, or none', async (_what, end) => {
     const accepted = await acceptedBy(async () => {
       const talk = await inData();
       expect(await talk.ask(`${HEADER}\r\nHi${end}${SMUGGLED}\r\n.\r\n`)).toMatch(/^(?:250 2\.0\.0 Ok|554 )/);
@@ -53,7 +53,7 @@ describe('smuggling', () => {
     expect(accepted).toBeLessThanOrEqual(1);
   });
 
-  test('a dot in a packet of its own is content', async () => {
+  test('is not possible with a dot in a packet of its own, which is content', async () => {
     const talk = await inData();
     talk.socket.write(`${HEADER}\r\n`);
     for (const piece of ['.', '.', '\r', '\n', '..x\r\n', '\r\n']) {
@@ -67,7 +67,7 @@ describe('smuggling', () => {
 });
 
 describe('a client', () => {
-  test('that disconnects during a message has sent nothing, and holds no budget', async () => {
+  test('that disconnects during a message has sent nothing, and holds no memory budget', async () => {
     const accepted = await acceptedBy(async () => {
       const talk = await inData();
       talk.socket.write(`${HEADER}\r\n${'Hi\r\n'.repeat(100_000)}`);
@@ -82,7 +82,7 @@ describe('a client', () => {
     expect(submitting.bodies.held()).toBe(0);
   });
 
-  test('is told to try again when too many bytes are in flight', async () => {
+  test('is asked to retry when too many bytes are in flight', async () => {
     const hasty = await startSubmitting({}, { bodies: createBodyBudget({ ...BODY_LIMITS, patienceMs: 300 }) });
     const release = await holdAllRoom(hasty.bodies);
     const reply = await hasty.sendRaw(`${HEADER}\r\nHi`);
@@ -92,7 +92,7 @@ describe('a client', () => {
     await hasty.close();
   });
 
-  test('is told to try again while the log is unavailable; the message is stored whole or not at all', async () => {
+  test('is asked to retry while the log is unavailable; the message is stored completely or not at all', async () => {
     const { store } = submitting.service.deps.context;
     const { append } = store;
     (store as { append: typeof append }).append = () => Promise.reject(new StoreUnavailable('away'));

@@ -23,7 +23,7 @@ const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
   return (await submitting.accepted()) - before;
 };
 
-describe('what cannot be expressed is refused in one line, and nothing is sent', () => {
+describe('mail that cannot be represented is refused in one line, and nothing is sent:', () => {
   const multipart = (type: string, ...parts: readonly string[]): string =>
     [
       `${HEADER}MIME-Version: 1.0`,
@@ -219,7 +219,7 @@ describe('what cannot be expressed is refused in one line, and nothing is sent',
   });
 });
 
-test('a message above the hard limit of the plan is refused for good, with plan, limit and what is used', async () => {
+test('a message above the hard limit of the plan is refused permanently, with plan, limit and usage', async () => {
   const limited = { ...BUILT_IN_PLANS.default, id: 'tiny', included: 3, hardLimit: 3 };
   const quotas = createSendingQuotas(async () => 0, createSystem());
   const submitting = closedAfterTest(

@@ -15,7 +15,7 @@ const headerOf = async (reply: string): Promise<string> =>
   (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 
 describe('a submitted message', () => {
-  test('is the message that HTTP would have accepted', async () => {
+  test('is the same message that HTTP would have accepted', async () => {
     const reply = await submitting.send({
       from: 'Ann Ünal <ann@example.test>',
       to: 'Bob <bob@example.org>',
@@ -75,7 +75,7 @@ describe('a submitted message', () => {
     ]);
   });
 
-  test('goes to its envelope only: recipients that no header names are blind copies, shown in no header', async () => {
+  test('goes only to its envelope: recipients that no header names are blind copies, shown in no header', async () => {
     const reply = await submitting.sendRaw(
       'From: ann@example.test\r\nTo: bob@example.org\r\nBcc: eve@example.org\r\nSubject: x\r\n\r\nHi',
       ['bob@example.org', 'dan@example.org'],
@@ -103,7 +103,7 @@ describe('a submitted message', () => {
     }
   });
 
-  test('keeps neither its X-Outbox headers nor headers that this service writes', async () => {
+  test('loses its X-Outbox headers and the headers that this service writes', async () => {
     const reply = await submitting.sendRaw(
       [
         ...[
@@ -123,7 +123,7 @@ describe('a submitted message', () => {
     expect(header).toContain('\r\nTo: undisclosed-recipients:;\r\n');
   });
 
-  test('has a result for each recipient if one is not an address', async () => {
+  test('has a result for each recipient, even if one is not an address', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
     expect(await talk.ask('RCPT TO:<"quoted>one"@example.org>\r\n')).toMatch(/^501/);
@@ -168,14 +168,14 @@ describe('a submitted message', () => {
     ['two addresses', '<"john doe"@example.org,b@example.org>'],
     ['an encoded line end', '<\\220d0a22@example.org>'],
     ['two parts', '<"john doe"@b@example.org>'],
-  ])('is not for a quoted local part with %s', async (_, path) => {
+  ])('is rejected for a quoted local part with %s', async (_, path) => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
     expect(await talk.ask(`RCPT TO:${path}\r\n`)).toMatch(/^5(?:01|53)/);
     talk.close();
   });
 
-  test('decodes unusual charsets, flowed text and nested parts', async () => {
+  test('is decoded from unusual charsets, flowed text and nested parts', async () => {
     const reply = await submitting.sendRaw(
       Buffer.concat([
         Buffer.from(
@@ -236,7 +236,7 @@ describe('a submitted message', () => {
   });
 });
 
-describe('a repeat', () => {
+describe('a repeated message', () => {
   const message = (subject: string, header: string) =>
     `From: ann@example.test\r\nTo: bob@example.org\r\nSubject: ${subject}\r\nMessage-ID: <m1@client.test>\r\n${header}\r\n\r\nHi`;
 

@@ -23,7 +23,7 @@ const suspend = (reason = REASON) => change(suspendOrganization, reason);
 const resume = () => change(resumeOrganization, 'Solved.');
 
 describe('mail of a suspended organization by SMTP', () => {
-  test('is refused for good at MAIL, not at AUTH, and accepted again once it is resumed', async () => {
+  test('is refused permanently at MAIL, not at AUTH, and accepted again once it is resumed', async () => {
     await suspend();
     const talk = await submitting.talk();
     expect(await talk.ask(MAIL)).toBe(REFUSED);
@@ -33,7 +33,7 @@ describe('mail of a suspended organization by SMTP', () => {
     talk.close();
   });
 
-  test('is refused after DATA where it was suspended meanwhile, and nothing is accepted', async () => {
+  test('is refused after DATA if it was suspended in between, and nothing is accepted', async () => {
     const before = await submitting.accepted();
     const talk = await submitting.talk();
     for (const command of [MAIL, 'RCPT TO:<bob@example.org>\r\n', 'DATA\r\n']) await talk.ask(command);
@@ -44,7 +44,7 @@ describe('mail of a suspended organization by SMTP', () => {
     talk.close();
   });
 
-  test('is refused on one line of ASCII, whatever the reason is', async () => {
+  test('is refused with one line of ASCII, whatever the reason is', async () => {
     await suspend(`Grüße ${'ü'.repeat(490)}`);
     const talk = await submitting.talk();
     expect(await talk.ask(MAIL)).toMatch(/^550 5\.7\.1 [ -~]{1,500}$/);

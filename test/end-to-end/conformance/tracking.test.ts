@@ -91,7 +91,7 @@ const totals = async (key = service().admin): Promise<AnyBody> =>
 
 const BOTH = { opens: true, clicks: true };
 
-describe('tracking is off unless a domain or a message enables it (`tracking: {opens, clicks}`)', () => {
+describe('tracking is off unless it is enabled (`tracking: {opens, clicks}`)', () => {
   const tracked = async (tracking?: object) => {
     const [{ hrefs = [], pixel } = {}] = await send(tracking);
     return { opens: pixel !== undefined, clicks: hrefs.some((href) => href.includes('/c/')) };
@@ -99,7 +99,7 @@ describe('tracking is off unless a domain or a message enables it (`tracking: {o
   const ofDomain = (tracking: object) =>
     service().ask({ method: 'PATCH', path: `/v1/domains/${service().domainId}`, body: { tracking } });
 
-  test('for itself', async () => {
+  test('for a message', async () => {
     const asked = [undefined, { opens: true }, { clicks: true }, BOTH, { opens: false, clicks: false }];
     expect(await Promise.all(asked.map(tracked))).toEqual([
       { opens: false, clicks: false },
@@ -112,7 +112,7 @@ describe('tracking is off unless a domain or a message enables it (`tracking: {o
     expect(copy?.html.trim()).toBe(HTML);
   });
 
-  test('by a setting of the domain, which a message overrides', async () => {
+  test('for a domain, whose setting a message overrides', async () => {
     await ofDomain(BOTH);
     expect(await Promise.all([tracked(), tracked({ opens: false })])).toEqual([BOTH, { opens: false, clicks: true }]);
     await ofDomain({ opens: false, clicks: false });

@@ -62,7 +62,7 @@ describe.skipIf(chromiumIsMissing)('a list of 100,000 messages', () => {
   });
   const rows = (page: Page) => page.locator('.virtual > li').count();
 
-  test('holds few rows, scrolls smoothly, goes to the end and back, and is where it was after a message', async () => {
+  test('keeps few rows, scrolls smoothly to the end and back, and restores its position after a message was opened', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
     await page.locator('.virtual .lr').first().waitFor();

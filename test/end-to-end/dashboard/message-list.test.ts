@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await close();
   });
 
-  test('suggests possible matches', async () => {
+  test('shows what would match with another filter', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages?status=bounced&to=csv@example.net');
     await page.getByText('1 with another status').waitFor();

@@ -111,7 +111,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     );
   });
 
-  test.each(WINDOWS)('says what needs somebody and how mail does, $theme, $width pixels wide', async (size) => {
+  test.each(WINDOWS)('shows what needs attention and the state of mail, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard');
     await page.getByText('A webhook has failed').waitFor();

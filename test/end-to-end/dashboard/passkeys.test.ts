@@ -193,7 +193,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await close();
   });
 
-  test('are used before a device is authorized; the dialog shows the complete command', async () => {
+  test('are created only after members confirm their presence; the dialog shows the complete command', async () => {
     const { page, passkeysOnDevice, close } = await open(WIDE);
     await page.goto(await invite('owner'));
     await press(page, 'Sign in');

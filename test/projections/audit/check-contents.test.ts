@@ -8,7 +8,7 @@ import { createErasing } from '../../workers/erasing.ts';
 const OTHER = 'bob@example.org';
 const DAY_MS = 86_400_000;
 
-describe('a check of the audit trees, of contents', () => {
+describe('a check of the contents behind the audit trees', () => {
   const { ask, send, erase, attempt, rounds, ...made } = createErasing();
   const { pool } = made;
 
@@ -35,7 +35,7 @@ describe('a check of the audit trees, of contents', () => {
   const set = (id: string, sql: string, values: readonly unknown[] = []) =>
     pool().query(`update vault.contents set ${sql} where id = $1`, [id, ...values]);
 
-  test('compares those that are there, were erased in part, or removed by retention in time', async () => {
+  test('compares contents that exist, were partly erased, or were removed by retention on time', async () => {
     const [kept, erased, expired] = [await send({ html: '<p>Hi</p>' }), await send({ cc: OTHER }), await send()];
     for (const { id } of [kept, erased, expired]) await attempt(id, 'delivered');
     const contentId = await contentOf(expired.id);
@@ -47,7 +47,7 @@ describe('a check of the audit trees, of contents', () => {
     expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
   }, 60_000);
 
-  test('finds what was replaced, deleted, or cannot be read', async () => {
+  test('finds contents that were replaced, deleted, or cannot be read', async () => {
     const { id } = await send();
     const contentId = await contentOf(id);
     const { rows } = await pool().query('select kind, body from vault.contents where id = $1', [contentId]);
@@ -70,7 +70,7 @@ describe('a check of the audit trees, of contents', () => {
     expect(await check()).toMatchObject(fault(id, 'is gone, and neither an erasure nor retention is on record'));
   }, 60_000);
 
-  test('finds a removal that is not on record, or before its time, and hashes of another content', async () => {
+  test('finds a removal that is unrecorded or too early, and hashes of different content', async () => {
     const { id } = await send();
     const contentId = await contentOf(id);
     const remove = async (kind: 'expired' | 'erased', more: object) => {
@@ -92,7 +92,7 @@ describe('a check of the audit trees, of contents', () => {
     expect(await check()).toMatchObject({ verdict: 'no fault' });
   }, 60_000);
 
-  test('finds a reply that was replaced, deleted, or removed before its time', async () => {
+  test('finds a reply that was replaced, deleted, or removed too early', async () => {
     const { id } = await send();
     await attempt(id, 'delivered');
     const replyId = await contentOf(id, 'reply');
@@ -114,7 +114,7 @@ describe('a check of the audit trees, of contents', () => {
     expect(await check()).toMatchObject(fault(id, 'its reply is gone, and neither an erasure nor retention'));
   }, 60_000);
 
-  test('finds a client that was replaced, or removed before its time', async () => {
+  test('finds a client that was replaced or removed too early', async () => {
     await ask('PATCH', '/v1/organization', { content_retention_days: 20 });
     const { rows } = await pool().query('select id, address, at from vault.request_origins');
     const [{ id, address }] = rows;

@@ -82,7 +82,7 @@ const open = async () => {
 };
 
 describe('a check of the audit trees', () => {
-  test('finds nothing wrong in a log and its trees, all of them or one', async () => {
+  test('finds no fault in an unchanged log and its trees, whether all of them or one', async () => {
     const { check } = await open();
     expect(await check()).toEqual({
       ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
@@ -101,7 +101,7 @@ describe('a check of the audit trees', () => {
     expect(await check(OTHER)).toMatchObject({ verdict: 'no fault', trees: 1, leaves: 5, checkpoints: 0 });
   }, 60_000);
 
-  test('finds whatever is changed in the log or in the rows, and names it', async () => {
+  test('finds and names any change in the log or in the rows', async () => {
     const { pool, runner, check, idAt } = await open();
     const id = await idAt(299);
     await runner.stop();
@@ -129,7 +129,7 @@ describe('a check of the audit trees', () => {
     ]);
   }, 60_000);
 
-  test('verifies cosignatures of known witnesses, and finds rows that have others than the log', async () => {
+  test('verifies cosignatures of known witnesses, and finds rows whose cosignatures differ from the log', async () => {
     const { pool, check, cosign } = await open();
     await cosign();
     await cosign(createCosigner('unknown.example', randomBytes(32)));
@@ -155,7 +155,7 @@ describe('a check of the audit trees', () => {
     }
   }, 60_000);
 
-  test('finds a cosignature of a witness that has cosigned something else', async () => {
+  test('finds a cosignature of a witness that has cosigned a different checkpoint', async () => {
     const { check, cosign } = await open();
     await cosign(witness, checkpointText({ origin: 'mail.example/other', size: 602, root: randomBytes(32) }));
     const { verdict, faults } = await check();
@@ -167,7 +167,7 @@ describe('a check of the audit trees', () => {
     });
   }, 60_000);
 
-  test('says which logs a witness contradicts, and finds a row that hides it', async () => {
+  test('names the logs that a witness contradicts, and finds a row that hides it', async () => {
     const { pool, context, check, follow } = await open();
     const { last } = (await loadAuditLog(context, TREE)).state;
     const noted = { tree: TREE, note: last?.note ?? '', witness: 'w', cosignedSize: 9_999 };
@@ -181,7 +181,7 @@ describe('a check of the audit trees', () => {
     });
   }, 60_000);
 
-  test('does not call late what the projection has not read, and compares it later', async () => {
+  test('does not report what the projection has not read yet, and compares it later', async () => {
     const { pool, store, runner, append, follow, check } = await open();
     await runner.stop();
     await append(400, 'apiKey-key_400', TREE);
@@ -192,7 +192,7 @@ describe('a check of the audit trees', () => {
     expect(await check()).toMatchObject({ verdict: 'no fault', leaves: 1_011 });
   }, 60_000);
 
-  test('finds a signed checkpoint of another root, or of more leaves than there are, before the projection has read it', async () => {
+  test('finds a signed checkpoint with another root or more leaves than exist, before the projection has read it', async () => {
     const { store, runner, check } = await open();
     await runner.stop();
     const own = await store.readStream(auditStream(TREE));
@@ -219,7 +219,7 @@ describe('a check of the audit trees', () => {
     });
   }, 60_000);
 
-  test('names an event that cannot be read, and ends there', async () => {
+  test('names an event that cannot be read, and stops there', async () => {
     const { pool, runner, check } = await open();
     await runner.stop();
     await pool.query(`update event_log.events set data = '{"keyId":7}' where stream = '${STREAM}' and revision = 299`);
@@ -230,7 +230,7 @@ describe('a check of the audit trees', () => {
     });
   }, 60_000);
 
-  test('is undecided while the trees are of another version, or were never made', async () => {
+  test('is undecided while the trees are of another version, or were never built', async () => {
     const { pool, runner, check } = await open();
     await runner.stop();
     await pool.query(`update read_models.checkpoints set version = version - 1 where name = 'audit'`);

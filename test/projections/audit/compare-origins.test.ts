@@ -50,7 +50,7 @@ test.each<[string, number, Kept, RegExp | null]>([
   expect(faults).toEqual(fault === null ? [] : [expect.stringMatching(fault)]);
 });
 
-test('each organization’s clients are looked for in its own, few at a time', async () => {
+test('the clients of each organization are looked up separately, a few at a time', async () => {
   const events = Array.from({ length: 2_000 }, (_, n) => changed(`org_${n % 1_000}`, n));
   let [now, most] = [0, 0];
   const faults = await faultsOf(events, 0, async (organizationId, id) => {

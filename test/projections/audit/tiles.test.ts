@@ -8,8 +8,8 @@ const NAMES: readonly (readonly [string, TileName])[] = [
   ['tile/entries/x001/000', { level: 'entries', tile: 1_000, width: 256 }],
 ];
 
-describe('the path of a tile', () => {
-  test.each(NAMES)('%s is written and read', (path, name) => {
+describe('a tile path', () => {
+  test.each(NAMES)('%s can be written and read', (path, name) => {
     expect(tilePath(name)).toBe(path);
     expect(parseTilePath(path)).toEqual(name);
   });
@@ -30,7 +30,7 @@ describe('the path of a tile', () => {
     '/tile/0/000',
     'tile/data/000',
     'tile/0/x999/x999/x999/x999/x999/x999/999',
-  ])('is not %j', (path) => {
+  ])('cannot be %j', (path) => {
     expect(parseTilePath(path)).toBeNull();
   });
 });

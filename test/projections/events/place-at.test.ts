@@ -43,7 +43,7 @@ const firstFrom = async (organizationId: keyof typeof LOGS, at: Date): Promise<s
   return items[0]?.id;
 };
 
-describe('the place of a time in the feed', () => {
+describe('the position of a time in the feed', () => {
   test.each([
     [-10, 'evt_1'],
     [1, 'evt_1'],
@@ -58,7 +58,7 @@ describe('the place of a time in the feed', () => {
     expect(await firstFrom('org_2', at)).toBe(expected);
   });
 
-  test('is the start of an empty log', async () => {
+  test('is the start for an empty log', async () => {
     const by = { organizationId: 'org_1', environment: 'live', at: new Date(), head: '' } as const;
     expect(await placeAt(pool, by)).toEqual({ position: '', index: 0 });
   });

@@ -8,7 +8,7 @@ test.each([
   ['0000000000000000', ''],
   ['000000000000ab3a000000000000ab3a', '000000000000ab3a000000000000ab39'],
   ['000000000000a000000000000000a000', '000000000000a0000000000000009fff'],
-])('before %s is %s, on every engine', (position, before) => {
+])('the position before %s is %s, on every engine', (position, before) => {
   expect(positionBefore(position)).toBe(before);
   expect(before < position).toBe(true);
 });
