@@ -70,7 +70,7 @@ describe('a mistake found before anything is sent', () => {
     expect(server.asked.map(({ url }) => url)).toEqual(['/v1/templates/a%2F..%2Fb%3Fc']);
   });
 
-  test('is looked for in the environment too', async () => {
+  test('is not reported if the key and the URL come from the environment', async () => {
     vi.stubEnv('OUTBOX_API_KEY', ' ob_test_env\n');
     vi.stubEnv('OUTBOX_URL', `${server.url}/behind/a/proxy/`);
     server.script(ok);

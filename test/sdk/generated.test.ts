@@ -12,13 +12,13 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 // `npx vitest run --config test/vitest.config.ts test/sdk/generated.test.ts --update` writes them.
-describe('the SDK matches /openapi.json:', () => {
-  test.each(['schemas.ts', 'resources.ts'])('%s', async (name) => {
+describe('the SDK generated from /openapi.json', () => {
+  test.each(['schemas.ts', 'resources.ts'])('is up to date in %s', async (name) => {
     const path = new URL(`../../sdk/src/api/${name}`, import.meta.url).pathname;
     await expect(files[name]).toMatchFileSnapshot(path);
   });
 
-  test('no two operations of a resource share a name', () => {
+  test('gives no two operations of a resource the same name', () => {
     for (const [, body = ''] of (files['resources.ts'] ?? '').matchAll(/=> \(\{([\s\S]*?)\n\}\);/g)) {
       const names = [...body.matchAll(/^ {2}(\w+): \(/gm)].map(([, name]) => name);
       expect(names.length).toBeGreaterThan(0);

@@ -43,7 +43,7 @@ const typesOf = async (keyId: string): Promise<readonly string[]> =>
   (await service.context.store.readStream(apiKeyStream(keyId))).map(({ type }) => type);
 
 describe('the expiry of a key', () => {
-  test('is in the log once, by any number of processes, and reaches webhooks', async () => {
+  test('is logged once with any number of processes, and reaches webhooks', async () => {
     const { domain } = await registerDomain(service.context, origin(), { name: 'keys.test' });
     const soon = new Date(service.system.now().getTime() + SOON_MS).toISOString();
     const [ending, removed] = [await makeKey(domain.domainId, soon), await makeKey(domain.domainId, soon)];

@@ -9,7 +9,7 @@ import { openService } from './service.ts';
 test.each([
   ['a type that they do not know', new UnknownEvent('MessageAccepted', 7)],
   ['data that its type does not allow', new MalformedEvent('MessageAccepted: no data')],
-])('workers that meet an event of %s tell the process to end', async (_, fault) => {
+])('workers that read an event of %s make the process exit', async (_, fault) => {
   const decode: EventCodec['decode'] = (stored) => {
     if (stored.type === 'MessageAccepted') throw fault;
     return eventCodec.decode(stored);

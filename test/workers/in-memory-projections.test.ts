@@ -49,7 +49,7 @@ const begin = (
 };
 
 describe('in-memory projections', () => {
-  test('have caught up for nobody if they end before', async () => {
+  test('never report that they have caught up if they end before', async () => {
     const store = openStore();
     await appendKey(store, 'key_1');
     const head = Promise.withResolvers<string>();
@@ -77,7 +77,7 @@ describe('in-memory projections', () => {
     expect([domains.streams, domains.onChange.mock.calls]).toEqual([[], []]);
   });
 
-  test('catch up at once with a log that holds nothing of the family', async () => {
+  test('catch up at once if the log contains no events of the family', async () => {
     const store = openStore();
     const [ofEmpty, ofOthers] = [memoryOf('domain'), memoryOf('domain')];
     const empty = createInMemoryProjections(store, [ofEmpty]);
@@ -90,7 +90,7 @@ describe('in-memory projections', () => {
     expect([ofEmpty.streams, ofOthers.streams]).toEqual([[], []]);
   });
 
-  test('do not catch up while the log is away, and apply each event once after a restart', async () => {
+  test('do not catch up while the log is unavailable, and apply each event once after a restart', async () => {
     const store = openStore();
     for (const keyId of ['key_1', 'key_2']) await appendKey(store, keyId);
     let away = true;

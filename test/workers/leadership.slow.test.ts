@@ -21,7 +21,7 @@ const counting = (queues: Queues): Queues & { added(): number } => {
   };
 };
 
-test('of two processes one leads and dispatches, and the other takes over when it is gone', async () => {
+test('one of two processes leads and dispatches, and the other takes over when it is gone', async () => {
   const service = closedAfterTest(await openService());
   const processes = [1, 2].map(() => {
     const queues = counting(service.dependencies.queues);

@@ -47,7 +47,7 @@ const delivered = async (pool: Pool): Promise<number> => {
 const sendMany = (service: Service): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: MESSAGES }, (_, index) => service.send(`u${index}@example.org`)));
 
-describe('with everything in PostgreSQL', () => {
+describe('with everything in PostgreSQL,', () => {
   test('two processes deliver each message once and post each webhook', async () => {
     const { service, sink, pool } = await open();
     const receiver = await openReceiver();
@@ -63,7 +63,7 @@ describe('with everything in PostgreSQL', () => {
     expect(new Set(receiver.posts.map(({ json }) => json.id)).size).toBe(MESSAGES);
   }, 60_000);
 
-  test('a queue that is dropped in the middle loses nothing and doubles nothing', async () => {
+  test('a queue that is dropped in the middle loses nothing and duplicates nothing', async () => {
     const { service, sink, pool } = await open();
     service.workers().start();
     const sending = sendMany(service);

@@ -47,7 +47,7 @@ const disabled = async (outbox: Service, reason: 'failing' | 'requested'): Promi
 };
 
 describe('a notice of a paused webhook', () => {
-  test('names the key that has ended, and what to do', async () => {
+  test('names the expired or revoked key, and what to do', async () => {
     const outbox = await service();
     await withContact(outbox);
     const { webhook } = await outbox.webhook('http://127.0.0.1:9/', ['message.*']);
@@ -66,7 +66,7 @@ describe('a notice of a paused webhook', () => {
 });
 
 describe('a notice of a suspended organization', () => {
-  test('states the reason of the operator and what works, and that it may send again', async () => {
+  test('states the reason of the operator and what still works, and later that it may send again', async () => {
     const outbox = await service();
     await withContact(outbox);
     await suspendOrganization(outbox.context, originOf(outbox), 'It sent spam.');
@@ -88,7 +88,7 @@ describe('a notice of a suspended organization', () => {
 });
 
 describe('a notice of a disabled webhook', () => {
-  test('is mailed once to the contact, however often its event comes', async () => {
+  test('is mailed once to the contact, however often its event arrives', async () => {
     const outbox = await service();
     await withContact(outbox);
     await disabled(outbox, 'failing');
@@ -107,7 +107,7 @@ describe('a notice of a disabled webhook', () => {
     });
   });
 
-  test('is not mailed where the organization asked for it, or has no contact', async () => {
+  test('is not mailed if the organization disabled the webhook itself, or has no contact', async () => {
     const outbox = await service();
     await disabled(outbox, 'failing');
     await noticesOf(outbox)(await logOf(outbox));
@@ -118,7 +118,7 @@ describe('a notice of a disabled webhook', () => {
     expect(await accepted(outbox)).toEqual([]);
   });
 
-  test('is logged where no domain may send it', async () => {
+  test('is logged if no domain may send it', async () => {
     const outbox = await service();
     await withContact(outbox);
     await disabled(outbox, 'failing');
@@ -127,7 +127,7 @@ describe('a notice of a disabled webhook', () => {
     expect(outbox.logger.said('warn')).toContain('a notice is not mailed: no domain may send it');
   });
 
-  test('follows from an endpoint that answers 410, from a domain of the organization', async () => {
+  test('is caused by an endpoint that answers 410, and sent from a domain of the organization', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 410 }));
     await withContact(outbox);

@@ -9,7 +9,7 @@ const notFatal = (error: unknown): never => {
   throw error;
 };
 
-test('work that fails is restarted with back-off, and logs one line for its failure and one for its recovery', async () => {
+test('failed work is restarted with back-off, with one log line for its failure and one for its recovery', async () => {
   const system = createSteppableSystem();
   const logger = createRecordingLogger();
   let faults = 5;
@@ -36,7 +36,7 @@ test.each([
   ['an event that it does not know', new UnknownEvent('MessageTeleported', 1)],
   ['an event that is none of its type', new MalformedEvent('MessageAccepted: no data')],
   ['another log than its own', new StartRefused('another log')],
-])('work that meets %s stays stopped, and is fatal to the process', async (_, fault) => {
+])('work that fails with %s stays stopped, and ends the process', async (_, fault) => {
   const system = createSteppableSystem();
   const onFatal = vi.fn();
   const work = vi.fn(async () => {
@@ -49,7 +49,7 @@ test.each([
   await loop.stop();
 });
 
-test('work under way is finished before a stop resolves', async () => {
+test('work in progress is finished before a stop resolves', async () => {
   const system = createSteppableSystem();
   let finished = false;
   const loop = supervise({ system, logger: createRecordingLogger(), onFatal: notFatal }, 'the test', async () => {

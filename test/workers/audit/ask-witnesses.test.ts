@@ -14,7 +14,7 @@ import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 const someKey = () => createCosigner('other.example', randomBytes(32)).verifierKey;
 
 describe('a witness', () => {
-  test('cosigns each checkpoint, which every reader gets with its lines, also after a rebuild', async () => {
+  test('cosigns each checkpoint, and every reader gets the cosignature, also after a rebuild', async () => {
     const { pool, store, append, sign, ask, newest, isCosignedBy, cosigned } = await openWitnessed();
     const [one, two] = [
       await startWitness(),
@@ -42,7 +42,7 @@ describe('a witness', () => {
     expect(await newest()).toEqual(before);
   });
 
-  test('is no reason for another checkpoint', async () => {
+  test('does not cause another checkpoint', async () => {
     const { trees, append, sign, ask, isCosignedBy } = await openWitnessed();
     const witness = await startWitness();
     await append();
@@ -68,7 +68,7 @@ describe('a witness', () => {
     expect(await cosigned()).toHaveLength(1);
   });
 
-  test('is on record once when two processes ask it', async () => {
+  test('is recorded once when two processes ask it', async () => {
     const { append, sign, ask, isCosignedBy, cosigned, trees } = await openWitnessed();
     const witness = await startWitness();
     await append(5);
@@ -82,7 +82,7 @@ describe('a witness', () => {
     expect(await cosigned()).toHaveLength(1);
   });
 
-  test('is on record once though another checkpoint was signed before a process learns of it', async () => {
+  test('is recorded once even if another checkpoint was signed before a process learns of it', async () => {
     const { append, sign, context, trees, cosigned } = await openWitnessed();
     await append(5);
     await sign();
@@ -113,7 +113,7 @@ describe('a witness', () => {
     expect(await cosigned()).toEqual([]);
   });
 
-  test('that says so twice, and knows no later checkpoint of the log, is believed to have seen another', async () => {
+  test('that says so twice, and knows no later checkpoint of the log, is assumed to have seen another log', async () => {
     const { append, sign, ask, alarms, trees, cosigned } = await openWitnessed();
     await append(5);
     await sign();
@@ -134,7 +134,7 @@ describe('a witness', () => {
   });
 });
 
-describe('a witness that works', () => {
+describe('a working witness', () => {
   const lines =
     (text: string): RequestListener =>
     (_, response) =>
@@ -172,7 +172,7 @@ describe('a witness that works', () => {
     'refuses without a size': (_, response) => void response.writeHead(422).end('no'),
   };
 
-  test('cosigns beside all that do not keep to the protocol', async () => {
+  test('cosigns even if all others violate the protocol', async () => {
     const { append, sign, ask, isCosignedBy, cosigned } = await openWitnessed();
     const witness = await startWitness();
     const others = await Promise.all(Object.values(MISBEHAVIOURS).map(startOtherWitness));

@@ -51,7 +51,7 @@ const start = (startsAt: string, results: readonly (TreeCheckResult | Error)[] =
   return { system, checkedAt, counted, said, stop };
 };
 
-test('checks when the hour begins, once a day', async () => {
+test('the nightly check of the audit trees runs when the hour begins, once a day', async () => {
   const { system, checkedAt } = start('2026-01-01T22:00:00.000Z');
   await system.advance(4 * HOUR_MS);
   expect(checkedAt).toEqual([]);
@@ -59,7 +59,7 @@ test('checks when the hour begins, once a day', async () => {
   expect(checkedAt).toEqual(['2026-01-02T03:00:00.000Z', '2026-01-03T03:00:00.000Z']);
 });
 
-test('does not check again for a restart within the hour', async () => {
+test('the nightly check is not repeated after a restart within the hour', async () => {
   for (const startsAt of ['2026-01-01T03:00:00.000Z', '2026-01-01T03:30:00.000Z']) {
     const { system, checkedAt } = start(startsAt);
     await system.advance(20 * HOUR_MS);
@@ -69,13 +69,13 @@ test('does not check again for a restart within the hour', async () => {
   }
 });
 
-test('leaves it to the process that leads', async () => {
+test('the nightly check runs only in the leading process', async () => {
   const { system, checkedAt } = start('2026-01-01T02:00:00.000Z', [], () => false);
   await system.advance(30 * HOUR_MS);
   expect(checkedAt).toEqual([]);
 });
 
-test('logs each fault with an alarm, counts them, and goes on', async () => {
+test('the nightly check logs each fault with an alarm, counts them, and continues', async () => {
   const results = [FAULTY, UNDECIDED, new Error('the log is away'), SOUND];
   const { system, counted, said } = start('2026-01-01T02:00:00.000Z', results);
   await system.advance(2 * HOUR_MS);

@@ -14,7 +14,7 @@ import { auditorsIn, createErasing } from '../erasing.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-describe('the daily mail of checkpoints', () => {
+describe('the daily checkpoint mail', () => {
   const { ask, erase, rounds, pool, context, dump, ...made } = createErasing();
 
   const add = async (more: object = {}): Promise<string> => {
@@ -61,7 +61,7 @@ describe('the daily mail of checkpoints', () => {
     return ids.flatMap((id) => (bodies.get(id)?.kind === 'message' ? [bodies.get(id) as MessageBody] : []));
   };
 
-  test('brings each auditor with an address the newest one, signed, once a day whoever sends it', async () => {
+  test('sends each auditor with an address the newest one, signed, once a day, whichever process sends it', async () => {
     await add();
     await add({ name: 'Bob', email: null });
     await mail(5);
@@ -87,7 +87,7 @@ describe('the daily mail of checkpoints', () => {
     expect(await mailed()).toHaveLength(2);
   }, 30_000);
 
-  test('goes to nobody whose token has ended or was removed, and not where no domain may send', async () => {
+  test('skips auditors whose token has expired or was removed, and organizations without a domain that may send', async () => {
     const [removed] = [await add(), await add({ expires_at: new Date(Date.now() + HOUR_MS).toISOString() })];
     await sign();
     const organizationId = made.organizationId();
@@ -98,7 +98,7 @@ describe('the daily mail of checkpoints', () => {
     expect(await mailed()).toEqual([]);
   }, 30_000);
 
-  test('ends with the erasure of the address, which also takes the name, of removed auditors too', async () => {
+  test('stops when the address is erased, which also erases the name, even for removed auditors', async () => {
     const [active, removed, other] = [await add(), await add(), await add({ name: 'Bob', email: 'bob@example.org' })];
     const organizationId = made.organizationId();
     const origin = internalOrigin({ actor: 'operator', organizationId, causeId: 'test' });

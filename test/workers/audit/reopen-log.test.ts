@@ -44,8 +44,8 @@ const restored = async () => {
 
 const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'restore' });
 
-describe('a log that is shorter than what a witness has cosigned', () => {
-  test('is on record, once, and not signed any more', async () => {
+describe('a log shorter than what a witness has cosigned', () => {
+  test('is recorded once, and no longer signed', async () => {
     const { append, sign, store, alarms, trees, pool } = await restored();
     expect(alarms[0]).toMatch(/a witness has cosigned 50 leaves/);
     await append(3);
@@ -59,7 +59,7 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     expect(await trees.disputed()).toBe(1);
   });
 
-  test('is on record although it is signed again before each answer of the witness', async () => {
+  test('is recorded even if it is signed again before each answer of the witness', async () => {
     const { append, sign, ask, trees, alarms } = await openWitnessed();
     await append(5);
     await sign();
@@ -74,7 +74,7 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     await expect(sign()).rejects.toThrow(LogContradiction);
   });
 
-  test('is not one whose witness was shown a later checkpoint of it by another process', async () => {
+  test('is not reported if another process has shown the witness a later checkpoint', async () => {
     const { append, sign, context, newest, trees } = await openWitnessed();
     await append(5);
     await sign();
@@ -87,7 +87,7 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     expect(await said(size + 1)).toBe(true);
   });
 
-  test('is signed again under another origin once it is reopened, by the key before for the first time', async () => {
+  test('is signed again under another origin once it is reopened, the first time with the previous key', async () => {
     const { append, sign, context, trees, witness, isCosignedBy, newest, key } = await restored();
     const { vkey, origin } = await reopenAuditLog(context, operator, { tree: TREE, reason: 'restored' });
     expect(origin).toBe(`${key.name}/2`);

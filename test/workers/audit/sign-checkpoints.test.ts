@@ -12,7 +12,7 @@ import { silentLogger } from '../../support/logger.ts';
 import { openSigned, TREE } from './signed-log.ts';
 
 describe('a checkpoint', () => {
-  test('is signed by a key of its tree, about all leaves so far', async () => {
+  test('is signed by a key of its tree, and covers all leaves so far', async () => {
     const { append, sign, trees, store } = await openSigned();
     await append(300);
     const [signed] = await sign();
@@ -43,13 +43,13 @@ describe('a checkpoint', () => {
     expect(await trees.unsigned(10)).toEqual([]);
   });
 
-  test('of what belongs to no organization is signed too, in a tree of its own', async () => {
+  test('is also signed for events without an organization, in a tree of its own', async () => {
     const { append, sign } = await openSigned();
     await append(2, 'destination-gmail', '');
     expect(await sign('service')).toMatchObject([{ data: { organizationId: '', size: 2 } }]);
   });
 
-  test('is signed by one of two processes that try at once', async () => {
+  test('is signed by only one of two processes that try at once', async () => {
     const { append, context, trees, store } = await openSigned();
     await append(5);
     const one = () => signCheckpoint(context, { tree: TREE, trees, host: 'mail.example' });
@@ -60,7 +60,7 @@ describe('a checkpoint', () => {
     ]);
   });
 
-  test('is read from the end of a stream however many there are', async () => {
+  test('is read from the end of a stream, however many there are', async () => {
     const { append, sign, context, store } = await openSigned();
     const reads = vi.spyOn(store, 'readStream');
     for (let round = 0; round < 8; round += 1) {
@@ -72,7 +72,7 @@ describe('a checkpoint', () => {
     expect([state.last?.size, revision, reads.mock.calls.length]).toEqual([16, 8, 1]);
   });
 
-  test('is signed by both keys once after a rotation, and then by the new one alone', async () => {
+  test('is signed by both keys once after a rotation, and then only by the new one', async () => {
     const { append, sign, context, store } = await openSigned();
     const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'rotation' });
     await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('nothing was signed yet');
@@ -100,7 +100,7 @@ describe('a checkpoint', () => {
     expect((await loadAuditLog(context, TREE)).state).toMatchObject({ former: null, signing: { key: { vkey } } });
   });
 
-  test('is refused where the tree is not the one that was signed', async () => {
+  test('is refused if the tree differs from the one that was signed', async () => {
     const { append, sign, context, trees } = await openSigned();
     await append(5);
     await sign();
@@ -114,7 +114,7 @@ describe('a checkpoint', () => {
   });
 });
 
-describe('the worker that signs', () => {
+describe('the signing worker', () => {
   const start = async (leads: boolean, reads: Partial<AuditQueries> = {}) => {
     const opened = await openSigned();
     const ending = new AbortController();
@@ -165,7 +165,7 @@ describe('the worker that signs', () => {
     expect(added).toMatchObject({ data: { origin: `mail.example:8443/v1/audit/tlog/${TREE}` } });
   });
 
-  test('signs nothing for its own checkpoint, however late the read model has it', async () => {
+  test('signs nothing for its own checkpoint, however late the read model receives it', async () => {
     const { store, append, pool, trees, followed, lead, twoMoreRounds } = await start(false, {
       // The read model advances between the two reads of a round.
       size: async (tree) => {
@@ -201,7 +201,7 @@ describe('the worker that signs', () => {
 });
 
 describe('a rebuild', () => {
-  test('goes live only from the log that was signed', async () => {
+  test('goes live only if it was built from the log that was signed', async () => {
     const { pool, store, append, sign } = await openSigned();
     await append(400);
     await sign();

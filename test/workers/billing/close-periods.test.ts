@@ -71,7 +71,7 @@ const open = async () => {
   return { system, days, process, eventsOf };
 };
 
-test('months are closed an hour after their end, in order and once, by however many processes', async () => {
+test('months are closed an hour after their end, in order and once, with any number of processes', async () => {
   const { system, process, eventsOf } = await open();
   for (let processes = 0; processes < 2; processes += 1) await process(closePeriods);
   await system.advance(1000);
@@ -87,7 +87,7 @@ test('months are closed an hour after their end, in order and once, by however m
   expect(await eventsOf('2026-11')).toEqual([]);
 });
 
-test('a quota is told of once at each level, and anew in the next month', async () => {
+test('a quota causes one notice at each level, and again in the next month', async () => {
   const { system, days, process, eventsOf } = await open();
   for (let processes = 0; processes < 2; processes += 1) await process(watchQuotas);
   for (const [recipients, types] of [

@@ -15,7 +15,7 @@ const accepted = (messageId: string): AcceptedEvent => {
 };
 
 describe('the cache of accepted messages', () => {
-  test('gives each message once, as it was accepted', () => {
+  test('returns each message once, as it was accepted', () => {
     const atHand = createAcceptedCache();
     atHand.add([accepted('msg_1'), accepted('msg_2')]);
     expect(atHand.take('msg_2')).toMatchObject({
@@ -34,7 +34,7 @@ describe('the cache of accepted messages', () => {
   });
 });
 
-describe('a message that is accepted while workers run', () => {
+describe('a message accepted while workers run', () => {
   test('is sent without a read', async () => {
     const service = await open();
     const reads: string[] = [];
@@ -53,7 +53,7 @@ describe('a message that is accepted while workers run', () => {
     expect(reads).not.toContain(messageStream(id));
   });
 
-  test('is not sent when it is cancelled before its claim, although the worker does not know', async () => {
+  test('is not sent if it is cancelled before its claim, even if the worker does not know', async () => {
     const service = await open();
     const { store } = service.dependencies;
     let isHeld = true;

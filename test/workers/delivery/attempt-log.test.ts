@@ -11,8 +11,8 @@ const linesOf = async (registry: Registry): Promise<readonly string[]> =>
 
 const outcome = (name: string, count: number): string => `outbox_delivery_recipients_total{outcome="${name}"} ${count}`;
 
-describe('the metrics of deliveries', () => {
-  test('are 0 at first, and are not registered without a registry', async () => {
+describe('delivery metrics', () => {
+  test('start at 0, and are not registered without a registry', async () => {
     const registry = new Registry();
     measureDeliveries(registry, () => 3);
     const lines = await linesOf(registry);
@@ -47,7 +47,7 @@ describe('the metrics of deliveries', () => {
   });
 });
 
-test('the backlog is queried once for each scrape', async () => {
+test('the backlog is queried once per scrape', async () => {
   const registry = new Registry();
   let looks = 0;
   measureBacklog(registry, async () => {

@@ -94,8 +94,8 @@ const raced = async (logs: Logs, round: number): Promise<string> => {
 describe.each([
   ['in memory', inMemory],
   ['on PostgreSQL, by two processes', onPostgres],
-])('cancelling and claiming a message at the same moment, %s', (_where, openLogs) => {
-  test(`succeeds for exactly one of the two in ${ROUNDS} rounds, and what was answered is what happened`, async () => {
+])('concurrent cancellation and claim of a message, %s,', (_where, openLogs) => {
+  test(`succeeds for exactly one of the two in ${ROUNDS} rounds, and the answers match the outcome`, async () => {
     const logs = await openLogs();
     const outcomes: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) outcomes.push(await raced(logs, round));

@@ -74,7 +74,7 @@ describe('captured mail', () => {
   }, 30_000);
 });
 
-test('mail that leaves is not signed by keys whose records were never seen', async () => {
+test('mail that is really sent is not signed by keys whose records were never seen', async () => {
   const { service } = await openRegistered();
   expect(await sentBy(service, false)).not.toContain('DKIM-Signature');
 }, 30_000);

@@ -65,7 +65,7 @@ const attemptEnded = ({ logger }: Delivering, messageId: string): Promise<void> 
   until(() => expect(logger.fieldsOf('info')).toContainEqual(expect.objectContaining({ messageId, attempt: 1 })));
 
 describe('an attempt that is slow to reach its final dot', () => {
-  test('does not complete a message that another process has taken over, though no clock of its own shows why', async () => {
+  test('does not complete a message that another process has claimed, even if none of its own clocks shows why', async () => {
     const service = await openSlow();
     const id = await service.send('ann@example.org');
     await service.asked;
@@ -78,7 +78,7 @@ describe('an attempt that is slow to reach its final dot', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('completes the message if the claim still stands, after one read', async () => {
+  test('completes the message if the claim is still valid, after one read', async () => {
     const service = await openSlow();
     const id = await service.send('ann@example.org');
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
@@ -101,7 +101,7 @@ describe('an attempt that is slow to reach its final dot', () => {
 });
 
 describe('an attempt', () => {
-  test('does not complete a message after a suspension that only the wall clock shows', async () => {
+  test('does not complete a message after a suspension of the machine that only the wall clock shows', async () => {
     const service = await openSlow(200);
     const id = await service.send('ann@example.org');
     await service.asked;
@@ -113,7 +113,7 @@ describe('an attempt', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('in time reads nothing from the log', async () => {
+  test('reads nothing from the log if it is in time', async () => {
     const service = await openSlow(0, REMOTE_ATTEMPT_TIMES);
     const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => service.send(`u${number}@example.org`)));
     await until(async () => {

@@ -32,7 +32,7 @@ describe('delivering a message', () => {
     });
   });
 
-  test('sends once when the same job runs twice and two workers take it at once', async () => {
+  test('sends once when the same job runs twice and two workers receive it at once', async () => {
     const service = await open({ onData: async () => sleep(50, null) });
     const id = await service.send('ann@example.org');
     service.workers().start();
@@ -55,7 +55,7 @@ describe('delivering a message', () => {
     expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDelivered']);
   });
 
-  test('defers what the server refuses for now, and sends it again when it is due', async () => {
+  test('defers on a temporary refusal, and sends it again when it is due', async () => {
     const replies = [{ code: 451, text: 'try later ann@example.org' }];
     const service = await open({ onRcpt: () => replies.shift() ?? null });
     service.workers().start();
@@ -88,7 +88,7 @@ describe('delivering a message', () => {
     });
   });
 
-  test('raises an alarm and tries again later when the contents are missing', async () => {
+  test('raises an alarm and retries later when the contents are missing', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     service.workers({ contents: { ...service.dependencies.contents, get: async () => new Map() } }).start();
@@ -98,7 +98,7 @@ describe('delivering a message', () => {
   });
 });
 
-describe('an attempt that nobody finished', () => {
+describe('an unfinished attempt', () => {
   const lost = async (service: Service, leaseMs = 20_000): Promise<string> => {
     const id = await service.send('ann@example.org');
     await claimAttempt(service.context, { messageId: id, leaseMs, random: 0.5 });
@@ -115,7 +115,7 @@ describe('an attempt that nobody finished', () => {
     expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted']);
   });
 
-  test('is recorded as unknown when the lease ends, and made again with the same Message-ID', async () => {
+  test('is recorded as unknown when the lease ends, and repeated with the same Message-ID', async () => {
     const service = await open();
     const id = await lost(service);
     service.workers().start();
@@ -128,7 +128,7 @@ describe('an attempt that nobody finished', () => {
   });
 });
 
-describe('a queue that was wiped', () => {
+describe('a queue that was deleted', () => {
   test('loses nothing: the sweep queues again what is due', async () => {
     const service = await open();
     const { queues } = service.dependencies;
@@ -155,7 +155,7 @@ describe('a queue that was wiped', () => {
     expect(service.sink.mails).toHaveLength(250);
   });
 
-  test('does not matter for messages accepted while nothing dispatched', async () => {
+  test('does not affect messages accepted while nothing was dispatched', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     service.workers().start();
@@ -163,8 +163,8 @@ describe('a queue that was wiped', () => {
   });
 });
 
-describe('stopping', () => {
-  test('finishes what is being sent, and gives the rest back', async () => {
+describe('a stop', () => {
+  test('finishes the message being sent, and returns the others to the queue', async () => {
     const service = await open({ onData: async () => sleep(500, null) });
     const first = service.workers();
     first.start();

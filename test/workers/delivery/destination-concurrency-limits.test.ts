@@ -53,14 +53,14 @@ const open = () => {
 };
 
 describe('a destination', () => {
-  test('that never asked for fewer has no rate limit', async () => {
+  test('that never asked to slow down has no rate limit', async () => {
     const { destinationLimits, flow } = open();
     await flow(1_000, 1);
     expect(destinationLimits.waitMsOf('b.test')).toBe(0);
     expect(destinationLimits.capacityOf('b.test')).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('that asks for fewer gets half of its rate, others keep theirs, and the log says so', async () => {
+  test('that asks to slow down gets half of its rate, which is logged, and others keep theirs', async () => {
     const { destinationLimits, flow, placesInMinute, logger } = open();
     await flow(1_200, 100);
     await flow(1, 100, TOO_MANY);
@@ -71,7 +71,7 @@ describe('a destination', () => {
     expect(logger.said('info')).toEqual(['a destination asked for fewer messages: it has a rate limit']);
   });
 
-  test('that refuses all attempts under way is slowed once, in rate and in concurrency', async () => {
+  test('that refuses all attempts in progress is slowed down once, in rate and in concurrency', async () => {
     const { system, destinationLimits, answer, flow } = open();
     await flow(600, 100);
     const [limit, beganMs] = [destinationLimits.concurrencyOf('b.test'), system.monotonicMs()];
@@ -84,7 +84,7 @@ describe('a destination', () => {
     expect(destinationLimits.capacityOf('b.test')).toBeCloseTo(150, -1);
   });
 
-  test('gets a higher rate while its answers are good, and none once it holds nothing back', async () => {
+  test('gets a higher rate while its answers are good, and no limit once the limit holds nothing back', async () => {
     const { destinationLimits, flow, logger } = open();
     await flow(600, 100);
     await flow(1, 100, TOO_MANY);
@@ -130,7 +130,7 @@ describe('a destination that asks one sender to slow down', () => {
     };
   };
 
-  test('is suspended for the sending domain alone', async () => {
+  test('is suspended for the sending domain only', async () => {
     const { destinationLimits, say } = openSenders();
     expect(await say(deferredAt('mail'), 'one')).toEqual([]);
     expect(await say(deferredAt('mail'), 'one')).toEqual(['dom_one@b.test']);
@@ -141,7 +141,7 @@ describe('a destination that asks one sender to slow down', () => {
   });
 
   test.each(['mail', 'recipient', 'content'] as const)(
-    'at %s, with several domains of one organization',
+    'at %s is not suspended for several domains of one organization together',
     async (stage) => {
       const { destinationLimits, say } = openSenders();
       for (const by of ['one1', 'one2', 'one3', 'one1', 'one2', 'one3']) await say(deferredAt(stage), by);
@@ -158,7 +158,7 @@ describe('a destination that asks one sender to slow down', () => {
     expect(destinationLimits.concurrencyOf('b.test')).toBe(0);
   });
 
-  test('counts what another organization saw for ten minutes', async () => {
+  test('remembers for ten minutes that another organization was affected', async () => {
     const { system, destinationLimits, say } = openSenders();
     await say(deferredAt('mail'), 'one');
     await say(deferredAt('mail'), 'one');
@@ -168,7 +168,7 @@ describe('a destination that asks one sender to slow down', () => {
   });
 
   test.each(['connect', 'session'] as const)(
-    'at %s, before it knows the sender, is suspended for everybody',
+    'at %s, before it knows the sender, is suspended for all senders',
     async (stage) => {
       const { destinationLimits, say } = openSenders();
       await say(deferredAt(stage), 'one');
@@ -177,7 +177,7 @@ describe('a destination that asks one sender to slow down', () => {
     },
   );
 
-  test('forgets it after a good answer to the sender', async () => {
+  test('starts over after a good answer to the sender', async () => {
     const { system, destinationLimits, say } = openSenders();
     await say(deferredAt('mail'), 'one');
     await say(TAKEN, 'one');
@@ -187,7 +187,7 @@ describe('a destination that asks one sender to slow down', () => {
     expect(destinationLimits.isSuspendedFor('b.test', 'dom_one')).toBe(false);
   });
 
-  test('is told to other processes, and released', () => {
+  test('is suspended and released by events of other processes too', () => {
     const { destinationLimits } = open();
     const apply = (type: string, data: object): void => destinationLimits.apply({ type, data } as never);
     const operator = 'dom_one@b.test';

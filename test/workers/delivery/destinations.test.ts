@@ -72,7 +72,7 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
 };
 
 describe('mail to many destinations', () => {
-  test('goes to each domain in one attempt, with all its recipients', async () => {
+  test('is sent to each domain in one attempt, with all its recipients', async () => {
     const { service, sent, message } = await openMany();
     const id = await service.send(['ann@one.example', 'bob@two.example', 'eve@one.example']);
     await until(async () => expect(await statuses(service, id)).toEqual(Array(3).fill('delivered')));
@@ -98,7 +98,7 @@ describe('mail to many destinations', () => {
     });
   });
 
-  test('of an organization whose recipients all have servers that hang does not delay that of another', async () => {
+  test('of an organization whose recipients all have hanging servers does not delay that of another', async () => {
     const { service, sent, answers, sendAsOther } = await openMany();
     const { promise: ended, resolve: end } = Promise.withResolvers<Answer>();
     const domains = Array.from({ length: 1_000 }, (_, at) => `hanging${at}.example`);
@@ -115,7 +115,7 @@ describe('mail to many destinations', () => {
     });
   });
 
-  test('that is large, to servers that hang, does not use up the memory for that of another organization', async () => {
+  test('in large messages to hanging servers does not use up the memory for that of another organization', async () => {
     const { service, sendAsOther, answers } = await openMany();
     const { promise: ended, resolve: end } = Promise.withResolvers<Answer>();
     const large = 'x'.repeat(25_000_000);
@@ -133,7 +133,7 @@ describe('mail to many destinations', () => {
     for (const id of own) await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
   });
 
-  test('waits for a provider that does not answer, for whatever domain, without wasted attempts', async () => {
+  test('waits for a provider that does not answer, whatever the domain, without wasted attempts', async () => {
     const { service, sent, answers, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
     const first = await service.send('ann@gone.example');
     await until(async () => expect(await statuses(service, first)).toEqual(['deferred']));
@@ -151,7 +151,7 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
   });
 
-  test('is slowed by what any copy of a message met, not by the last alone', async () => {
+  test('is slowed down by what any copy of a message met, not only the last', async () => {
     const replies = [TOO_BUSY, TAKEN, TOO_BUSY, TAKEN];
     const { service, suspensionOf } = await openMany({ 'busy.example': () => replies.shift() ?? TAKEN });
     const to = ['ann@busy.example', 'bob@busy.example'];
@@ -164,7 +164,7 @@ describe('mail to many destinations', () => {
     );
   });
 
-  test('of a domain with wrong DNS waits by itself: other domains of its provider go on', async () => {
+  test('of a domain with wrong DNS waits on its own: other domains of its provider are served', async () => {
     const { service, answers, suspensionOf } = await openMany({
       'gone.example': () => ({ ...SILENT, destination: '@gone.example' }),
     });
@@ -183,7 +183,7 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
   });
 
-  test('slows down, and stops in the end, for a server that says to all senders that it is too busy', async () => {
+  test('slows down, and eventually stops, for a server that tells all senders that it is too busy', async () => {
     const { service, suspensionOf, sendAsOther } = await openMany({ 'gone.example': () => TOO_BUSY });
     for (const send of [service.send, sendAsOther]) {
       const id = await send('ann@gone.example');
@@ -194,7 +194,7 @@ describe('mail to many destinations', () => {
     );
   });
 
-  test('goes on for other senders when a server wants less of one sender, whose mail waits', async () => {
+  test('continues for other senders when a server wants less mail of one sender, whose mail waits', async () => {
     const replies: Answer[] = [SENDER_DEFERRED, SENDER_DEFERRED];
     const { service, sent, suspensionOf, sendAsOther } = await openMany({
       'gone.example': () => replies.shift() ?? TAKEN,
@@ -217,7 +217,7 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, after)).toEqual(['delivered']));
   });
 
-  test('leaves at once when its destination is released', async () => {
+  test('is sent at once when its destination is released', async () => {
     const { service, answers, suspensionOf, organizationId } = await openMany({ 'gone.example': () => SILENT });
     await service.send('ann@gone.example');
     await until(async () => expect(await suspensionOf('example')).not.toBeNull());
@@ -229,7 +229,7 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, waiting)).toEqual(['delivered']));
   });
 
-  test('expires in time although its destination is suspended', async () => {
+  test('expires on time even if its destination is suspended', async () => {
     const { service, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
     await service.send('ann@gone.example');
     await until(async () => expect(await suspensionOf('example')).not.toBeNull());

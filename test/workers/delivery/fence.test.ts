@@ -78,13 +78,13 @@ const answer = async ({ system, completion }: Pick<Opened, 'system' | 'completio
 };
 
 describe('the final dot', () => {
-  test.each([0, 1, CONFIRMED_MS_MAX])('leaves %i ms after the claim, without a read of the log', async (ms) => {
+  test.each([0, 1, CONFIRMED_MS_MAX])('is sent %i ms after the claim without a read of the log', async (ms) => {
     const opened = open();
     await opened.system.advance(ms);
     expect([await answer(opened), opened.asked()]).toEqual([true, 0]);
   });
 
-  test('leaves later if the log confirms the claim, which is asked once', async () => {
+  test('is sent later only if the log confirms the claim, with a single read', async () => {
     const opened = open();
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     expect([await answer(opened), opened.asked()]).toEqual([true, 1]);
@@ -92,19 +92,19 @@ describe('the final dot', () => {
     expect([await answer(opened), opened.asked()]).toEqual([true, 1]);
   });
 
-  test.each([null, 2])('stays if the claim is lost: the lease is of %s', async (leasedTo) => {
+  test.each([null, 2])('is not sent if the claim is lost: the lease is of %s', async (leasedTo) => {
     const opened = open({ leasedTo });
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     expect(await answer(opened)).toBe(false);
   });
 
-  test('stays if the claim is lost for the recipients of this mail, though others of the attempt have theirs', async () => {
+  test('is not sent if the claim is lost for the recipients of this mail, even if others of the attempt have theirs', async () => {
     const opened = open({ leasedTo: null, leasedToOther: 1 });
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     expect(await answer(opened)).toBe(false);
   });
 
-  test('waits for room that others have used up while the log confirmed the claim', async () => {
+  test('waits for room that others used up while the log confirmed the claim', async () => {
     const { system, completion, reads, unrecorded } = open();
     await system.advance(CONFIRMED_MS_MAX + 1);
     reads.push({ tookMs: 40 });
@@ -123,47 +123,47 @@ describe('the final dot', () => {
     expect(hasLeft).toBe(true);
   });
 
-  test('stays once the attempt is over, though the log would confirm the claim', async () => {
+  test('is not sent once the attempt is over, even if the log would confirm the claim', async () => {
     const opened = open();
     await opened.system.advance(TIMES.attemptMs);
     expect([await answer(opened), opened.asked()]).toEqual([false, 0]);
   });
 
-  test('stays once the attempt is over by the wall clock alone: the machine was suspended', async () => {
+  test('is not sent once the attempt is over by the wall clock alone: the machine was suspended', async () => {
     let aheadMs = 0;
     const opened = open({ wallAheadMs: () => aheadMs });
     aheadMs = TIMES.attemptMs;
     expect(await answer(opened)).toBe(false);
   });
 
-  test('asks the log after a suspension that only the wall clock shows', async () => {
+  test('is preceded by a read of the log after a suspension that only the wall clock shows', async () => {
     let aheadMs = 0;
     const opened = open({ leasedTo: 2, wallAheadMs: () => aheadMs });
     aheadMs = CONFIRMED_MS_MAX + 1;
     expect([await answer(opened), opened.asked()]).toEqual([false, 1]);
   });
 
-  test('stays when the attempt is given up', async () => {
+  test('is not sent when the attempt is abandoned', async () => {
     const opened = open();
     opened.abort.abort();
     expect(await answer(opened)).toBe(false);
   });
 
-  test('waits for a log that is away, and leaves when it is back', async () => {
+  test('waits for an unavailable log, and is sent when the log is back', async () => {
     const opened = open();
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     opened.reads.push({ tookMs: 0, fails: true }, { tookMs: 0, fails: true });
     expect([await answer(opened, 1_000), opened.asked()]).toEqual([true, 3]);
   });
 
-  test('stays if the log is away until the attempt is over', async () => {
+  test('is not sent if the log is unavailable until the attempt is over', async () => {
     const opened = open();
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     opened.reads.push(...Array.from({ length: 2_000 }, () => ({ tookMs: 0, fails: true })));
     expect(await answer(opened, TIMES.attemptMs)).toBe(false);
   });
 
-  test('needs another answer where one came so late that another worker may hold the message by now', async () => {
+  test('needs another answer if one came so late that another worker may hold the message by now', async () => {
     const opened = open();
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     opened.reads.push({ tookMs: CONFIRMED_MS_MAX + 1 }, { tookMs: CONFIRMED_MS_MAX });

@@ -47,7 +47,7 @@ describe('large messages', () => {
     }
   });
 
-  test('that wait for memory are not claimed any more once the workers have stopped', async () => {
+  test('that wait for memory are not claimed once the workers have stopped', async () => {
     const service = await open();
     const { test: simulated } = service.dependencies.transports;
     const blocked: MailTransport = {

@@ -81,7 +81,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
     ({ envelope }) => envelope.from,
   );
 
-test('undelivered mail comes back to this service, unless its non-ASCII sender tells that it needs SMTPUTF8', async () => {
+test('undelivered mail returns to this service, unless its non-ASCII sender reveals that it needs SMTPUTF8', async () => {
   expect(await sendersOf('shop@example.test')).toEqual(['shop@example.test']);
   expect(await sendersOf('shop@example.test', 'b.test')).toEqual([expect.stringMatching(/^b[0-9a-v]{48}@b\.test$/)]);
   expect(await sendersOf('jörg@example.test', 'b.test')).toEqual(['jörg@example.test']);
@@ -93,7 +93,7 @@ const BOTH = { opens: true, clicks: true };
 const tokenIn = (url: string | null | undefined, path: string): string =>
   new RegExp(`^https://[^/]+/${path}/([\\w-]+)(?:\\?|$)`).exec(url ?? '')?.[1] ?? '';
 
-test('tracked html goes out in a copy for each recipient, whose links name them', async () => {
+test('tracked html is sent as a copy for each recipient, whose links name them', async () => {
   const mails = await compose({ tracking: BOTH, body: HTML });
   expect(mails.map(({ envelope }) => envelope.to.map(({ recipientId }) => recipientId))).toEqual([[ANN], [BOB]]);
   for (const { tracking, envelope } of mails) {
@@ -113,7 +113,7 @@ test('links lead over the tracking host of the domain once it leads here', async
   expect(mail?.tracking?.hrefOf('https://shop.test/', 0, 1)).toMatch(/^https:\/\/track\.example\.test\/c\//);
 });
 
-test('only what is asked for is tracked', async () => {
+test('only the requested kinds are tracked', async () => {
   const [opens] = await compose({ tracking: { opens: true, clicks: false }, body: HTML });
   expect(opens?.tracking?.targetOf('https://shop.test/')).toBeNull();
   expect(opens?.tracking?.pixelUrl).toMatch(/\/o\//);
@@ -121,7 +121,7 @@ test('only what is asked for is tracked', async () => {
   expect(clicks?.tracking?.pixelUrl).toBeNull();
 });
 
-test('a message without html, or without tracking, is one mail that is sent as it is', async () => {
+test('a message without html, or without tracking, is one mail that is sent unchanged', async () => {
   for (const composed of [{ tracking: BOTH }, { body: HTML }]) {
     const mails = await compose(composed);
     expect(mails).toHaveLength(1);
@@ -129,7 +129,7 @@ test('a message without html, or without tracking, is one mail that is sent as i
   }
 });
 
-test('a tracked message with a managed link to unsubscribe has both, and its own return path', async () => {
+test('a tracked message with a managed unsubscribe link has both, and its own return path', async () => {
   const mails = await compose({
     tracking: BOTH,
     bounceDomain: 'b.test',
@@ -145,7 +145,7 @@ test('a tracked message with a managed link to unsubscribe has both, and its own
 test.each([
   ['html', { html: '<a href="{{view_url}}">View</a>' }],
   ['text', { text: 'View: {{ view_url }}' }],
-])('recipients of %s that names the address of the copy get one of their own each', async (_where, body) => {
+])('recipients of %s that contains the address of the copy each get a copy of their own', async (_where, body) => {
   const mails = await compose({ body });
   expect(mails.map(({ envelope: { to } }) => to.map(({ recipientId }) => recipientId))).toEqual([[ANN], [BOB]]);
   const tokens = mails.map(({ viewUrl }) => readLinkToken(viewUrl?.replace('https://a.test/view/', '') ?? ''));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 
-test('a delivery logs a line for each outcome of an attempt, by recipient domain and without an address', async () => {
+test('a delivery logs a line for each outcome of an attempt, by recipient domain and without addresses', async () => {
   const service = await open({
     onRcpt: (to) => (to.startsWith('no') ? { code: 550, text: '5.1.1 no such user' } : null),
   });

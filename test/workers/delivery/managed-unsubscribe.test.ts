@@ -13,7 +13,7 @@ const ADDRESSES = ['ann@example.org', 'bob@example.org', 'eve@example.org'];
 const MANAGED = { unsubscribe: 'managed' } as const;
 
 describe('a message with managed unsubscribe links', () => {
-  test('goes as one copy for each recipient, which differ in their links only', async () => {
+  test('is sent as one copy for each recipient, and the copies differ only in their links', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
@@ -34,7 +34,7 @@ describe('a message with managed unsubscribe links', () => {
     expect(header(others[0] ?? '', 'To')).toContain('ann@example.org');
   });
 
-  test('has no one-click header when the service is not reached by HTTPS', async () => {
+  test('has no one-click header when the service cannot be reached by HTTPS', async () => {
     const service = await open();
     service.workers({ publicUrl: () => 'http://127.0.0.1:3000' }).start();
     await service.send('ann@example.org', 'live', 'Hello', MANAGED);
@@ -46,7 +46,7 @@ describe('a message with managed unsubscribe links', () => {
     expect(mail?.raw).not.toContain('List-Unsubscribe-Post');
   });
 
-  test('gives each recipient an outcome of its own, and tries only the open ones again', async () => {
+  test('gives each recipient a separate outcome, and retries only those without a final one', async () => {
     const replies = new Map([['bob@example.org', [{ code: 451, text: 'later' }]]]);
     const service = await open({
       onRcpt: (address) =>
@@ -62,7 +62,7 @@ describe('a message with managed unsubscribe links', () => {
     expect(new Set(links).size).toBe(2);
   });
 
-  test('is recorded copy by copy: one that arrived is not in doubt while the next is sent', async () => {
+  test('is recorded copy by copy: one that arrived is certain while the next is sent', async () => {
     const service = await open({ onData: async ({ to }) => sleep(to[0] === 'bob@example.org' ? 1000 : 0, null) });
     service.workers().start();
     const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
@@ -74,7 +74,7 @@ describe('a message with managed unsubscribe links', () => {
     ]);
   });
 
-  test('with a faulty copy goes to the other recipients, and to that one later', async () => {
+  test('with a faulty copy is sent to the other recipients, and to that one later', async () => {
     const service = await open();
     const { live } = service.dependencies.transports;
     let faults = 1;
@@ -94,7 +94,7 @@ describe('a message with managed unsubscribe links', () => {
     expect(service.sink.mails).toHaveLength(3);
   });
 
-  test('whose claim is lost after the first copy goes to no other recipient, and leaves the next attempt alone', async () => {
+  test('whose claim is lost after the first copy is sent to no other recipient, and leaves the next attempt alone', async () => {
     const service = await open();
     const { store, transports } = service.dependencies;
     const { system } = service;
@@ -137,7 +137,7 @@ describe('a message with managed unsubscribe links', () => {
   });
 });
 
-test('a message with its sender’s own unsubscribe link goes as one mail for all', async () => {
+test('a message with its sender’s own unsubscribe link is sent as one mail to all recipients', async () => {
   const service = await open();
   service.workers().start();
   await service.send(ADDRESSES, 'live', 'Hello', { unsubscribe: { url: 'https://a.test/u', mailto: 'u@a.test' } });

@@ -63,7 +63,7 @@ const sendMany = (service: Service, domain: string): Promise<readonly string[]> 
   Promise.all(Array.from({ length: MESSAGES }, (_, at) => service.send(`user${at}@${domain}`)));
 
 describe('servers with a rate limit', () => {
-  test('get fewer messages once they refuse some, and delay no other server', async () => {
+  test('receive fewer messages once they refuse some, and delay no other server', async () => {
     const { service, strict } = await openWorld();
     for (const { domain } of strict) await sendMany(service, domain);
     await until(() => expect(strict.every(({ asked }) => asked.some(({ refused }) => refused))).toBe(true));

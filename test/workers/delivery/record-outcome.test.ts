@@ -67,14 +67,14 @@ test.each([
   expect((await events()).map(({ type }) => type)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDeferred']);
 });
 
-test('an outcome is given up when the lease is over: another attempt may be under way', async () => {
+test('an outcome is abandoned when the lease is over: another attempt may be in progress', async () => {
   const { record, elapsedMs } = await open(() => new StoreUnavailable('the log does not answer'));
   await expect(record()).rejects.toBeInstanceOf(StoreUnavailable);
   expect(elapsedMs()).toBeGreaterThanOrEqual(TIMES.leaseMs);
   expect(elapsedMs()).toBeLessThan(TIMES.leaseMs + 5_000);
 });
 
-test('an outcome is given up after four other faults', async () => {
+test('an outcome is abandoned after four other faults', async () => {
   const { record, tries } = await open(() => new Error('a fault'));
   await expect(record()).rejects.toThrow('a fault');
   expect(tries()).toBe(4);

@@ -9,7 +9,7 @@ const MADE = { uuid: () => 'id', randomBytes: (length: number) => new Uint8Array
 const message = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as ExistingMessage;
 
 test.each([true, false])(
-  'who cannot be written to is told as that, whether the service is stopping (%s) or not',
+  'a recipient who cannot be delivered to bounces with that reason, whether the service is stopping (%s) or not',
   (stopping) => {
     const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { ...MADE, stopping });
     expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'it cannot be delivered there' }]);
@@ -21,7 +21,7 @@ test.each([
   [true, 451, 'the mail server may accept it later'],
   [false, 0, 'no answer from the mail server'],
   [false, 451, 'the mail server may accept it later'],
-])('who is to be tried again is told why: stopping %s, reply %d', (stopping, code, reason) => {
+])('a deferred recipient has the right reason: stopping %s, reply %d', (stopping, code, reason) => {
   const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { ...MADE, stopping });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
 });
@@ -30,7 +30,7 @@ test.each([
   ['no server was tried', { destination: '@b.test', address: null }],
   ['no answer from the mail server', { destination: '@b.test', address: '192.0.2.1' }],
   ['no answer from the mail server', { destination: 'provider.test', address: '192.0.2.1' }],
-])('%s is said of %j', (reason, facts) => {
+])('the reason is "%s" for %j', (reason, facts) => {
   const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
     ...MADE,
     stopping: false,
@@ -41,7 +41,7 @@ test.each([
 test.each([
   ['4.7.10', 'TLS is required, and the mail server offers none', 'policy'],
   ['4.7.5', 'TLS is required, and with the mail server it failed', 'network'],
-])('our own finding %s about a session is its reason, unless the service is stopping', (enhanced, reason, category) => {
+])('the finding %s about a session is the reason, unless the service is stopping', (enhanced, reason, category) => {
   const found = { ...said, enhanced, code: 0, outcome: 'deferred', stage: 'session', address: '192.0.2.1' } as const;
   const { outcomes } = reportOf(message, [found], { ...MADE, stopping: false });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, category }]);
@@ -54,7 +54,7 @@ test.each([
   ]);
 });
 
-test('a reply is bound to its event by a salt of its own', () => {
+test('each reply is linked to its event with a salt of its own', () => {
   const { outcomes, replies } = reportOf(message, [{ ...said, code: 550, outcome: 'bounced' }], {
     ...MADE,
     stopping: false,
@@ -85,7 +85,7 @@ test('an outcome has the known facts of the SMTP session, and no others', () => 
 test.each([
   [451, 'Greylisted, try again in 300 seconds', { category: 'greylisted', askedSeconds: 300 }],
   [421, 'Too much mail from you: retry after 2 hours', { askedSeconds: 7200 }],
-])('a time that a reply of %d names is handed on', (code, text, expected) => {
+])('a time stated in a reply of %d is passed on', (code, text, expected) => {
   const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
     ...MADE,
     stopping: false,
@@ -93,7 +93,7 @@ test.each([
   expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
 });
 
-test('a time in our own sentence is not a wait that the mail server asked for', () => {
+test('a time in a sentence of the service is not a wait that the mail server asked for', () => {
   const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
   const { outcomes } = reportOf(message, [silent], { ...MADE, stopping: false });
   expect(outcomes[0]).not.toHaveProperty('askedSeconds');

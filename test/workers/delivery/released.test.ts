@@ -56,7 +56,7 @@ const many = (count: number, holder: string, destination = 'a.example'): readonl
   Array.from({ length: count }, () => ({ holder, destination }));
 
 describe('held mail', () => {
-  test('is found once its domain is not paused any more', async () => {
+  test('is found once its domain is no longer paused', async () => {
     const levels: Record<string, ReputationLevel> = { dom_1: 'paused' };
     const look = search(many(3, 'dom_1'), levels);
     expect(await look()).toEqual([]);
@@ -68,7 +68,7 @@ describe('held mail', () => {
     }
   });
 
-  test('is found once its warm-up was ended', async () => {
+  test('is found once its warm-up has ended', async () => {
     const levels: Record<string, ReputationLevel> = {};
     const look = search([...many(3, 'warmUp-dom_1'), ...many(2, 'dom_2')], levels);
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
@@ -95,7 +95,7 @@ describe('held mail', () => {
     expect((await look()).map(({ most }) => most)).toEqual([250, 250]);
   });
 
-  test('is found in pages that are smaller the more domains were released', async () => {
+  test('is found in pages that shrink as more domains are released', async () => {
     const [alone] = await search(many(2_000, 'dom_1'))();
     expect(alone?.found).toHaveLength(500);
     expect(alone?.isAll).toBe(false);
@@ -104,7 +104,7 @@ describe('held mail', () => {
     expect(all.map(({ found }) => found.length)).toEqual(Array.from({ length: 10 }, () => 50));
   });
 
-  test('of a slowed domain is offered one by one', async () => {
+  test('of a slowed domain is offered one message at a time', async () => {
     const [slowed] = await search(many(200, 'dom_1'), { dom_1: 'slowed' })();
     expect(slowed).toMatchObject({ most: 1, isAll: true });
     expect(slowed?.found.length).toBeGreaterThan(10);
@@ -118,7 +118,7 @@ describe('held mail', () => {
     expect(seen).toEqual(new Set(['a.example', 'b.example']));
   });
 
-  test('of the hundred and first domain is found at the next look', async () => {
+  test('of the hundred and first domain is found in the next search', async () => {
     const look = search(Array.from({ length: 150 }, (_, index) => many(1, `dom_${1000 + index}`)).flat());
     const found = [...(await look()), ...(await look())].flatMap((each) => each.found);
     expect(new Set(found.map(({ messageId }) => messageId)).size).toBe(150);

@@ -80,7 +80,7 @@ const alwaysDue = (messageId: string): Timetable => {
 };
 
 describe('a scheduled message', () => {
-  test('is not queued before its time, and is sent when it comes', async () => {
+  test('is not queued before its time, and is sent at its time', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.sendLater(HOUR_MS);
@@ -97,7 +97,7 @@ describe('a scheduled message', () => {
     expect(service.sink.mails).toHaveLength(3);
   });
 
-  test('for the next moment waits for it, and is hardly late', async () => {
+  test('for the near future waits, and is hardly late', async () => {
     const service = await open();
     service.workers().start();
     const due = Date.parse(service.inMs(1000));
@@ -137,7 +137,7 @@ describe('a scheduled message', () => {
     expect(service.sink.mails).toHaveLength(2);
   });
 
-  test('that could not be sent expires when its time to live since its scheduled time is over', async () => {
+  test('that could not be sent expires when its time to live has passed since its scheduled time', async () => {
     const service = await open();
     const id = await service.sendLater(2 * HOUR_MS, 3600);
     service.system.shift(3 * HOUR_MS);
@@ -148,7 +148,7 @@ describe('a scheduled message', () => {
 });
 
 describe('a cancelled message', () => {
-  test('while it waits is never sent', async () => {
+  test('is never sent if it was still waiting', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.sendLater(HOUR_MS);
@@ -161,7 +161,7 @@ describe('a cancelled message', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('after it was queued is not sent either', async () => {
+  test('is not sent even if it was already queued', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     await cancelMessage(service.context, service.origin, { messageId: id });
@@ -217,7 +217,7 @@ describe('a message whose domain was deleted', () => {
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('and registered again fails if it was accepted before, and is sent if after', async () => {
+  test('and registered again fails if it was accepted before, and is sent if accepted after', async () => {
     const service = await open();
     await happen(service, REGISTERED);
     const before = await service.sendLater(HOUR_MS);

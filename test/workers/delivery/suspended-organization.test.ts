@@ -26,7 +26,7 @@ const bulk = (service: Service, to: string, ttlSeconds = 86_400): Promise<string
 const receivers = ({ sink }: Delivering): readonly (string | undefined)[] => sink.mails.map(({ to }) => to[0]).sort();
 
 describe('mail of a suspended organization', () => {
-  test('is held whatever it is, and leaves once when its organization is resumed', async () => {
+  test('is held, whatever its kind, and sent once when its organization is resumed', async () => {
     const service = await openDelivering();
     const ids = [
       await service.send('ann@example.org'),
@@ -47,7 +47,7 @@ describe('mail of a suspended organization', () => {
     }
   });
 
-  test('is held too where it was accepted by a process that did not know yet', async () => {
+  test('is also held if it was accepted by a process that did not know yet', async () => {
     const service = await openDelivering();
     service.workers().start();
     const first = await service.send('ann@example.org');
@@ -62,7 +62,7 @@ describe('mail of a suspended organization', () => {
     expect(receivers(service)).toEqual(['ann@example.org']);
   });
 
-  test('that its reputation holds stays held when it is resumed, and the rest leaves', async () => {
+  test('that is held for its reputation stays held when it is resumed, and the rest is sent', async () => {
     const service = await openDelivering();
     await pauseBulkMail(service.context, originOf(service), true);
     await suspend(service);
@@ -77,7 +77,7 @@ describe('mail of a suspended organization', () => {
     expect(receivers(service)).toEqual(['ann@example.org', 'bob@example.org']);
   });
 
-  test('is not let out by the end of another hold', async () => {
+  test('is not released by the end of another hold', async () => {
     const service = await openDelivering();
     await pauseBulkMail(service.context, originOf(service), true);
     const sale = await bulk(service, 'ann@example.org');
@@ -100,7 +100,7 @@ describe('mail of a suspended organization', () => {
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('leaves if this service wrote it: members sign in with it', async () => {
+  test('is sent if this service wrote it: members sign in with it', async () => {
     const service = await openDelivering();
     await suspend(service);
     await mailNotice(
@@ -122,7 +122,7 @@ describe('mail of a suspended organization', () => {
     await until(() => expect(receivers(service)).toEqual(['owner@example.org']));
   });
 
-  test('is nobody else’s', async () => {
+  test('does not affect other organizations', async () => {
     const service = await openDelivering();
     const organizationId = await createOrganization(service.context, { name: 'Other', ceilings: null });
     await suspendOrganization(service.context, { ...originOf(service), organizationId }, 'It sent spam.');

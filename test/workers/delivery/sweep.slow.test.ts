@@ -97,12 +97,12 @@ const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Prom
 
 const missingOf = (taken: readonly string[], count: number): number => count - new Set(taken).size;
 
-describe('the sweep, while read models stand still and no row goes away', () => {
+describe('the sweep, while read models do not advance and no row disappears,', () => {
   test.each([
     ['any destination, by one server', true, `'d' || n % 7 || '.example'`],
     ['one destination', false, `'one.example'`],
     ['a few destinations', false, `'d' || n % 7 || '.example'`],
-  ])('offers all of a backlog for %s', async (_to, isOneServer, destination) => {
+  ])('offers a whole backlog for %s', async (_to, isOneServer, destination) => {
     const rows = { count: 5_000, destination };
     expect(missingOf(await sweepFor(isOneServer ? 3 : 40, rows, isOneServer), rows.count)).toBe(0);
   });
@@ -111,12 +111,12 @@ describe('the sweep, while read models stand still and no row goes away', () => 
     ['one destination, by one server', true, `'one.example'`],
     ['one destination', false, `'one.example'`],
     ['a few destinations', false, `'d' || n % 7 || '.example'`],
-  ])('offers all that was kept back and is released, for %s', async (_to, isOneServer, destination) => {
+  ])('offers all mail that was held and is released, for %s', async (_to, isOneServer, destination) => {
     const rows = { count: 1_200, destination, heldBy: 'dom_1' };
     expect(missingOf(await sweepFor(15, rows, isOneServer), rows.count)).toBe(0);
   });
 
-  test('queues again what gets lost, after four seconds', async () => {
+  test('queues lost jobs again after four seconds', async () => {
     const taken = await sweepFor(9, { count: 3_000, destination: `'one.example'` }, true);
     const times = Map.groupBy(taken, (id) => id);
     expect(Math.min(...[...times.values()].map(({ length }) => length))).toBeGreaterThanOrEqual(2);
@@ -138,7 +138,7 @@ describe('a row that the log contradicts', () => {
     expect(recentlyQueued.has(due, START)).toBe(false);
   });
 
-  test('is reported by the workers: it is tried once', async () => {
+  test('is reported by the workers: it is attempted once', async () => {
     const service = closedAfterTest(await openService());
     const messageId = await service.send('ann@example.org', 'test');
     const { store } = service.dependencies;

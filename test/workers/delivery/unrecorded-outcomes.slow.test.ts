@@ -30,8 +30,8 @@ const allDelivered = async (service: Delivering, ids: readonly string[]): Promis
   expect(new Set(all.flat())).toEqual(new Set(['delivered']));
 };
 
-describe('a log that is behind with outcomes', () => {
-  test('lets no more messages be completed than a crash may double', async () => {
+describe('a log that lags with outcomes', () => {
+  test('allows no more messages to be completed than a crash may send twice', async () => {
     const caughtUp = Promise.withResolvers<void>();
     const service = await openWith(() => caughtUp.promise);
     const ids = await Promise.all(Array.from({ length: 200 }, (_, number) => service.send(`u${number}@example.org`)));
@@ -48,7 +48,7 @@ describe('a log that is behind with outcomes', () => {
     ['does not answer', false, () => new StoreUnavailable('the log does not answer')],
     ['leaves open whether it recorded the outcome', true, () => new AppendOutcomeUnknown('no answer')],
   ])(
-    'that %s for longer than four tries gets the outcome later: nothing is sent again',
+    'that %s for longer than four attempts receives the outcome later: nothing is sent again',
     async (_, isRetriedAtOnce, fault) => {
       let failures = isRetriedAtOnce ? 24 : 6;
       const service = await openWith(async () => {
@@ -102,7 +102,7 @@ const openRecords = ({ tickMs }: { readonly tickMs?: number } = {}) => {
 };
 
 describe('a message that its mail server is processing', () => {
-  test('counts from its final dot on, as its outcome does until it is on record', async () => {
+  test('counts from its final dot until its outcome is recorded', async () => {
     const { unrecorded, begin, endOne } = openRecords();
     const answers = Array.from({ length: 32 }, () => unrecorded.complete());
     expect(unrecorded.hasRoom()).toBe(false);
@@ -116,7 +116,7 @@ describe('a message that its mail server is processing', () => {
     expect(unrecorded.hasRoom()).toBe(true);
   });
 
-  test('ceases to count when the server is slow: the mail to others goes on, whoever waited for it', async () => {
+  test('stops counting when the server is slow, so that mail to others is sent', async () => {
     const { unrecorded, advance, ticks } = openRecords({ tickMs: 1 });
     for (let count = 0; count < 32; count += 1) unrecorded.complete();
     let isOver = false;
@@ -133,7 +133,7 @@ describe('a message that its mail server is processing', () => {
 });
 
 describe('room for another outcome', () => {
-  test('is given to one waiting caller for each recorded outcome, and passed on when it is not used', async () => {
+  test('is given to one waiting caller for each recorded outcome, and passed on if unused', async () => {
     const { unrecorded, fill, endOne } = openRecords();
     expect(fill()).toBe(32);
     const turns: number[] = [];
@@ -146,7 +146,7 @@ describe('room for another outcome', () => {
     expect(turns).toEqual([1, 2]);
   });
 
-  test('is not awaited by a caller that has no use for it any more', async () => {
+  test('is no longer awaited by a caller that does not need it', async () => {
     const { unrecorded, fill, ticks } = openRecords({ tickMs: 1 });
     fill();
     let isWanted = true;

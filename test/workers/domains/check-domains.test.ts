@@ -74,8 +74,8 @@ const advanceByTurns = async (system: ReturnType<typeof createSteppableSystem>, 
   }
 };
 
-describe('the checks of domains', () => {
-  test('come soon and often while a domain is pending, and rarely once it is verified', async () => {
+describe('domain checks', () => {
+  test('are early and frequent while a domain is pending, and rare once it is verified', async () => {
     const { system, start, register, verify, minutesOf } = open();
     const loop = start();
     register('dom_a');
@@ -101,7 +101,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('end with the domain', async () => {
+  test('end when the domain is deleted', async () => {
     const { system, start, register, remove, minutesOf } = open();
     const loop = start();
     register('dom_a');
@@ -112,7 +112,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('are made by the leader only, also those due right after leadership changes', async () => {
+  test('are made only by the leader, including those due right after leadership changes', async () => {
     const { system, start, register, minutesOf, leadership } = open();
     leadership.isLeader = false;
     const loop = start();
@@ -125,7 +125,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('at a start include those that were due in the last hour', async () => {
+  test('on start include those that were due in the last hour', async () => {
     const { system, start, register, minutesOf } = open();
     register('dom_a');
     await system.advance(30 * MINUTE_MS);
@@ -135,7 +135,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('that fail delay no other, and are repeated', async () => {
+  test('that fail delay no others, and are repeated', async () => {
     const { system, start, register, minutesOf } = open(async (domainId) => {
       if (domainId === 'dom_a') throw new Error('the vault is away');
     });
@@ -149,7 +149,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('are at most eight at once', async () => {
+  test('run at most eight at a time', async () => {
     let [now, most] = [0, 0];
     const world = open();
     const loop = world.start(async () => {

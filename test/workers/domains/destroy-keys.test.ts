@@ -42,7 +42,7 @@ const start = (days: number): void => {
   for (let process = 0; process < 2; process += 1) service.workers({ secrets }).start();
 };
 
-test('the keys before a rotation are destroyed once, when their records are not needed any more', async () => {
+test('the keys before a rotation are destroyed once, when their records are no longer needed', async () => {
   const { domain, former } = await rotated();
   await destroyFormerKeys(world.context, domain.domainId);
   expect(await known(former)).toBe(2);
@@ -73,7 +73,7 @@ test('all keys of a deleted domain are destroyed', async () => {
   await vi.waitFor(async () => expect(await known(all)).toBe(0), { timeout: 15_000 });
 }, 30_000);
 
-test('a destruction that was not recorded is repeated', async () => {
+test('an unrecorded destruction is repeated', async () => {
   const { domain, former } = await rotated();
   world.system.shift(8 * DAY_MS);
   const { store } = world.context;

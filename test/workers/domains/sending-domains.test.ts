@@ -26,7 +26,7 @@ const looked = (state: 'valid' | 'missing', kind: 'return_path' | 'tracking' = '
     },
   });
 
-test('undelivered mail comes back to a host of the sender’s domain while that leads here', () => {
+test('undelivered mail returns to a host of the sender’s domain while its DNS points here', () => {
   const domains = createSendingDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   expect(domains.returnHostOf('dom_1')).toBeNull();
@@ -36,7 +36,7 @@ test('undelivered mail comes back to a host of the sender’s domain while that 
   expect(domains.returnHostOf('dom_1')).toBeNull();
 });
 
-test('links lead over the tracking host of the sender’s domain while that leads here', () => {
+test('links use the tracking host of the sender’s domain while its DNS points here', () => {
   const domains = createSendingDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   expect(domains.trackedNameOf('dom_1')).toBeNull();

@@ -28,7 +28,7 @@ const UNCONFIRMED = { type: 'RecipientReportNoted', doubt: 'unconfirmed', suppre
 const BOUNCED = { type: 'RecipientBounced', suppresses: true };
 
 describe('a message to several domains', () => {
-  test('goes as one copy to each, which proves nothing about the others', async () => {
+  test('is sent as one copy to each, which proves nothing about the others', async () => {
     const service = await openReturning();
     const { id } = await send(service, [ANN, EVE, BOB]);
     expect(service.sink.mails.map(({ to }) => to)).toEqual([[ANN, BOB], [EVE]]);
@@ -39,7 +39,7 @@ describe('a message to several domains', () => {
     expect((await service.message(id)).recipients.map(({ complained }) => complained)).toEqual([false, true, false]);
   });
 
-  test('goes as one mail without a bounce domain', async () => {
+  test('is sent as one mail without a bounce domain', async () => {
     const service = await openDelivering();
     service.workers().start();
     await send(service, [ANN, EVE, BOB]);
@@ -77,7 +77,7 @@ describe('a report that a recipient of the same domain could have forged', () =>
     expect(await last(service, id)).toEqual(BOUNCED);
   });
 
-  test('is not trusted with the name of another envelope, or a made-up one', async () => {
+  test('is not trusted with the name of another envelope, or an invented one', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, [ANN, BOB]);
     const address = from.split('@')[0] ?? '';
@@ -97,7 +97,7 @@ describe('a report that a recipient of the same domain could have forged', () =>
     }
   });
 
-  test('is trusted from a recipient with a copy of its own', async () => {
+  test('is trusted from a recipient with a separate copy', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     await service.bring(from, deliveryReport({ address: ANN }));
@@ -114,7 +114,7 @@ describe('a report about an address behind the recipient', () => {
     ['a member of a list', `Original-Recipient: rfc822; ${LIST}\r\nFinal-Recipient: rfc822; dead@example.net\r\n`],
     ['an alias of Sendmail', `Final-Recipient: RFC822; ${LIST}\r\nX-Actual-Recipient: RFC822; dead@example.net\r\n`],
     ['an address outside ASCII', `Final-Recipient: utf-8; d\u00e9ad@example.net\r\n`],
-  ])('%s is noted, leaves it delivered and suppresses no address', async (_, fields) => {
+  ])('%s is recorded, keeps the recipient delivered and suppresses no address', async (_, fields) => {
     const service = await openReturning();
     const { id, from } = await send(service, LIST);
     await service.bring(from, statusOf(fields));
@@ -132,14 +132,14 @@ describe('a report about an address behind the recipient', () => {
     ['of another type', 'Final-Recipient: X-LOCAL; dead@host.local\r\n'],
     ['not named', 'Action: failed\r\n'],
     ['on its host', `Final-Recipient: rfc822; ${LIST}\r\nX-Actual-Recipient: rfc822; team@mail1.example.org\r\n`],
-  ])('is not seen where the failed address is the recipient’s, %s', async (_, fields) => {
+  ])('does not exist if the failed address is the recipient’s, %s', async (_, fields) => {
     const service = await openReturning();
     const { id, from } = await send(service, LIST);
     await service.bring(from, statusOf(fields));
     expect(await last(service, id)).toEqual(BOUNCED);
   });
 
-  test('is the recipient’s own with a domain in U-labels', async () => {
+  test('counts as the recipient’s own with a domain in U-labels', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, 'team@xn--mnchen-3ya.example');
     await service.bring(from, statusOf('Final-Recipient: utf-8; Team@M\\x{dc}nchen.example\r\n'));
@@ -147,7 +147,7 @@ describe('a report about an address behind the recipient', () => {
   });
 });
 
-test('a return address without a copy is about all recipients, and proves nothing of any', async () => {
+test('a return address without a copy concerns all recipients, and proves nothing about any', async () => {
   const service = await openReturning();
   const { id } = await send(service, [ANN, EVE]);
   const secret = await organizationSecret(service.context.secrets, service.organizationId);

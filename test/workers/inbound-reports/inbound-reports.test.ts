@@ -20,7 +20,7 @@ const header = (raw: string, name: string): string =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1] ?? '';
 
 describe('a message', () => {
-  test('has a return address of its own, or of its recipient if it has a single one', async () => {
+  test('has its own return address, or that of its only recipient', async () => {
     const service = await open();
     const one = await send(service, ANN);
     const two = await send(service, [ANN, BOB]);
@@ -32,7 +32,7 @@ describe('a message', () => {
     expect(header(one.raw, 'From')).toBe('shop@example.test');
   });
 
-  test('goes back to its sender without a bounce domain', async () => {
+  test('returns to its sender without a bounce domain', async () => {
     const service = await openDelivering();
     service.workers().start();
     expect((await send(service, ANN)).from).toBe('shop@example.test');
@@ -51,7 +51,7 @@ describe('a message', () => {
 });
 
 describe('a delivery report', () => {
-  test('turns delivered into bounced, days later, with its text in the vault only', async () => {
+  test('changes delivered to bounced, days later, with its text in the vault only', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     service.system.shift(5 * 86_400_000);
@@ -72,7 +72,7 @@ describe('a delivery report', () => {
     });
   });
 
-  test('of several recipients counts for those that it names as failed', async () => {
+  test('about several recipients counts for those that it names as failed', async () => {
     const service = await open();
     const { id, from } = await send(service, [ANN, BOB, 'eve@example.org']);
     const report = deliveryReport(
@@ -88,7 +88,7 @@ describe('a delivery report', () => {
     ]);
   });
 
-  test('counts once, however often and concurrently it comes', async () => {
+  test('counts once, however often and concurrently it arrives', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     const codes = await Promise.all(
@@ -107,7 +107,7 @@ describe('a delivery report', () => {
     ['nobody', deliveryReport({ address: 'no address' })],
     ['nothing', 'Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\nI am away.\r\n'],
     ['bytes without sense', Buffer.alloc(100_000, 0xfe)],
-  ])('of %s is taken and changes nothing', async (_, raw) => {
+  ])('of %s is accepted and changes nothing', async (_, raw) => {
     const service = await open();
     const { id, from } = await send(service, [ANN, BOB]);
     expect(await service.bring(from, raw)).toBe(250);
@@ -130,7 +130,7 @@ describe('a delivery report', () => {
     expect(service.logger.said('info').filter((said) => said === sentence)).toHaveLength(3);
   });
 
-  test('of 10 MB is read as far as it counts', async () => {
+  test('of 10 MB is read only as far as it counts', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     const report = deliveryReport({ address: ANN });
@@ -142,7 +142,7 @@ describe('a delivery report', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('is deferred while the log is away, and is not lost', async () => {
+  test('is deferred while the log is unavailable, and is not lost', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     let isAway = true;
@@ -160,7 +160,7 @@ describe('a delivery report', () => {
 });
 
 describe('a complaint', () => {
-  test('is recorded once, for the recipient of the address that it came to', async () => {
+  test('is recorded once, for the recipient of the address that it was sent to', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     for (let time = 0; time < 2; time += 1) expect(await service.bring(from, complaintReport('Subject: x'))).toBe(250);
@@ -168,7 +168,7 @@ describe('a complaint', () => {
     expect((await service.history(id)).filter((type) => type === 'RecipientComplained')).toHaveLength(1);
   });
 
-  test('to the address for feedback loops counts when what it quotes proves the message', async () => {
+  test('to the feedback loop address counts if the quoted message proves its origin', async () => {
     const service = await open();
     const linked = await send(service, ANN, { unsubscribe: 'managed' });
     const plain = await send(service, [ANN, BOB]);
@@ -183,7 +183,7 @@ describe('a complaint', () => {
     expect((await service.history(plain.id)).at(-1)).toBe('RecipientReportNoted');
   });
 
-  test('that only names a Message-ID of ours proves nothing', async () => {
+  test('that only names a Message-ID of the service proves nothing', async () => {
     const service = await open();
     const { id } = await send(service, ANN);
     const quoted = `Message-ID: <${id}@example.test>\nTo: ${ANN}\nReturn-Path: <b${'0'.repeat(48)}@${BOUNCE_DOMAIN}>`;
@@ -194,7 +194,7 @@ describe('a complaint', () => {
   });
 });
 
-test('a mail to the address of List-Unsubscribe unsubscribes its recipient, whatever it says', async () => {
+test('a mail to the List-Unsubscribe address unsubscribes its recipient, whatever its content', async () => {
   const service = await open();
   const { id } = await send(service, [ANN, BOB], { unsubscribe: 'managed' });
   const [, second] = service.sink.mails;
@@ -212,7 +212,7 @@ test('a mail to the address of List-Unsubscribe unsubscribes its recipient, what
   expect((await service.history(id)).filter((type) => type === 'RecipientUnsubscribed')).toHaveLength(1);
 });
 
-test('an address removed from the list is suppressed again by a mail to the address of List-Unsubscribe', async () => {
+test('an address removed from the list is suppressed again by a mail to the List-Unsubscribe address', async () => {
   const service = await open();
   const { raw } = await send(service, ANN, { unsubscribe: 'managed' });
   const address = /mailto:([^>]+)>/.exec(header(raw, 'List-Unsubscribe'))?.[1] ?? '';

@@ -17,12 +17,12 @@ describe('the listener', () => {
     `e${'0'.repeat(48)}@${BOUNCE_DOMAIN}`,
     `b${'0'.repeat(48)}@elsewhere.test`,
     'fbl@bounces.elsewhere.test',
-  ])('receives nothing for %s', async (address) => {
+  ])('accepts nothing for %s', async (address) => {
     const service = await openReturning();
     expect(await service.bring(address, deliveryReport({ address: ANN }))).toBe(550);
   });
 
-  test('receives for the return path of a customer’s domain', async () => {
+  test('accepts mail for the return path of a customer’s domain', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     const alias = from.replace(BOUNCE_DOMAIN, 'bounces.shop.example');
@@ -41,7 +41,7 @@ describe('the listener', () => {
     return talk.ask('DATA\r\n');
   };
 
-  test('receives twenty mails at once from one network, and tells it to bring others later', async () => {
+  test('accepts twenty concurrent mails from one network, and defers others', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     for (let count = 0; count < 20; count += 1)
@@ -52,7 +52,7 @@ describe('the listener', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('closes idle connections for the next ones, of the same network or another', async () => {
+  test('closes idle connections in favour of new ones, of the same network or another', async () => {
     const service = await openReturning();
     const { from } = await send(service, ANN);
     const networks = Array.from({ length: 8 }, (_, at) => `127.0.${at + 1}.1`);
@@ -65,7 +65,7 @@ describe('the listener', () => {
     expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
   });
 
-  test('leaves a place for the next network, however many send slowly', async () => {
+  test('leaves room for the next network, however many send slowly', async () => {
     const service = await openReturning();
     const { from } = await send(service, ANN);
     for (let network = 1; network <= 6; network += 1)
@@ -87,7 +87,7 @@ describe('the listener', () => {
   });
 });
 
-describe('STARTTLS of the listener', () => {
+describe('STARTTLS in the listener', () => {
   test('is not offered without a certificate', async () => {
     const { port } = await openReturning();
     const talk = await talkSmtp(port);
@@ -120,7 +120,7 @@ describe('STARTTLS of the listener', () => {
     expect(outcomes).toEqual(['bounced_late']);
   });
 
-  test('drops plaintext sent behind it, and survives a client that leaves in the middle', async () => {
+  test('discards plaintext sent after the command, and survives a client that leaves in the middle', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     const { port, bring } = await openReceiving(service, {}, { tls: await makeTlsPair() });
@@ -142,7 +142,7 @@ describe('STARTTLS of the listener', () => {
 });
 
 describe('the metrics of inbound reports', () => {
-  test('count them by outcome', async () => {
+  test('count reports by outcome', async () => {
     const service = await openReturning();
     const { from } = await send(service, [ANN, 'bob@example.org']);
     const envelopeId = await envelopeOf(service, from);

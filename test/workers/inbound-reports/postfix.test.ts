@@ -7,7 +7,7 @@ import { openService } from '../service.ts';
 import { isPostfixInstalled, openBouncingPostfix } from './bouncing-postfix.ts';
 import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
 
-test.skipIf(!isPostfixInstalled())('what a real Postfix gives up comes back, recipient by recipient', async () => {
+test.skipIf(!isPostfixInstalled())('mail that a real Postfix cannot deliver is reported, recipient by recipient', async () => {
   const port = await freePort();
   const service = closedAfterTest(await openService({ smtpUrl: `smtp://127.0.0.1:${port}` }));
   const { port: bouncePort } = await openReceiving(service);

@@ -34,7 +34,7 @@ const saying = (outcome: 'deferred' | 'bounced' | 'unknown'): MailTransport => (
 });
 
 describe('mail to the postmaster', () => {
-  test('is refused with a reason when it is not configured', async () => {
+  test('is refused with a reason if it is not configured', async () => {
     const { port } = await openReturning();
     const talk = await talkSmtp(port);
     await talk.ask('EHLO mx.example.org\r\n');
@@ -46,7 +46,7 @@ describe('mail to the postmaster', () => {
   });
 
   test.each(['postmaster', ADDRESS, 'PostMaster@bounces.shop.example'])(
-    'to %s is passed on whole, from nobody, before it is accepted',
+    'to %s is forwarded completely, with an empty sender, before it is accepted',
     async (address) => {
       const service = await openRead();
       const talk = await talkSmtp(service.port);
@@ -65,7 +65,7 @@ describe('mail to the postmaster', () => {
     },
   );
 
-  test('beside a report is passed on, and the report recorded', async () => {
+  test('together with a report is forwarded, and the report recorded', async () => {
     const service = await openRead();
     const { id, from } = await send(service, 'ann@example.org');
     expect(await service.bring([from, ADDRESS], deliveryReport({ address: 'ann@example.org' }))).toBe(250);
@@ -74,7 +74,7 @@ describe('mail to the postmaster', () => {
   });
 
   test.each(['deferred', 'bounced', 'unknown'] as const)(
-    'is to be brought again where it is %s, and the operator is told why',
+    'is deferred if forwarding is %s, and the operator sees why',
     async (outcome) => {
       const service = await openRead(saying(outcome));
       expect(await service.bring(ADDRESS, MAIL)).toBe(451);
@@ -84,14 +84,14 @@ describe('mail to the postmaster', () => {
     },
   );
 
-  test('that was passed on before is not passed on again', async () => {
+  test('is not forwarded a second time', async () => {
     const service = await openRead();
     await service.bring(ADDRESS, MAIL);
     expect(await service.bring(ADDRESS, service.sink.mails[0]?.raw ?? '')).toBe(554);
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('is passed on thirty times an hour, and the rest is deferred', async () => {
+  test('is forwarded thirty times an hour, and the rest is deferred', async () => {
     let ahead = 0;
     const service = await openRead(undefined, () => ahead);
     for (let turn = 0; turn < 30; turn += 1) expect(await service.bring(ADDRESS, MAIL)).toBe(250);
@@ -100,7 +100,7 @@ describe('mail to the postmaster', () => {
     expect(await service.bring(ADDRESS, MAIL)).toBe(250);
   });
 
-  test('of more than a megabyte is refused, not cut', async () => {
+  test('above a megabyte is refused, not truncated', async () => {
     const service = await openRead();
     expect(await service.bring(ADDRESS, `${MAIL}${'x\r\n'.repeat(400_000)}`)).toBe(552);
     expect(service.sink.mails).toHaveLength(0);

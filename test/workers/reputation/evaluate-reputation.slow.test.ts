@@ -46,7 +46,7 @@ const reputationOf = async ({ dependencies: { store } }: Service, domainId = 'do
   (await store.readStream(reputationStream(domainId))).map(({ type }) => type);
 
 describe('a domain whose bulk mail is paused', () => {
-  test('sends transactional mail and no bulk mail, which waits without attempts and leaves at once when released', async () => {
+  test('sends transactional mail but no bulk mail, which waits without attempts and is sent at once when released', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
@@ -78,7 +78,7 @@ describe('a domain whose bulk mail is paused', () => {
     expect(service.sink.mails).toHaveLength(3);
   }, 30_000);
 
-  test('that is deleted has its held mail fail at once', async () => {
+  test('and that is then deleted has its held mail fail at once', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const bulk = await service.send(ANN, 'live', 'News', BULK);
@@ -98,7 +98,7 @@ describe('a domain whose bulk mail is paused', () => {
 });
 
 describe('an organization whose bulk mail is paused', () => {
-  test('sends no bulk mail of its domains until both it and the domain are released', async () => {
+  test('sends no bulk mail from its domains until both it and the domain are released', async () => {
     const service = await openDelivering();
     const { dependencies, organizationId } = service;
     const all = { domainId: null, organizationId, counts: bad(6), limits: LIMITS };
@@ -123,7 +123,7 @@ describe('an organization whose bulk mail is paused', () => {
 });
 
 describe('a domain whose bulk mail is slowed down', () => {
-  test('sends its mail one by one, held mail first', async () => {
+  test('sends its mail one message at a time, held mail first', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const first = await service.send(ANN, 'live', 'News', BULK);
@@ -169,7 +169,7 @@ describe('senders', () => {
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
   }, 30_000);
 
-  test('are not paused again by counts from before their release', async () => {
+  test('are not paused again because of counts from before their release', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     await release(service);
@@ -201,7 +201,7 @@ describe('a sending hold', () => {
     return { holds, at, toAll };
   };
 
-  test('of a paused sender is tried once a day, with jitter', () => {
+  test('of a paused sender is retried once a day, with jitter', () => {
     const { holds } = holdsAt('SendingPaused');
     const waits = Array.from({ length: 100 }, () => (holds.of(waiting)?.waitSeconds ?? 0) / 3600);
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(21.6);
@@ -210,7 +210,7 @@ describe('a sending hold', () => {
     expect(holds.of(waiting)).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
   });
 
-  test('of a slowed sender passes one waiting message a second', () => {
+  test('of a slowed sender passes one waiting message per second', () => {
     const { holds, at } = holdsAt('SendingSlowed');
     expect(holds.of(fresh)).toMatchObject({ reason: 'domain_slowed', heldBy: 'dom_1' });
     expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);

@@ -29,7 +29,7 @@ describe('retention', () => {
   const round = (retention: Retention = createPostgresRetention({ pool })): Promise<void> =>
     deleteOldRows({ ...service.deps.context, retention }, new AbortController().signal);
 
-  test('deletes what deleted webhooks were owed, batch by batch, and nothing of those that may get it', async () => {
+  test('deletes deliveries owed to deleted webhooks, in batches, and keeps those of other webhooks', async () => {
     const ids: Record<string, string> = {};
     for (const name of ['deleted', 'deleted too', 'disabled', 'enabled']) {
       const hook = { url: 'http://127.0.0.1:9/', events: ['message.*'] };
@@ -60,7 +60,7 @@ describe('retention', () => {
     await pool.query('delete from vault.webhook_deliveries');
   });
 
-  test('goes through endpoints page by page', async () => {
+  test('processes endpoints page by page', async () => {
     await pool.query(
       `insert into vault.webhook_deliveries (id, webhook_id, event, due_at, created_at)
        select n || '-' || m, 'whk_' || n, '{}', now() - case when n = 3 then interval '0' else interval '1 hour' end, now()
@@ -74,7 +74,7 @@ describe('retention', () => {
     await pool.query('delete from vault.webhook_deliveries');
   });
 
-  test('deletes webhook tries, ended deliveries and replays, and captured mail after 30 days', async () => {
+  test('deletes webhook attempts, ended deliveries and replays, and captured mail after 30 days', async () => {
     const at = (days: number) => new Date(Date.now() - days * DAY_MS);
     for (const days of [29, 31, 40]) {
       for (const state of ['pending', 'delivered']) {

@@ -11,7 +11,7 @@ import { createErasing } from '../erasing.ts';
 describe('the erasure of a person', () => {
   const { ask, send, erase, attempt, suppressAsWorker, click, capture, rounds, dump, ...made } = createErasing();
 
-  test('removes all that names the person, keeps counts, and leaves a certificate', async () => {
+  test('removes everything that names the person, keeps counts, and leaves a certificate', async () => {
     const attachment = { filename: `${ADDRESS}.txt`, content: Buffer.from(`for ${ADDRESS}`).toString('base64') };
     const shown = await send({ html: `<p>${ADDRESS}</p>`, attachments: [attachment], metadata: { who: ADDRESS } });
     const gone = await send({ tags: [{ name: 'kind', value: 'x' }] });
@@ -102,7 +102,7 @@ describe('the erasure of a person', () => {
     );
   }, 60_000);
 
-  test('counts a bounce that comes later, and stores nothing that it or a click says', async () => {
+  test('still counts a later bounce, but stores nothing that it or a click contains', async () => {
     const { id, recipients } = await send({ cc: 'bob@example.org' });
     await attempt(id, 'delivered');
     await erase();
@@ -128,7 +128,7 @@ describe('the erasure of a person', () => {
     expect(formsIn(await dump())).toEqual([]);
   });
 
-  test('waits for what is being sent, and for other recipients, who still get theirs', async () => {
+  test('waits for mail being sent, and for other recipients, who still receive theirs', async () => {
     const [sending, shared] = [await send(), await send({ cc: 'bob@example.org' })];
     const context = made.context();
     const claim = await claimAttempt(context, { messageId: sending.id, leaseMs: 60_000, random: 0 });
@@ -156,7 +156,7 @@ describe('the erasure of a person', () => {
     expect(formsIn(await dump())).toEqual([]);
   });
 
-  test('goes on wherever it died, and counts each thing once', async () => {
+  test('resumes wherever it crashed, and counts each item once', async () => {
     const sent = await send();
     await attempt(sent.id, 'delivered');
     const id = await erase();
@@ -177,7 +177,7 @@ describe('the erasure of a person', () => {
     expect(formsIn(await dump())).toEqual([]);
   });
 
-  test('is carried out again in a vault that was restored from before it', async () => {
+  test('is repeated in a vault that was restored from an older backup', async () => {
     const sent = await send();
     await attempt(sent.id, 'delivered');
     const { rows } = await made.pool().query('select * from vault.contents where message_id = $1', [sent.id]);
@@ -197,7 +197,7 @@ describe('the erasure of a person', () => {
     expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({ state: 'completed', certificate });
   });
 
-  test('waits for the end of a legal hold, and keeps mail from the person meanwhile', async () => {
+  test('waits for the end of a legal hold, and suppresses mail to the person until then', async () => {
     const { id: messageId } = await send();
     await attempt(messageId, 'delivered');
     const hold = (active: boolean) => ask('PUT', '/v1/organization/holds', { active });
@@ -219,7 +219,7 @@ describe('the erasure of a person', () => {
     expect(formsIn(await dump())).toEqual([]);
   });
 
-  test('keeps what a legal hold that begins in the middle comes before', async () => {
+  test('keeps what is protected by a legal hold that begins in the middle', async () => {
     const { id: messageId } = await send();
     await attempt(messageId, 'delivered');
     const id = await erase();
@@ -237,7 +237,7 @@ describe('the erasure of a person', () => {
     expect((await ask('GET', `/v1/erasures/${id}`)).body.state).toBe('completed');
   });
 
-  test('leaves mail of other organizations to the address as it is', async () => {
+  test('does not affect mail of other organizations to the address', async () => {
     const { id } = await send({}, made.otherKey());
     await erase();
     await rounds(2);

@@ -87,7 +87,7 @@ describe('retention', () => {
     return expired;
   };
 
-  test('removes contents that are old enough, says so, and removes them once', async () => {
+  test('removes contents that are old enough, records it, and removes them once', async () => {
     const { id } = (await send({ subject: 'Hello, goodbye', tags: [{ name: 'kind', value: 'x' }] })).body;
     await cancel(id);
     expect((await ask('GET', `/v1/messages/${id}`)).body.content).toBe('stored');
@@ -122,7 +122,7 @@ describe('retention', () => {
     expect(await round()).toBe(1);
   });
 
-  test('keeps contents as long as a recipient is open, and removes them an hour after that at the earliest', async () => {
+  test('keeps contents while a recipient is not final, and for at least an hour after that', async () => {
     await keptDays(0);
     const open = (await send({ scheduled_at: new Date(Date.now() + 20 * DAY_MS).toISOString() })).body.id;
     await age(open, 300);
@@ -145,7 +145,7 @@ describe('retention', () => {
     expect([again.body, again.headers['idempotent-replayed']]).toEqual([first.body, 'true']);
   });
 
-  test('removes contacts that another has replaced, not the current one', async () => {
+  test('removes contacts that were replaced by others, but not the current one', async () => {
     await ask('PATCH', '/v1/organization', { contact: 'old@example.net' });
     await ask('PATCH', '/v1/organization', { contact: 'new@example.net' });
     await pool.query(`update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`);
@@ -167,7 +167,7 @@ describe('retention', () => {
     expect(rows).toEqual([]);
   });
 
-  test('keeps the contact of a member until their removal, also beside an erasure of their address', async () => {
+  test('keeps the contact of a member until their removal, even if their address is erased', async () => {
     const { body: member } = await ask('POST', '/v1/members', { email: 'bea@members.example', role: 'owner' });
     await pool.query(`update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`);
     expect(await round()).toBe(0);
@@ -191,7 +191,7 @@ describe('retention', () => {
     expect(await round()).toBe(1);
   });
 
-  test('shows a content that is missing without a record as a fault, never as expired', async () => {
+  test('shows content that is missing without a record as a fault, never as expired', async () => {
     const missing: string[] = [];
     const { id } = (await send()).body;
     await pool.query('delete from vault.contents where message_id = $1', [id]);
@@ -204,7 +204,7 @@ describe('retention', () => {
     expect(missing).toEqual([lost, lost]);
   });
 
-  test('never removes what is younger or needed, removes all else, and has a record of each, in any order', async () => {
+  test('never removes recent or needed contents, removes all others, and records each removal, in any order', async () => {
     await keptDays(7);
     const known: { id: string; isOpen: boolean; days: number }[] = [];
     for (let number = 0; number < 60; number += 1) {
@@ -235,7 +235,7 @@ describe('retention', () => {
     expect(await round()).toBe(0);
   });
 
-  test('changes nothing in the read models: made anew they are as before', async () => {
+  test('changes nothing in the read models, which are the same after a rebuild', async () => {
     const { store } = service.deps.context;
     expect((await pool.query(`select 1 from vault.contents where kind = 'expired'`)).rowCount).toBeGreaterThan(30);
     await ask('GET', '/v1/messages');

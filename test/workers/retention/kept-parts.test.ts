@@ -7,7 +7,7 @@ import { createErasing } from '../erasing.ts';
 
 const OTHER = 'bob@example.org';
 
-describe('a content that is removed', () => {
+describe('removed content', () => {
   const { ask, send, erase, attempt, rounds, dump, ...made } = createErasing();
 
   const rowOf = async (messageId: string) => {
@@ -26,7 +26,7 @@ describe('a content that is removed', () => {
   const keptIn = ({ parts = [] }: ErasedContent): readonly unknown[] =>
     parts.flatMap((part) => (isKeptPart(part) ? [part.value] : []));
 
-  test('for one of two recipients still shows the other one, and has the root that the event says', async () => {
+  test('for one of two recipients still shows the other one, and has the root that the event states', async () => {
     const { id } = await send({ cc: OTHER, html: `<p>${ADDRESS}</p>` });
     await attempt(id, 'delivered');
     await erase();
@@ -52,7 +52,7 @@ describe('a content that is removed', () => {
     expect(await dump()).not.toContain(OTHER);
   }, 60_000);
 
-  test('when its retention ends keeps hashes, also what an erasure had left of it', async () => {
+  test('keeps hashes when its retention ends, even after an erasure', async () => {
     const [whole, partly] = [await send({ to: OTHER }), await send({ cc: OTHER })];
     for (const { id } of [whole, partly]) await attempt(id, 'delivered');
     await erase();
@@ -77,7 +77,7 @@ describe('a content that is removed', () => {
     expect(await dump()).not.toContain(OTHER);
   }, 60_000);
 
-  test('by two erasures at once loses both recipients', async () => {
+  test('loses both recipients in two concurrent erasures', async () => {
     const { id, recipients } = await send({ cc: OTHER });
     await attempt(id, 'delivered');
     const { id: contentId, root } = await rowOf(id);

@@ -13,7 +13,7 @@ import { suppressing, suppressions, unsubscribe } from './happenings.ts';
 
 const ANN = 'ann@example.org';
 
-describe('an opt-in and an unsubscription from its topic, with a clock that stands still', () => {
+describe('an opt-in and an unsubscription from its topic, with a stopped clock:', () => {
   const topicId = 'top_aaaaaaaaaaaaaaaaaaaaaaaaaa';
   const optIn = (service: Service) =>
     recordOptIns(
@@ -43,7 +43,7 @@ describe('an opt-in and an unsubscription from its topic, with a clock that stan
     ['the opt-in, of one who had never opted in', [leave, optIn], true],
     ['the unsubscription, of one who had just opted in', [optIn, leave], false],
   ] as const)(
-    '%s counts if it came last in the log, however late and often the list hears of it',
+    '%s applies if it was last in the log, however late and often the list receives it',
     async (_, steps, expected) => {
       const service = await open();
       for (const step of steps) await step(service);

@@ -65,7 +65,7 @@ describe('a bounce for a bad address', () => {
 });
 
 test.each(['mailbox_full', 'spam', 'policy', 'reputation', 'unknown'] as const)(
-  'a bounce for %s suppresses nobody',
+  'a bounce for %s suppresses no address',
   async (category) => {
     const service = await open();
     await bounce(service, await service.send(ANN), category);
@@ -77,7 +77,7 @@ test.each(['mailbox_full', 'spam', 'policy', 'reputation', 'unknown'] as const)(
 );
 
 describe('a recipient who unsubscribes', () => {
-  test('from bulk mail still gets transactional mail', async () => {
+  test('from bulk mail still receives transactional mail', async () => {
     const service = await open();
     await unsubscribe(service, await service.send(ANN, 'live', 'News', BULK));
     await react(service);
@@ -103,7 +103,7 @@ describe('the environments', () => {
     });
   });
 
-  test('do not suppress sandbox addresses: they are listed, and sent to again', async () => {
+  test('do not suppress sandbox addresses, which are listed but still sent to', async () => {
     const service = await open();
     service.workers().start();
     for (const round of [1, 2]) {
@@ -115,7 +115,7 @@ describe('the environments', () => {
 });
 
 describe('a repeated event', () => {
-  test('is added once: one after the other, or by two processes at the same moment', async () => {
+  test('is recorded once, whether one after the other or by two processes at the same moment', async () => {
     const service = await open();
     const id = await service.send(ANN);
     await bounce(service, id, 'no_domain');
@@ -162,7 +162,7 @@ describe('a process that crashes in the middle', () => {
     expect(failures).toBe(2);
   });
 
-  test('after it, before the checkpoint, adds no duplicate', async () => {
+  test('after the append, before the checkpoint, adds no duplicate', async () => {
     const service = await open();
     await bounce(service, await service.send(ANN), 'no_mailbox');
     const deliveries = createInMemoryWebhookDeliveries();

@@ -43,7 +43,7 @@ test.each([
   ['in memory', inMemory],
   ['in PostgreSQL', inPostgres],
 ])(
-  'processes that race for a daily quota reserve exactly that much, with the log %s',
+  'processes that compete for a daily quota reserve exactly that much, with the log %s',
   async (_name, open) => {
     const store = await open();
     const start = () =>

@@ -20,7 +20,7 @@ const started = (plan: readonly number[]): RecordedEvent =>
     metadata: { organizationId: 'org_1', environment: 'live', occurredAt: '2026-11-22T10:00:00.000Z' },
   }) as unknown as RecordedEvent;
 
-test('a plan that replaced another offers its quota until that was in vain, whatever else its domain holds', () => {
+test('a plan that replaced another offers its quota until the offers were in vain, whatever else its domain holds', () => {
   const system = createSteppableSystem();
   const holds = createWarmUpHolds({ store: createInMemoryEventStore({ codec: eventCodec, system }), system });
   holds.apply(started([1]));

@@ -57,7 +57,7 @@ const settled = (service: Service, ids: readonly string[], expected: Readonly<Re
   });
 
 describe('a domain in warm-up', () => {
-  test('sends each destination its daily quota, with any number of processes; the rest waits for a slot tomorrow', async () => {
+  test('sends its daily quota to each destination, with any number of processes; the rest waits for a slot tomorrow', async () => {
     const service = await openAtNoon();
     await plan(service, [5, 100]);
     const [here, there] = [await sendMany(service, 12), await sendMany(service, 3, 'example.net')];
@@ -130,7 +130,7 @@ describe('a domain in warm-up', () => {
     await settled(service, [bulk ?? ''], { held: 1 });
   }, 30_000);
 
-  test('holds nothing of the test environment, of other domains, or after its plan has ended', async () => {
+  test('holds nothing in the test environment, of other domains, or after its plan has ended', async () => {
     const service = await openAtNoon();
     await plan(service, [1]);
     const [first, second] = await sendMany(service, 2);

@@ -11,7 +11,7 @@ const originOf = ({ organizationId }: Service): Origin => ({
 });
 
 describe('a webhook', () => {
-  test('gets custom headers, which never replace those of the service', async () => {
+  test('receives custom headers, which never replace those of the service', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     outbox.workers().start();
@@ -27,7 +27,7 @@ describe('a webhook', () => {
     expect(post?.headers['webhook-id']).toBe(post?.json.id);
   });
 
-  test('gets events of the tags and domains that it filters by, and no others', async () => {
+  test('receives events of the tags and domains in its filter, and no others', async () => {
     const outbox = await service();
     const [tagged, ofDomain, ofAnother] = [await receiver(), await receiver(), await receiver()];
     outbox.workers().start();
@@ -56,7 +56,7 @@ describe('a webhook', () => {
     await until(() => expect(ofAnother.types()).toEqual(['webhook.ping']));
   });
 
-  test('that is pinged gets the ping alone, whatever it subscribes to', async () => {
+  test('receives only the ping when it is pinged, whatever events it subscribes to', async () => {
     const outbox = await service();
     const [pinged, other] = [await receiver(), await receiver()];
     outbox.workers().start();
@@ -73,7 +73,7 @@ describe('a webhook', () => {
     expect(pinged.types()).toEqual(['webhook.ping']);
   });
 
-  test('that is disabled gets nothing; enabled at another address, it gets there what waited', async () => {
+  test('receives nothing while disabled, and gets pending events at its new address once enabled again', async () => {
     const outbox = await service();
     const [before, after] = [await receiver(() => ({ status: 500 })), await receiver()];
     outbox.workers().start();

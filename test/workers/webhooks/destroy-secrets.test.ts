@@ -42,7 +42,7 @@ const open = async () => {
   };
 };
 
-test('a signing secret is destroyed once it signs no more, and no other is', async () => {
+test('a signing secret is destroyed once it is no longer used, and no other is', async () => {
   const { webhook, start, rotate, shiftMinutes, holds, secrets } = await open();
   const second = await rotate(60);
   const third = await rotate(0);
@@ -61,7 +61,7 @@ test('a signing secret is destroyed once it signs no more, and no other is', asy
   expect(destroyed).toEqual([second.secretId, webhook.secretId]);
 });
 
-test('values of headers are destroyed once they were replaced', async () => {
+test('header values are destroyed once they are replaced', async () => {
   const { webhook, start, replaceHeaders, shiftMinutes, holds } = await open();
   const { headers } = await replaceHeaders();
   start();
@@ -70,7 +70,7 @@ test('values of headers are destroyed once they were replaced', async () => {
   await until(async () => expect(await holds(...all)).toEqual([false, true, true]));
 });
 
-test('all secrets of a deleted webhook are destroyed, earlier ones that still sign too', async () => {
+test('all secrets of a deleted webhook are destroyed, including earlier ones that still sign', async () => {
   const { webhook, start, rotate, remove, shiftMinutes, holds } = await open();
   const second = await rotate(10_080);
   await remove();
@@ -80,7 +80,7 @@ test('all secrets of a deleted webhook are destroyed, earlier ones that still si
   await until(async () => expect(await holds(...all)).toEqual([false, false, false]));
 });
 
-test('what a process did not destroy before it died, the next one does', async () => {
+test('secrets that a process did not destroy before it crashed are destroyed by the next', async () => {
   const { webhook, start, rotate, shiftMinutes, holds, secrets } = await open();
   await rotate(0);
   shiftMinutes(6);

@@ -61,8 +61,8 @@ const failingEndpoint = async () => {
 
 const ENABLED = { status: 'enabled', disabledReason: null };
 
-describe('an endpoint that fails', () => {
-  test('is disabled at five days without a success, and not a moment earlier', async () => {
+describe('a failing endpoint', () => {
+  test('is disabled after five days without a success, and not a moment earlier', async () => {
     const failing = await failingEndpoint();
     failing.system.shift(5 * DAY_MS - READ_AGAIN_MS - 5_000);
     await failing.post(500);
@@ -104,7 +104,7 @@ describe('an endpoint that fails', () => {
     expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
   });
 
-  test('is judged once a minute, and by no post that succeeds', async () => {
+  test('is evaluated once a minute, and not after a successful post', async () => {
     const failing = await failingEndpoint();
     for (let time = 0; time < 3; time += 1) await failing.post(500);
     expect(failing.reads()).toBe(1);
@@ -115,7 +115,7 @@ describe('an endpoint that fails', () => {
     expect(failing.reads()).toBe(2);
   });
 
-  test('is disabled at once when it answers 410, though it was judged a moment ago', async () => {
+  test('is disabled at once when it answers 410, even if it was evaluated a moment ago', async () => {
     const failing = await failingEndpoint();
     await failing.post(500);
     expect(await failing.state()).toEqual(ENABLED);

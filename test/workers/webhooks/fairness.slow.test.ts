@@ -36,7 +36,7 @@ const secondsUntil = async (check: () => void): Promise<number> => {
 };
 
 describe('a healthy endpoint', () => {
-  test('loses no claim when those of others cannot be prepared, and theirs are due again at once', async () => {
+  test('loses no claim when posts to others cannot be prepared, and those are due again at once', async () => {
     const others = closedAfterTest(await openReceiver());
     const urls = Array.from({ length: OTHERS }, (_, number) => `${others.url}/${number}`);
     const { service, healthy, sendAll } = await openBeside(urls);
@@ -54,7 +54,7 @@ describe('a healthy endpoint', () => {
     await until(() => expect(others.posts).toHaveLength(urls.length * EVENTS));
   });
 
-  test('does not use up connections: hundreds of first reads of secrets share two queries at a time', async () => {
+  test('does not use up connections: hundreds of first reads of secrets share two concurrent queries', async () => {
     const pool = await openPool();
     const system = createSystem();
     const secretKey = 'a key of at least thirty-two characters';

@@ -122,7 +122,7 @@ const attack = async ({ service, hanging }: World): Promise<string> => {
 };
 
 describe('300 endpoints of one organization that never answer', () => {
-  test('use up its own share of posts, and those of another take at most 3 times the statements', async () => {
+  test('use only their own share of posts, and those of another take at most 3 times the statements', async () => {
     const alone = await statementsForOwn(await openWorld());
     const beside = await openWorld();
     await attack(beside);
@@ -131,7 +131,7 @@ describe('300 endpoints of one organization that never answer', () => {
     expect(beside.own).toHaveLength(OWN_POSTS);
   });
 
-  test('make at most 250 deliveries and a row for 50 events in a statement that records what others are owed', async () => {
+  test('cause at most 250 deliveries and a row for 50 events in a statement that records deliveries to others', async () => {
     const world = await openWorld();
     await attack(world);
     await world.sendOwn();
@@ -140,7 +140,7 @@ describe('300 endpoints of one organization that never answer', () => {
     for (const { rows } of recorded) expect(rows).toBeLessThanOrEqual(250 + (3 * MESSAGES) / 50 + 3);
   });
 
-  test('are owed each event all the same', async () => {
+  test('are still owed every event', async () => {
     const world = await openWorld();
     const webhookId = await attack(world);
     const { webhookDeliveries } = world.service.dependencies;

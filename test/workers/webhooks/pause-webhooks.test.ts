@@ -55,7 +55,7 @@ const openKept = async (bounds: Bounds) => {
 const FAR = { expiresAt: '2099-01-01T00:00:00.000Z' };
 const NETWORK = { allowedCidrs: ['192.0.2.0/24'] };
 
-describe('a webhook of a key that ends', () => {
+describe('a webhook of an ended key', () => {
   test.each([
     ['expires', FAR],
     ['is bound to networks', NETWORK],
@@ -89,7 +89,7 @@ describe('a webhook of a key that ends', () => {
     await demoted.isPaused();
   });
 
-  test('goes on when the key has no bounds, or another actor answers for the webhook by then', async () => {
+  test('continues if the key has no bounds, or another actor is responsible for the webhook by then', async () => {
     const unbounded = await openKept({});
     await revokeKey(unbounded.outbox.context, unbounded.operator, unbounded.change);
     const adopted = await openKept(FAR);
@@ -105,7 +105,7 @@ describe('a webhook of a key that ends', () => {
     }
   });
 
-  test('is paused when a request of the key is recorded after the key has ended', async () => {
+  test('is paused if a request of the key is recorded after the key has ended', async () => {
     const { outbox, operator, change, isPaused, webhookId } = await openKept(FAR);
     await adoptWebhook(outbox.context, by(outbox, 'member:mbr_1'), { webhookId, environment: 'test', bounds: null });
     await revokeKey(outbox.context, operator, change);
@@ -117,7 +117,7 @@ describe('a webhook of a key that ends', () => {
 });
 
 describe('a webhook of a key without `read`', () => {
-  test('carries no addresses, tags or metadata, and carries them once a member has adopted it', async () => {
+  test('receives no addresses, tags or metadata until a member has adopted it', async () => {
     const { outbox, endpoint, webhookId } = await openKept({ permissions: ['send', 'manage'] });
     const tags = [{ name: 'order', value: '1234' }];
     await outbox.send('ann@example.org', 'test', 'Hello', { tags });

@@ -23,7 +23,7 @@ const DAY_MS = 24 * 3_600_000;
 const DELIVERED = ['message.accepted', 'message.sending', 'message.delivered'];
 
 describe('a webhook', () => {
-  test('gets the events it subscribed to, signed so that the public library verifies them', async () => {
+  test('receives the events it subscribes to, signed so that the public library verifies them', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     await outbox.send('earlier@example.org', 'test');
@@ -40,7 +40,7 @@ describe('a webhook', () => {
     expect(delivered?.json.data).toMatchObject({ smtp: { code: 250, text: 'simulated: accepted' } });
   });
 
-  test('gets nothing of the other environment, or that it did not subscribe to', async () => {
+  test('receives no events of the other environment, or of types it does not subscribe to', async () => {
     const outbox = await service();
     const [all, live] = [await receiver(), await receiver()];
     outbox.workers().start();
@@ -51,7 +51,7 @@ describe('a webhook', () => {
     expect(live.types()).toEqual(['webhook.created']);
   });
 
-  test('that fails is retried until it answers 2xx, and every try is kept', async () => {
+  test('that fails is retried until it answers 2xx, and every attempt is kept', async () => {
     const outbox = await service();
     const endpoint = await receiver((_post, count) =>
       count === 1 ? { status: 503, body: 'x'.repeat(5000) } : { status: 200, body: 'thanks' },
@@ -86,7 +86,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('that never answers 2xx has failed after the last retry', async () => {
+  test('that never answers 2xx fails after the last retry', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 500 }));
     outbox.workers().start();
@@ -101,7 +101,7 @@ describe('a webhook', () => {
     expect(endpoint.posts).toHaveLength(11);
   });
 
-  test('that answers 410 is disabled, the delivery has failed, and nothing is posted again', async () => {
+  test('that answers 410 is disabled, the delivery fails, and nothing is posted again', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 410 }));
     outbox.workers().start();

@@ -10,8 +10,8 @@ import { dueDeliveriesPosted, receiver, service } from './opened.ts';
 const CHECKPOINT_EVERY_MS = 1_000;
 const BRIEFLY_MS = 20;
 
-describe('recording what is owed', () => {
-  test('resumes where it stopped: nothing is owed twice and nothing is forgotten', async () => {
+describe('recording webhook deliveries', () => {
+  test('resumes where it stopped, without duplicating or losing a delivery', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     const first = outbox.workers();
@@ -29,7 +29,7 @@ describe('recording what is owed', () => {
     expect(endpoint.posts).toHaveLength(2);
   });
 
-  test('moves its checkpoint to the end of the log at rest, and then writes nothing more', async () => {
+  test('moves its checkpoint to the end of an idle log, and then writes nothing more', async () => {
     const outbox = await service();
     const { webhookDeliveries } = outbox.dependencies;
     let written = 0;
@@ -54,7 +54,7 @@ describe('recording what is owed', () => {
     expect(written).toBe(atRest);
   });
 
-  test('that fails for a while moves past nothing that is owed', async () => {
+  test('moves past no delivery while it fails', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     const { webhookDeliveries } = outbox.dependencies;
@@ -71,7 +71,7 @@ describe('recording what is owed', () => {
     await until(() => expect(endpoint.types()).toEqual(['message.accepted']));
   });
 
-  test('refuses a log other than its own', async () => {
+  test('refuses any log but its own', async () => {
     const outbox = await service();
     const webhookDeliveries = createInMemoryWebhookDeliveries();
     await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });

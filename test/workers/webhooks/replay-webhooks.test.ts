@@ -74,7 +74,7 @@ const eventsOf = async (outbox: Service): Promise<readonly CustomerEvent[]> => {
 };
 
 describe('a replay', () => {
-  test('posts events of the past with their ids, marked, each once, whatever crashes', async () => {
+  test('posts past events with their ids, marked as replayed, each once, despite crashes', async () => {
     const opened = await open();
     const { outbox, endpoint } = opened;
     await sendSome(outbox, 5);
@@ -102,7 +102,7 @@ describe('a replay', () => {
     expect((await deliveries.findReplay('rpl_1'))?.counts).toEqual({ pending: 0, delivered: 5, failed: 0 });
   });
 
-  test('leaves out what is not of its time', async () => {
+  test('omits events outside its period', async () => {
     const opened = await open();
     const { outbox, endpoint } = opened;
     await sendSome(outbox, 2);
@@ -167,7 +167,7 @@ describe('a replay', () => {
     expect(await deliveries.pendingOf(webhookId, 1_000)).toBe(100);
   });
 
-  test('posts what the filters of its webhook let through, and no other type than it subscribes to', async () => {
+  test('posts what passes the filters of its webhook, and only types that it subscribes to', async () => {
     const { outbox, endpoint } = await open();
     const ids = await sendSome(outbox, 3);
     const { webhook } = await registerWebhook(outbox.context, originOf(outbox), {
@@ -202,7 +202,7 @@ describe('a replay', () => {
     expect(replayed.find(({ json }) => json.id === first?.json.id)).toBeDefined();
   });
 
-  test('is not held up by hundreds of others that wait for disabled webhooks', async () => {
+  test('is not delayed by hundreds of others that wait for disabled webhooks', async () => {
     const opened = await open();
     await sendSome(opened.outbox, 1);
     const deliveries = createInMemoryWebhookDeliveries();
@@ -253,7 +253,7 @@ describe('a replay', () => {
     expect(Math.max(...full)).toBeLessThanOrEqual(20);
   });
 
-  test('of a webhook that is deleted is cancelled', async () => {
+  test('is cancelled when its webhook is deleted', async () => {
     const opened = await open();
     const { outbox } = opened;
     const deliveries = createInMemoryWebhookDeliveries();

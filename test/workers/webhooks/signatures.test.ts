@@ -46,7 +46,7 @@ describe.each([
     new Verifier(secret).verify(body, headers as Record<string, string>);
   };
 
-  test('accepts what is posted, and refuses another body, id, time or secret', async () => {
+  test('accepts what is posted, and rejects another body, id, time or secret', async () => {
     const { secret, posted } = await open();
     const post = await posted();
     verify(secret, post);
@@ -60,14 +60,14 @@ describe.each([
     expect(() => verify(another, post)).toThrow('No matching signature');
   });
 
-  test('refuses a post that was signed more than five minutes ago', async () => {
+  test('rejects a post that was signed more than five minutes ago', async () => {
     const { secret, outbox, posted } = await open();
     outbox.system.shift(-301_000);
     const post = await posted();
     expect(() => verify(secret, post)).toThrow('Message timestamp too old');
   });
 
-  test('knows either secret while it is rotated, and needs the new one afterwards', async () => {
+  test('accepts either secret while it is rotated, and needs the new one afterwards', async () => {
     const { secret: first, outbox, rotate, posted } = await open();
     const second = await rotate(60);
     const meanwhile = await posted();
