@@ -9,6 +9,6 @@ test.each([
   [['keys', 'list', '--organization', '--json'], /^--organization needs a value\. Usage: keys list /m],
   [['keys', 'list', '--json=yes'], /^--json takes no value\. Usage: keys list /m],
   [['keys', 'lose'], /^there is no command 'keys lose/m],
-])('%j is told in our words', async (words, sentence) => {
+])('%j is explained in the words of the service', async (words, sentence) => {
   await expect(operator({ dataDir: '/nowhere' }, ...words)).rejects.toThrow(sentence);
 });

@@ -61,7 +61,7 @@ const engage = async (api: ApiClient, baseUrl: string): Promise<void> => {
 };
 
 test.skipIf(redisIsMissing)(
-  'after an erasure the address is nowhere: database, Redis, log, API and captured mail',
+  'an erasure removes the address everywhere: database, Redis, log, API and captured mail',
   async () => {
     const redis = await startRedis();
     onTestFinished(redis.stop);

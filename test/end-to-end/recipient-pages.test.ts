@@ -70,7 +70,7 @@ describe('pages for recipients', () => {
   });
 
   test.skipIf(chromiumIsMissing).each(THEMES)(
-    'have nothing that axe finds fault with, in every language, %s',
+    'have no accessibility faults in any language, %s',
     async (theme) => {
       const pages: string[] = [];
       const client = new Client({ connectionString: database.url });

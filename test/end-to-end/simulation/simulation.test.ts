@@ -57,7 +57,7 @@ describe('the simulated core', () => {
   );
 
   test.each(Object.entries(BROKEN_PARTS))(
-    'fails its promises with %s',
+    'breaks its promises with %s',
     async (_name, breakage) => {
       expect(await violationsWithin(SEEDS_TO_FIND, breakage)).toBeGreaterThan(0);
     },

@@ -150,7 +150,7 @@ describe('a destination that asks one sender to slow down', () => {
     },
   );
 
-  test('is suspended for everybody once another organization sees it too', async () => {
+  test('is suspended for all senders once another organization is affected too', async () => {
     const { destinationLimits, say } = openSenders();
     await say(deferredAt('mail'), 'one');
     await say(deferredAt('mail'), 'one');

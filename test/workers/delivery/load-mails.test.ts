@@ -107,7 +107,7 @@ test('tracked html is sent as a copy for each recipient, whose links name them',
   }
 });
 
-test('links lead over the tracking host of the domain once it leads here', async () => {
+test('links use the tracking host of the domain once its DNS points here', async () => {
   const [mail] = await compose({ tracking: BOTH, body: HTML, trackedName: 'example.test' });
   expect(mail?.tracking?.pixelUrl).toMatch(/^https:\/\/track\.example\.test\/o\//);
   expect(mail?.tracking?.hrefOf('https://shop.test/', 0, 1)).toMatch(/^https:\/\/track\.example\.test\/c\//);
