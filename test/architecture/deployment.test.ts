@@ -69,7 +69,7 @@ describe('the image', () => {
     );
   });
 
-  test('runs as a user without rights, from an absolute folder, and says how it is stopped and checked', () => {
+  test('runs as an unprivileged user, from an absolute folder, and defines its stop signal and health check', () => {
     expect([first('USER'), first('STOPSIGNAL')]).toEqual(['node', 'SIGTERM']);
     expect(first('WORKDIR')).toMatch(/^\//);
     expect(first('HEALTHCHECK')).toContain('CMD ["node"');

@@ -32,7 +32,7 @@ describe('an analyst', () => {
     }
   });
 
-  test('has a read-only session with a time limit, and few of them', async () => {
+  test('has a limited number of read-only sessions, each with a time limit', async () => {
     const { pool, organizations } = await openAnalytics(20);
     const analyst = await logIn(pool, organizations[0] ?? '', 2);
     const setting = (name: string) => firstColumn(analyst.client, `select current_setting('${name}')`);

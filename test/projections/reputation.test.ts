@@ -55,7 +55,7 @@ describe('the outcomes of bulk mail', () => {
   });
 
   for (const type of laterTypes) {
-    test(`count ${type} if it says so`, async () => {
+    test(`count ${type} as an outcome of its kind`, async () => {
       const { send, next, counts } = await open();
       await send('msg_1');
       await next('msg_1', type === 'RecipientBounced' ? bounced({}) : LATER_EVENTS[type]);

@@ -44,7 +44,7 @@ describe('a leader of projections that falls silent', () => {
     expect(await allRows(pool)).toEqual(live);
   });
 
-  test('recovers without a takeover if only its connections were dropped, whether idle or busy', async () => {
+  test('recovers on its own if only its connections were dropped, whether idle or busy', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 22 });
     const { pool: forgotten, proxy } = await openBehindProxy(pool.url);

@@ -138,19 +138,22 @@ describe('statistics', () => {
     ['month', 'UTC', ['2026-11-01T00:00Z', '2026-12-01T00:00Z'], ['2026-10-01T00:00Z', '2026-11-01T00:00Z']],
     ['month', 'UTC', ['2026-11-01T00:00Z', '2026-11-15T00:00Z'], ['2026-10-01T00:00Z', '2026-10-15T00:00Z']],
     ['hour', 'UTC', ['2026-11-10T03:30Z', '2026-11-10T05:00Z'], ['2026-11-10T01:30Z', '2026-11-10T03:00Z']],
-  ] as const)('are compared with the previous period: by %s in %s, %s', async (granularity, timezone, period, before) => {
-    const { given, pool } = await openApplied(statsProjection);
-    const iso = (time: string): string => new Date(time).toISOString();
-    await given(...send('msg_1'), { occurredAt: iso(before[0]) });
-    const range = { from: iso(period[0]), to: iso(period[1]) };
-    const { totals, previous } = await queryStats(pool, {
-      ...DAY,
-      ...range,
-      granularity,
-      timezone,
-      comparesPrevious: true,
-    });
-    expect(totals.accepted).toBe(0);
-    expect(previous).toMatchObject({ from: iso(before[0]), to: iso(before[1]), totals: { accepted: 1 } });
-  });
+  ] as const)(
+    'are compared with the previous period: by %s in %s, %s',
+    async (granularity, timezone, period, before) => {
+      const { given, pool } = await openApplied(statsProjection);
+      const iso = (time: string): string => new Date(time).toISOString();
+      await given(...send('msg_1'), { occurredAt: iso(before[0]) });
+      const range = { from: iso(period[0]), to: iso(period[1]) };
+      const { totals, previous } = await queryStats(pool, {
+        ...DAY,
+        ...range,
+        granularity,
+        timezone,
+        comparesPrevious: true,
+      });
+      expect(totals.accepted).toBe(0);
+      expect(previous).toMatchObject({ from: iso(before[0]), to: iso(before[1]), totals: { accepted: 1 } });
+    },
+  );
 });

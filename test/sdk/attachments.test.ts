@@ -97,7 +97,7 @@ describe('attachments', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('in an invalid message are left to the service', async () => {
+  test('with an invalid value are left to the service to reject', async () => {
     server.script(ok);
     await outbox.messages.send({ ...MAIL, attachments: 'none' as never });
     expect(JSON.parse(server.asked[0]?.body ?? '')).toEqual({ ...MAIL, attachments: 'none' });

@@ -95,7 +95,7 @@ describe('a send', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  test('does not wait for the rest of a response', async () => {
+  test('is not retried if the stated wait exceeds its total time', async () => {
     server.script(refusal(429, 'rate_limit_exceeded', { retry_after: 3_600 }));
     const error = await failureOf(outboxWith().messages.send(MAIL));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -216,7 +216,7 @@ describe('the wait', () => {
       requestId: null,
     });
 
-  test('for a rate limit lasts as long as stated, up to 60 s', () => {
+  test('for a rate limit lasts as long as stated, or 60 s by default', () => {
     expect(waitBefore(answered(429, 7), 1, true)).toBe(7_100);
     expect(waitBefore(answered(429, null), 1, true)).toBe(60_100);
     expect(waitBefore(answered(503, 3), 1, true)).toBe(3_100);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { isPublicSuffix } from '../../../src/commands/sending-domain/change-domain.ts';
 
-test.each(['com', 'co.uk', 'xn--fiqs8s', 'xn--55qx5d.cn', 'anything.ck', 'kawasaki.jp'])('%s is a public suffix', (name) =>
-  expect(isPublicSuffix(name)).toBe(true),
+test.each(['com', 'co.uk', 'xn--fiqs8s', 'xn--55qx5d.cn', 'anything.ck', 'kawasaki.jp'])(
+  '%s is a public suffix',
+  (name) => expect(isPublicSuffix(name)).toBe(true),
 );
 
 test.each([

@@ -113,7 +113,7 @@ describe('a witness', () => {
     expect(await cosigned()).toEqual([]);
   });
 
-  test('that says so twice, and knows no later checkpoint of the log, is assumed to have seen another log', async () => {
+  test('that rejects the log twice, and was shown no later checkpoint, is assumed to have seen another log', async () => {
     const { append, sign, ask, alarms, trees, cosigned } = await openWitnessed();
     await append(5);
     await sign();

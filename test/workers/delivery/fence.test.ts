@@ -163,7 +163,7 @@ describe('the final dot', () => {
     expect(await answer(opened, TIMES.attemptMs)).toBe(false);
   });
 
-  test('needs another answer if one came so late that another worker may hold the message by now', async () => {
+  test('needs a second answer if the first came so late that another worker may hold the message by now', async () => {
     const opened = open();
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     opened.reads.push({ tookMs: CONFIRMED_MS_MAX + 1 }, { tookMs: CONFIRMED_MS_MAX });
