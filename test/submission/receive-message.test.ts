@@ -28,7 +28,7 @@ describe('bytes reserved for a message', () => {
     ['that is larger than declared, and small', 10, 11, [10 * KILOBYTE, 256 * KILOBYTE]],
     ['that is larger than declared, and large', 10, 300, [10 * KILOBYTE, 256 * KILOBYTE, MESSAGE_BYTES_MAX]],
     ['of which nothing is declared', null, 200, [256 * KILOBYTE]],
-  ])('%s are reserved in step with what has arrived', async (_what, declared, sent, reservations) => {
+  ])('%s grow with what has arrived', async (_what, declared, sent, reservations) => {
     const { bodies, asked } = recorded();
     const pieces = Array.from({ length: sent }, () => Buffer.alloc(KILOBYTE, 'x'));
     const declaredBytes = declared === null ? null : declared * KILOBYTE;

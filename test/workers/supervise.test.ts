@@ -36,7 +36,7 @@ test.each([
   ['an event that it does not know', new UnknownEvent('MessageTeleported', 1)],
   ['an event that is none of its type', new MalformedEvent('MessageAccepted: no data')],
   ['another log than its own', new StartRefused('another log')],
-])('work that fails with %s stays stopped, and ends the process', async (_, fault) => {
+])('work that encounters %s stays stopped, and ends the process', async (_, fault) => {
   const system = createSteppableSystem();
   const onFatal = vi.fn();
   const work = vi.fn(async () => {

@@ -70,7 +70,7 @@ describe('suppressions', () => {
       { list: 'spam_reports' },
       ['complaint'],
     ],
-  ] as const)('from %s are imported in its export format: %j', async (vendor, text, options, reasons) => {
+  ] as const)('from %s are imported in all its export formats: %j', async (vendor, text, options, reasons) => {
     const { problems, suppressions } = await imported(vendor, text, options);
     const isTrue = vendor === 'resend' && text.includes('TRUE');
     expect(problems).toEqual(isTrue ? [{ record: 2, line: 3, reason: 'the contact has not unsubscribed' }] : []);

@@ -132,7 +132,7 @@ describe('a report about an address behind the recipient', () => {
     ['of another type', 'Final-Recipient: X-LOCAL; dead@host.local\r\n'],
     ['not named', 'Action: failed\r\n'],
     ['on its host', `Final-Recipient: rfc822; ${LIST}\r\nX-Actual-Recipient: rfc822; team@mail1.example.org\r\n`],
-  ])('does not exist if the failed address is the recipient’s, %s', async (_, fields) => {
+  ])('is not assumed if the failed address is the recipient’s, %s', async (_, fields) => {
     const service = await openReturning();
     const { id, from } = await send(service, LIST);
     await service.bring(from, statusOf(fields));
