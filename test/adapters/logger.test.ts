@@ -28,7 +28,7 @@ test('a log line is one line of JSON with level, time and message', () => {
   });
 });
 
-test('below the level nothing is logged', () => {
+test('nothing is logged below the level', () => {
   const { destination, text } = capture();
   const logger = createLogger({ level: 'warn', destination });
   logger.info({}, 'quiet');
@@ -69,7 +69,7 @@ test('a package with a scope is readable in a stack', () => {
   expect(line).toContain('node_modules/@eventstore/db-client/dist');
 });
 
-test('an error is told with its cause and code, without what else its client hung on it', () => {
+test('an error is logged with its cause and code, without what else its client attached to it', () => {
   const cause = Object.assign(new Error('duplicate'), {
     code: '23505',
     detail: 'Key (address)=(ann)',
@@ -80,20 +80,20 @@ test('an error is told with its cause and code, without what else its client hun
   expect(Object.keys(err.cause).sort()).toEqual(['code', 'message', 'stack', 'type']);
 });
 
-test('lines for people are told in words, censored alike', () => {
+test('lines for people are in words, and censored alike', () => {
   const { destination, text } = capture();
   createLogger({ level: 'info', pretty: true, destination }).info({ port: 3000 }, 'hello ann@example.test');
   expect(text()).toMatch(/INFO.*hello \[redacted\]/);
   expect(text()).toMatch(/port.*3000/);
 });
 
-test('a line of a megabyte without a space costs no more than its length', () => {
+test('a line of a megabyte without a space takes time in proportion to its length', () => {
   const started = performance.now();
   logged({ base64: 'aB+/'.repeat(250_000), dotted: 'a.'.repeat(100_000), at: '@' });
   expect(performance.now() - started).toBeLessThan(3_000);
 });
 
-describe('warnings and errors that are alike', () => {
+describe('similar warnings and errors', () => {
   afterEach(() => vi.useRealTimers());
   const lines = (text: string) =>
     text
@@ -101,7 +101,7 @@ describe('warnings and errors that are alike', () => {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));
 
-  test('are told one by one at first, then counted', () => {
+  test('are logged one by one at first, then counted', () => {
     vi.useFakeTimers();
     const { destination, text } = capture();
     const logger = createLogger({ level: 'info', destination });
@@ -114,7 +114,7 @@ describe('warnings and errors that are alike', () => {
     expect(lines(text())).toHaveLength(5);
   });
 
-  test('are not those of another sentence, error or level, and what is told for information is not bounded', () => {
+  test('are not those with another sentence, error or level, and informational lines are not limited', () => {
     const { destination, text } = capture();
     const logger = createLogger({ level: 'info', destination });
     for (let number = 0; number < 10; number += 1) {
@@ -127,7 +127,7 @@ describe('warnings and errors that are alike', () => {
     expect(lines(text())).toHaveLength(3 + 3 + 3 + 3 + 10);
   });
 
-  test('are bounded in memory: beyond some hundred kinds, each is told', () => {
+  test('are bounded in memory: beyond a few hundred kinds, each is logged', () => {
     const { destination, text } = capture();
     const logger = createLogger({ level: 'info', destination });
     for (let number = 0; number < 600; number += 1) logger.warn({}, `sentence ${'x'.repeat(number)}`);

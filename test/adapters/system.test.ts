@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createSteppableSystem } from '../support/system.ts';
 
-test('the machine’s system tells time, makes chance and sleeps until it is woken', async () => {
+test('the real system tells time, generates randomness and sleeps until it is woken', async () => {
   const system = createSystem();
   expect(Math.abs(system.now().getTime() - Date.now())).toBeLessThan(1_000);
   expect(system.randomBytes(16)).toHaveLength(16);
@@ -13,7 +13,7 @@ test('the machine’s system tells time, makes chance and sleeps until it is wok
   await expect(system.sleep(60_000, AbortSignal.timeout(10))).rejects.toThrow();
 });
 
-test('ids of one time lie together, and all are different', async () => {
+test('ids of one time sort together, and all are different', async () => {
   const { uuid, sleep } = createSystem();
   const first = Array.from({ length: 1_000 }, uuid);
   expect(new Set(first).size).toBe(1_000);
@@ -26,7 +26,7 @@ test('ids of one time lie together, and all are different', async () => {
   expect(first.every((id) => id < later)).toBe(true);
 });
 
-test('the steppable system repeats itself and moves only when it is told to', async () => {
+test('the steppable system is repeatable and moves only when it is stepped', async () => {
   const system = createSteppableSystem({ seed: 7 });
   expect(system.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(createSteppableSystem({ seed: 7 }).randomBytes(8)).toEqual(createSteppableSystem({ seed: 7 }).randomBytes(8));

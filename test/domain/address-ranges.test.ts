@@ -25,7 +25,7 @@ test.each<[readonly string[], readonly string[], boolean]>([
   expect(covers(outer, inner)).toBe(expected);
 });
 
-test('a hundred networks are held against a hundred in milliseconds', () => {
+test('a hundred networks are compared with a hundred in milliseconds', () => {
   const many = (offset: number) => Array.from({ length: 100 }, (_, index) => `10.${index}.${offset}.0/24`);
   const beganMs = performance.now();
   for (let turn = 0; turn < 10; turn += 1) expect(covers(many(1), many(2))).toBe(false);

@@ -52,7 +52,7 @@ describe('the codec', () => {
     expect(encoded(eventCodec, event)).toEqual(current);
   });
 
-  test('has a fixture for every version and none beside', () => {
+  test('has a fixture for every version and no others', () => {
     const unvaried = readdirSync(FIXTURES).filter((name) => !variants.includes(name));
     expect(unvaried.sort()).toEqual(plain.map(({ name }) => name).sort());
     for (const { type, version } of named) expect(versions).toContainEqual({ type, version });
@@ -73,7 +73,7 @@ describe('the codec', () => {
     expect(() => encoded(eventCodec, malformed)).toThrow(MalformedEvent);
   });
 
-  test('refuses to read what is no event of its type', () => {
+  test('refuses to read what is not an event of its type', () => {
     expect(() => eventCodec.decode(stored('KeyRevoked', 1, null))).toThrow(MalformedEvent);
     expect(() => eventCodec.decode({ ...stored('KeyRevoked', 1, {}), data: '{' })).toThrow(MalformedEvent);
     expect(() => eventCodec.decode({ ...stored('KeyRevoked', 1, {}), metadata: '{}' })).toThrow(MalformedEvent);
@@ -86,7 +86,7 @@ describe('the codec', () => {
     expect(() => encoded(eventCodec, called(name))).toThrow(/half a surrogate pair/);
   });
 
-  test.each(['🎈', '\\ud800', '\\\\ud800 and \\'])('keeps what only looks like one: %j', (name) => {
+  test.each(['🎈', '\\ud800', '\\\\ud800 and \\'])('keeps text that only looks like one: %j', (name) => {
     expect(JSON.parse(encoded(eventCodec, called(name))?.data ?? '')).toMatchObject({ name });
   });
 
@@ -122,7 +122,7 @@ describe('an event in an older shape', () => {
     expect(encoded(codec, revoked)).toEqual(stored('KeyRevoked', 3, revoked.data));
   });
 
-  test('is refused when its upcast makes no event of its type', () => {
+  test('is refused if its upcast does not make an event of its type', () => {
     const bad = createEventCodec({ KeyRevoked: [() => ({})] });
     expect(() => bad.decode(stored('KeyRevoked', 1, {}))).toThrow(MalformedEvent);
   });

@@ -11,7 +11,7 @@ const FIXTURES = new URL('../fixtures/events/', import.meta.url);
 const ID = '01a0b1c2-d3e4-7000-8000-000000000001';
 
 describe('the id of a customer event', () => {
-  test('names the millisecond of the event of the log that makes it', () => {
+  test('names the millisecond of the log event that causes it', () => {
     const id = customerEventId(ID, 3);
     expect(isId('evt', id)).toBe(true);
     expect(eventIdsOf(id)).toEqual(['01a0b1c2-d3e4-0000-0000-000000000000', '01a0b1c2-d3e4-ffff-ffff-ffffffffffff']);
@@ -19,7 +19,7 @@ describe('the id of a customer event', () => {
     expect(new Set([id, ...others]).size).toBe(3);
   });
 
-  test.each(readdirSync(FIXTURES))('is found again from what the log holds of %s', (name) => {
+  test.each(readdirSync(FIXTURES))('can be derived again from the log for %s', (name) => {
     const [type = '', version = ''] = name.split('.');
     const data = JSON.parse(readFileSync(new URL(name, FIXTURES), 'utf8'));
     const metadata = canonicalJson({

@@ -14,7 +14,7 @@ test.each([0, 1, 32, 63, 64, 65, 200])(
   },
 );
 
-test('a digest that is remembered is the same, under its own secret and purpose, however many there are', () => {
+test('a cached digest is the same, for its own secret and purpose, however many there are', () => {
   const secrets = [randomBytes(32), randomBytes(32)];
   const texts = Array.from({ length: 700 }, (_, number) => `shop${number}@example.org`);
   for (const text of [...texts, ...texts]) {

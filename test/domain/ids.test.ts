@@ -9,7 +9,7 @@ describe('an id', () => {
     expect(formatId('msg', Buffer.from('ffffffffffffffffffffffffffffffff', 'hex'))).toBe(`msg_${'7'.repeat(25)}4`);
     expect(formatId('key', Buffer.from('foobarfoobarfoob'))).toBe('key_mzxw6ytbojtg633cmfzgm33pmi');
   });
-  test('tells different bytes apart', () => {
+  test('differs for different bytes', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -20,7 +20,7 @@ describe('an id', () => {
       ),
     );
   });
-  test('is known by its shape', () => {
+  test('is recognised by its shape', () => {
     for (const prefix of ID_PREFIXES) expect(isId(prefix, formatId(prefix, randomBytes(16)))).toBe(true);
     for (const text of [
       '',
@@ -33,7 +33,7 @@ describe('an id', () => {
       expect(isId('msg', text)).toBe(false);
     }
   });
-  test('may begin with the time, in milliseconds, and is random behind it', () => {
+  test('may begin with the time, in milliseconds, and is random after it', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 2 ** 48 - 1 }),

@@ -11,11 +11,11 @@ const shown = (event: MessageEvent) =>
     .flatMap(customerEvents)
     .map((each) => serializeEvent(each, new Map()));
 
-describe('what came back and others could have written', () => {
+describe('a returned report that others could have written', () => {
   const of = { ...about, sequence: 4, recipientId: 'rcp_1' };
   const bounce = { ...of, attempt: 1, smtp: smtpReply(550), reason: 'no such user', late: true } as const;
 
-  test('is shown as that, to whoever keeps a list by these events', () => {
+  test('is marked as such for readers who keep a list from these events', () => {
     const events = [
       ...shown({ type: 'RecipientComplained', data: { ...of, shared: true } }),
       ...shown({ type: 'RecipientBounced', data: { ...bounce, shared: true } }),
@@ -27,7 +27,7 @@ describe('what came back and others could have written', () => {
     for (const event of events) expect(eventSchema.parse(event)).toEqual(event);
   });
 
-  test('is the exception: what is proved says nothing of it', () => {
+  test('is the exception: a proven one is not marked', () => {
     const [event] = shown({ type: 'RecipientBounced', data: bounce });
     expect(event?.data).not.toHaveProperty('shared');
   });

@@ -56,7 +56,7 @@ const ADAPTERS: readonly (readonly [string, () => Contents])[] = [
 ];
 
 describe.each(ADAPTERS)('contents %s', (_name, create) => {
-  test('come back as they were put, whatever is in them', async () => {
+  test('are returned unchanged, whatever bytes they contain', async () => {
     const contents = create();
     const put = [message(), reply(), message('')];
     await contents.put(put);
@@ -95,7 +95,7 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
     expect((await contents.heads([])).size).toBe(0);
   });
 
-  test('are told to many callers at once, to each its own', async () => {
+  test('are returned to many concurrent callers, each with the contents it asked for', async () => {
     const contents = create();
     const put = Array.from({ length: 250 }, reply);
     await contents.put(put);
@@ -139,7 +139,7 @@ describe('contents in PostgreSQL', () => {
   test.each([
     ['in clear', createContentsCodec()],
     ['encrypted', ENCRYPTING],
-  ])('of 25 MB are read %s without holding the event loop', async (_name, codec) => {
+  ])('of 25 MB are read %s without blocking the event loop', async (_name, codec) => {
     const contents = createPostgresContents({ pool, codec });
     const { id, organizationId, body } = large(randomBytes(18_000_000).toString('base64'));
     const alternatives = [{ contentType: 'text/calendar', content: 'Q'.repeat(200_000), beforeHtml: true }];
@@ -157,7 +157,7 @@ describe('contents in PostgreSQL', () => {
     expect(Math.min(...turns)).toBeLessThan(50 * slowness());
   });
 
-  test('are shown without reading what is large', async () => {
+  test('are shown without reading their large parts', async () => {
     const put = Array.from({ length: 100 }, () => large('a'.repeat(100_000)));
     await createPostgresContents({ pool }).put(put);
     const { contents, answers } = measured();
@@ -167,7 +167,7 @@ describe('contents in PostgreSQL', () => {
     expect(answers[0]).toBeLessThan(100 * 2000);
   });
 
-  test('are read some at a time where they are large, and one that is larger alone', async () => {
+  test('are read a few at a time if large, and one at a time if larger', async () => {
     const put = [...Array.from({ length: 5 }, () => large()), large('b'.repeat(33_000_000)), reply()];
     for (const one of put) await createPostgresContents({ pool }).put([one]);
     const { contents, answers } = measured();
@@ -177,7 +177,7 @@ describe('contents in PostgreSQL', () => {
     expect(answers.length).toBeLessThan(10);
   });
 
-  test('of processes that store no heads and sizes are shown and read all the same', async () => {
+  test('written by processes that store no heads and sizes can still be shown and read', async () => {
     const put = [large(), large(), large(), reply()];
     const { contents, answers } = measured();
     for (const { id, organizationId, body } of put) {
@@ -195,7 +195,7 @@ describe('contents in PostgreSQL', () => {
     expect([...(await contents.get(ids)).keys()]).toEqual(ids);
   });
 
-  test('share a query among callers of the same moment', async () => {
+  test('share one query among concurrent callers', async () => {
     const put = Array.from({ length: 60 }, reply);
     await createPostgresContents({ pool }).put(put);
     const queries: unknown[] = [];
@@ -205,7 +205,7 @@ describe('contents in PostgreSQL', () => {
     expect(queries).toHaveLength(1);
   });
 
-  test('refuse callers when too many wait, and answer the others', async () => {
+  test('refuse callers when too many wait, and answer the rest', async () => {
     const there = reply();
     const contents = createPostgresContents({ pool });
     await contents.put([there]);
@@ -215,7 +215,7 @@ describe('contents in PostgreSQL', () => {
     expect((await contents.heads([there.id])).size).toBe(1);
   });
 
-  test('say that the database is away, to every caller', async () => {
+  test('report to every caller that the database is unavailable', async () => {
     const dead = new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
     const contents = createPostgresContents({ pool: dead });
     const calls = [contents.get([randomUUID()]), contents.get([randomUUID()]), contents.put([reply()])];

@@ -48,7 +48,7 @@ beforeAll(async () => {
 describe('encrypted contents', () => {
   const encrypting = () => createPostgresContents({ pool, codec: ENCRYPTING });
 
-  test('tell nothing to whoever has the database alone', async () => {
+  test('reveal nothing to someone who has only the database', async () => {
     const put = [message(), reply()] as const;
     await encrypting().put(put);
     const { rows } = await pool.query<{ text: string }>(
@@ -68,7 +68,7 @@ describe('encrypted contents', () => {
     expect(rows).toEqual([{ subject_words: ['7', '-8'] }]);
   });
 
-  test('are read beside rows in clear, whether new rows are encrypted or not', async () => {
+  test('are read alongside plaintext rows, whether or not new rows are encrypted', async () => {
     const put = [message(), message(), reply(), reply()] as const;
     await encrypting().put([put[0], put[2]]);
     await createPostgresContents({ pool }).put([put[1], put[3]]);
@@ -102,7 +102,7 @@ describe('encrypted contents', () => {
     expect(queries).toBe(1);
   });
 
-  test('of another row, or of its other column, do not open', async () => {
+  test('from another row, or from the other column, cannot be decrypted', async () => {
     const put = [message(), message()] as const;
     await encrypting().put(put);
     const [mine, other] = put.map(({ id }) => id);
@@ -116,7 +116,7 @@ describe('encrypted contents', () => {
     expect((await encrypting().get([mine ?? ''])).size).toBe(1);
   });
 
-  test('cost a message of common size no more than tenths of a millisecond', async () => {
+  test('cost at most a few tenths of a millisecond for a typical message', async () => {
     const one = message();
     const cpuMs = async (codec: typeof ENCRYPTING): Promise<number> => {
       for (let warm = 0; warm < 200; warm += 1) await codec.encode(one);
@@ -128,7 +128,7 @@ describe('encrypted contents', () => {
     expect((await cpuMs(ENCRYPTING)) - (await cpuMs(createContentsCodec()))).toBeLessThan(0.5);
   });
 
-  test('of many megabytes are sealed and opened with turns of the event loop for others', async () => {
+  test('of many megabytes are encrypted and decrypted while the event loop serves others', async () => {
     const large = message();
     const content = randomBytes(8_000_000).toString('base64');
     const attachments = [{ filename: 'a.bin', contentType: 'application/octet-stream', content }];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
 import { DkimKeysBusy } from '../../../src/domain/ports/dkim-keys.ts';
 
-test('keys are made off the event loop, and no two are the same', async () => {
+test('keys are generated off the event loop, and no two are the same', async () => {
   const keys = createGeneratedDkimKeys();
   let turns = 0;
   const timer = setInterval(() => {
@@ -15,7 +15,7 @@ test('keys are made off the event loop, and no two are the same', async () => {
   expect(Buffer.from(made[1]?.publicKey ?? '', 'base64')).toHaveLength(32);
 });
 
-test('more who wait than can be served are told at once, and those before them are served', async () => {
+test('callers beyond the waiting limit are rejected at once, and earlier ones are served', async () => {
   const keys = createGeneratedDkimKeys({ ahead: true, waitingMax: 2 });
   const results = await Promise.allSettled([keys.make(), keys.make(), keys.make()]);
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);

@@ -103,7 +103,7 @@ describe('messages of EventStoreDB', () => {
     expect(() => encodeRead({ all: '0000000000000007', way: 'forwards', count: 1 })).toThrow(RangeError);
   });
 
-  test('say where an append goes in its first part alone', () => {
+  test('name the stream of an append in its first part only', () => {
     const events = [{ id: crypto.randomUUID(), type: 'Thing', data: '{}', metadata: '{}', bytes: 4 }];
     const to = { stream: 'thing-1', expected: 3 };
     const [first, later] = [to, null].map((each) =>

@@ -96,7 +96,7 @@ const arbitrarySteps = fc.array(
 );
 
 describe('followers that share their reading', () => {
-  test('see each event of their categories once and in order, whatever their places and paces', async () => {
+  test('see each event of their categories once and in order, whatever their positions and speeds', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryFollowers, arbitrarySteps, async (places, steps) => {
         const log = openLog(['message', 'message', 'apiKey', 'domain']);
@@ -131,7 +131,7 @@ describe('followers that share their reading', () => {
     expect(log.asked.length - asked).toBe(1);
   });
 
-  test('ask the log for nothing that this process appended, as long as no other does', async () => {
+  test('do not query the log for events that this process appended, as long as no other process appends', async () => {
     const log = openLog(['message', 'apiKey']);
     log.append(10);
     const shared = createSharedReading(log.read);
@@ -150,7 +150,7 @@ describe('followers that share their reading', () => {
     expect(log.asked.length).toBe(asked + 1);
   });
 
-  test('do not take the answer for another place for theirs', async () => {
+  test('ignore an answer for another position', async () => {
     const log = openLog(['message']);
     log.append(2_000);
     const { read } = createSharedReading(log.read);
@@ -158,7 +158,7 @@ describe('followers that share their reading', () => {
     expect(pages.map(({ events }) => events.length)).toEqual([100, 100]);
   });
 
-  test('that see nothing of messages read by themselves, and only what they see', async () => {
+  test('that follow no messages read on their own, and read only what they follow', async () => {
     const log = openLog(['message', 'apiKey']);
     log.append(10);
     const { read } = createSharedReading(log.read);
@@ -167,7 +167,7 @@ describe('followers that share their reading', () => {
     expect(log.asked).toEqual([{ from: LOG_START, filter: { categories: ['apiKey'] }, limit: 1_000 }]);
   });
 
-  test('all hear that the log does not answer, and go on when it does', async () => {
+  test('all learn that the log does not answer, and continue when it does', async () => {
     const log = openLog(['message']);
     log.append(1);
     let isAway = true;
@@ -179,7 +179,7 @@ describe('followers that share their reading', () => {
   });
 });
 
-test('a page of kept events ends with the event that fills its bytes', async () => {
+test('a page of cached events ends with the event that reaches its byte limit', async () => {
   const log = openLog(['message']);
   log.append(10);
   const shared = createSharedReading(log.read);
@@ -192,7 +192,7 @@ test('a page of kept events ends with the event that fills its bytes', async () 
   expect([rest.events.length, rest.position]).toEqual([46, positionOf(60)]);
 });
 
-test('keeps few large events: a follower that pauses reads by itself', async () => {
+test('caches few large events: a follower that pauses reads on its own', async () => {
   const text = 'x'.repeat(1_000_000);
   const log = Array.from(
     { length: 40 },

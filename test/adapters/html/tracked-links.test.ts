@@ -30,7 +30,7 @@ describe('links of tracked html', () => {
       '<map name="m"><area href="https://a.test/" alt=""></map>',
       '<map name="m"><area href="https://t.test/c/0-1?u=https%3A%2F%2Fa.test%2F" alt=""></map>',
     ],
-  ])('are exchanged in %j', (html, expected) => {
+  ])('are replaced in %j', (html, expected) => {
     expect(track(html)).toBe(expected);
   });
 
@@ -49,16 +49,16 @@ describe('links of tracked html', () => {
     '<a href="https://mail.service.test/unsubscribe/abc">x</a>',
     '<a href="{{ view_url }}">x</a><a href="https://a.test/?of={{ view_url }}">x</a>',
     'plain text, https://a.test/',
-  ])('stay in %j', (html) => {
+  ])('are left unchanged in %j', (html) => {
     expect(track(html)).toBe(html);
   });
 
-  test('are numbered among those that are tracked', () => {
+  test('are numbered among the tracked links', () => {
     const html = track('<a href="https://a.test/">1</a><a href="tel:1">2</a><a href="https://a.test/">3</a>');
     expect(html.match(/c\/\d-\d/g)).toEqual(['c/0-2', 'c/1-2']);
   });
 
-  test('beyond a thousand stay', () => {
+  test('beyond a thousand are left unchanged', () => {
     const html = track('<a href="https://a.test/">x</a>'.repeat(1200));
     expect(html.match(/t\.test/g)).toHaveLength(1000);
     expect(html.match(/"https:\/\/a\.test\/"/g)).toHaveLength(200);
@@ -74,7 +74,7 @@ describe('the image that tells of openings', () => {
     ['<p>x', `<p>x${IMAGE}`],
     ['<p>x</p><!-- </body> -->', `<p>x</p><!-- </body> -->${IMAGE}`],
     ['', IMAGE],
-  ])('stands at the end of the body of %j', (html, expected) => {
+  ])('is at the end of the body of %j', (html, expected) => {
     expect(track(html, PIXEL)).toBe(expected);
   });
 });
@@ -82,7 +82,7 @@ describe('the image that tells of openings', () => {
 const CORPUS = new URL('../../fixtures/html/valid/', import.meta.url);
 
 describe('every template of the corpus', () => {
-  test.each(readdirSync(CORPUS))('%s is the same but for its links and the image', (file) => {
+  test.each(readdirSync(CORPUS))('%s is unchanged except for its links and the image', (file) => {
     const html = readFileSync(new URL(file, CORPUS), 'utf8');
     const { links, pixelAt } = trackingPlaces(html);
     const written = track(html, PIXEL);
@@ -109,7 +109,7 @@ describe('every template of the corpus', () => {
     expect(again).toEqual(links.map(({ href }) => trackedTarget(href, untracked) ?? href));
   });
 
-  test('holds links of many kinds', () => {
+  test('contains links of many kinds', () => {
     const all = readdirSync(CORPUS).flatMap(
       (file) => trackingPlaces(readFileSync(new URL(file, CORPUS), 'utf8')).links,
     );

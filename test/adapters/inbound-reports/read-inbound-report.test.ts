@@ -38,8 +38,8 @@ ${fields}
 --B--
 `);
 
-describe('a mail that came back', () => {
-  test('is expected of every one in the folder', () => {
+describe('a returned mail', () => {
+  test('has an expectation for every file in the folder', () => {
     const names = readdirSync(FIXTURES).map((name) => name.replace('.eml', ''));
     expect(names.sort()).toEqual(Object.keys(EXPECTATIONS).sort());
     expect(names.length).toBeGreaterThanOrEqual(40);
@@ -61,7 +61,7 @@ describe('a mail that came back', () => {
     expect(read(changed).envelopeId).toBe(envelopeId);
   });
 
-  test('quotes what may prove whose message it was', () => {
+  test('quotes what may prove which message it is about', () => {
     const { quoted } = read(onTheWire(fixture('arf-redacted')));
     expect(quoted).toEqual({
       localParts: ['b0123456789abcdefghijklmnopqrstuv0123456789abcdef'],
@@ -79,19 +79,19 @@ describe('a hostile mail', () => {
     ['nothing', ''],
     ['a megabyte', `${'a'.repeat(900_000)}@c.test`],
     ['a host that is an address', 'a@[192.0.2.1]'],
-  ])('names nobody with %s in the address', (_, address) => {
+  ])('names no recipient with %s in the address', (_, address) => {
     const { report } = read(status(`Final-Recipient: rfc822; ${address}\nAction: failed\nStatus: 5.1.1\n`));
     expect(report).toMatchObject({ kind: 'failures', failures: [{ addresses: [] }] });
   });
 
-  test('keeps no control character of what was said', () => {
+  test('leaves no control character in the quoted reply', () => {
     const { report } = read(
       status('Final-Recipient: rfc822; a@c.test\nAction: failed\nDiagnostic-Code: smtp; 550 \0\x1b[31m\x07no\n'),
     );
     expect(report).toMatchObject({ failures: [{ text: '550 [31m no' }] });
   });
 
-  test('of 10,000 recipients is read to a bound', () => {
+  test('with 10,000 recipients is read up to a limit', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => `Final-Recipient: rfc822; a${i}@c.test\nAction: failed\n`);
     const begun = performance.now();
     const { report } = read(status(many.join('\n')));
@@ -99,7 +99,7 @@ describe('a hostile mail', () => {
     expect(performance.now() - begun).toBeLessThan(1000 * slowness());
   });
 
-  test('that nests a thousand parts says nothing', () => {
+  test('with a thousand nested parts reports nothing', () => {
     const parts = Array.from({ length: 1000 }, (_, i) => `Content-Type: multipart/mixed; boundary=B${i}\n\n--B${i}\n`);
     expect(read(onTheWire(parts.join(''))).report).toEqual({ kind: 'nothing', why: 'not a report' });
   });
@@ -118,7 +118,7 @@ describe('a hostile mail', () => {
     ['a megabyte of spaces', `Subject: failure notice\r\n\r\nundeliverable ${' \t'.repeat(500_000)}`],
     ['a megabyte of blank lines', status('\n'.repeat(900_000))],
     ['a megabyte of folds', status(`Diagnostic-Code: x\n${' \n'.repeat(450_000)}`)],
-  ])('is read soon: %s', (_, text) => {
+  ])('is read quickly: %s', (_, text) => {
     const begun = performance.now();
     expect(read(text).report.kind).toBeTypeOf('string');
     expect(performance.now() - begun).toBeLessThan(1000 * slowness());
@@ -126,7 +126,7 @@ describe('a hostile mail', () => {
 });
 
 describe('the reader', () => {
-  test('reads large mails in a thread, with the same result, while the event loop goes on', async () => {
+  test('reads large mails in a thread, with the same result, while the event loop continues', async () => {
     const reader = createInboundReportReader();
     const mail = `${onTheWire(fixture('postfix-user-unknown'))}\r\n${'x'.repeat(76)}`;
     const large = Buffer.from(mail.replace('--B_1--', `${`${'y'.repeat(76)}\r\n`.repeat(12_000)}--B_1--`));

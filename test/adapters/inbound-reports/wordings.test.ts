@@ -12,7 +12,7 @@ const failuresOf = (headers: string, text: string) => {
 
 const DAEMON = 'From: MAILER-DAEMON@b.test\nSubject: Mail delivery failed';
 
-describe('a report in the words of', () => {
+describe('a report', () => {
   test.each([
     [
       'DragonFly Mail Agent',
@@ -128,24 +128,24 @@ describe('a report in the words of', () => {
       'Delevery to the following recipients was aborted after 5.0 hour(s):\n\n  * a@b.test',
       'unknown',
     ],
-  ])('%s is read', (_, headers, text, category) => {
+  ])('in the wording of %s is read', (_, headers, text, category) => {
     expect(failuresOf(headers, text)).toEqual([[['a@b.test'], category]]);
   });
 
-  test('an automatic reply is none, unless it is Exim that names whom it gave up', () => {
+  test('is not read from an automatic reply, unless Exim names the recipients it gave up', () => {
     const text = 'Your message could not be delivered.\n\na@b.test\n550 5.1.1 User unknown';
     const headers = `${DAEMON}\nAuto-Submitted: auto-replied`;
     expect(mail(headers, text)).toEqual({ kind: 'nothing', why: 'automatic reply' });
     expect(mail(`${headers}\nX-Failed-Recipients: a@b.test`, text)).toMatchObject({ kind: 'failures' });
   });
 
-  test('headers that it quotes do not say why', () => {
+  test('does not take its reason from the headers that it quotes', () => {
     const text =
       'Your message could not be delivered.\n\na@b.test\nX-Virus-Scanned: amavisd-new\nSubject: spam message\nsorry';
     expect(failuresOf(DAEMON, text)).toEqual([[['a@b.test'], 'unknown']]);
   });
 
-  test('of several recipients each has its own reply', () => {
+  test('about several recipients has a reply for each', () => {
     const text =
       '----- Transcript of session follows -----\n550 <a@b.test>... User unknown\n552 <c@b.test>... Mailbox full\n250 <d@b.test>... Sent\n\n   ----- Unsent message follows -----';
     expect(failuresOf('From: MAILER-DAEMON@b.test\nSubject: Returned mail', text)).toEqual([
@@ -166,7 +166,7 @@ describe('a report in the words of', () => {
       'From: list@b.test\nSubject: You are not a member',
       'You are not a member: a@b.test',
     ],
-  ])('of %s is not read', (_, headers, text) => {
+  ])('from %s is not read', (_, headers, text) => {
     expect(mail(headers, text)).toEqual({ kind: 'nothing', why: 'not a report' });
   });
 });
@@ -200,7 +200,7 @@ describe('the fields of a report', () => {
     expect(fields(lines)).toEqual([[['a@b.test'], category]]);
   });
 
-  test('that a recipient is delayed is no failure', () => {
+  test('about a delayed recipient are not a failure', () => {
     expect(fields('Action: delayed\nStatus: 4.0.0')).toEqual({ kind: 'nothing', why: 'not given up' });
   });
 });

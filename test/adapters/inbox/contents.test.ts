@@ -84,7 +84,7 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
     expect(await sourceOf(inbox, mail)).toBe(raw.toString());
   });
 
-  it('knows which messages are confidential, by a header of their own', async () => {
+  it('recognises confidential messages by a header of their own', async () => {
     const inbox = await open();
     for (const head of ['x-outbox-CONFIDENTIAL: yes\r\nSubject: a', 'Subject: b\r\n\r\nX-Outbox-Confidential: yes'])
       await inbox.store(mailOf('', { raw: Buffer.from(`${head}\r\n\r\nHi\r\n`) }));
@@ -95,7 +95,7 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
     ]);
   });
 
-  it('stores subjects and names that no database takes', async () => {
+  it('stores subjects and names that no database accepts', async () => {
     const inbox = await open();
     const long = 'x'.repeat(3_000);
     const raw = [

@@ -52,7 +52,7 @@ describe.each(kinds)('an inbox %s', (_, open) => {
     expect((await subjects(inbox, 6)).next).toBeNull();
   });
 
-  it('tells mail of one environment from that of the other', async () => {
+  it('separates the mail of the two environments', async () => {
     const inbox = await open();
     for (const environment of ['live', 'test'] as const) await inbox.store(mailOf(environment, { environment }));
     const { mails } = await inbox.list({ limit: 10, environment: 'test' });
@@ -61,7 +61,7 @@ describe.each(kinds)('an inbox %s', (_, open) => {
     expect((await inbox.list({ limit: 10 })).mails.map(({ subject }) => subject)).toEqual(['live']);
   });
 
-  it('shows only what was sent from the domains that are asked for', async () => {
+  it('shows only mail sent from the requested domains', async () => {
     const inbox = await open();
     for (const from of ['x@a.test', 'y@B.test', 'z@sub.a.test', '']) await inbox.store(mailOf(from, { from }));
     const { mails } = await inbox.list({ limit: 10, fromDomains: ['a.test', 'b.test'] });
@@ -69,7 +69,7 @@ describe.each(kinds)('an inbox %s', (_, open) => {
     expect((await inbox.list({ limit: 10, fromDomains: [] })).mails).toEqual([]);
   });
 
-  it('is empty at first, and after a place that never was', async () => {
+  it('is empty at first, and after a place that never existed', async () => {
     const inbox = await open();
     expect(await inbox.list({ limit: 10 })).toEqual({ mails: [], next: null });
     await inbox.store(mailOf('1'));
@@ -101,7 +101,7 @@ describe.each(kinds)('an inbox %s', (_, open) => {
 });
 
 describe('the inbox in PostgreSQL', () => {
-  it('shows mail that an earlier version captured to owners alone', async () => {
+  it('shows mail captured by an earlier version to owners only', async () => {
     const inbox = await openPostgres();
     await pool().query(
       `insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, raw)
@@ -111,13 +111,13 @@ describe('the inbox in PostgreSQL', () => {
     expect(mails).toMatchObject([{ subject: null, attachments: [], isConfidential: true }]);
   });
 
-  it('is there again after a restart', async () => {
+  it('still has its mail after a restart', async () => {
     await (await openPostgres()).store(mailOf('before'));
     const { mails } = await createPostgresInbox({ pool: pool() }).list({ limit: 1 });
     expect(mails.map(({ subject }) => subject)).toEqual(['before']);
   });
 
-  it('ends when everything that was given to it is stored', async () => {
+  it('ends when everything given to it is stored', async () => {
     const inbox = await openPostgres();
     const stored = Promise.all(Array.from({ length: 50 }, () => inbox.store(mailOf('x'))));
     await inbox.close();
@@ -135,7 +135,7 @@ describe('the inbox in PostgreSQL', () => {
     expect((await subjects(inbox, 1)).subjects).toEqual(['y']);
   });
 
-  it('says so when a message cannot be stored, and stores the next', async () => {
+  it('reports a message that cannot be stored, and stores the next', async () => {
     const inbox = await openPostgres();
     await expect(inbox.store(mailOf('x', { from: 'nul\0' }))).rejects.toThrow();
     await inbox.store(mailOf('y'));

@@ -46,7 +46,7 @@ describe('the capturing server', () => {
     expect(await send()).toMatchObject([{ outcome: 'deferred', code: 451, enhanced: '4.3.0' }]);
   });
 
-  it('announces the extensions of mail, and neither TLS nor AUTH', async () => {
+  it('announces the extensions of mail, but neither TLS nor AUTH', async () => {
     const { server } = await start();
     const reply = await dialogue(server.port, ['EHLO x.test']);
     for (const extension of ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 26500000']) expect(reply).toContain(extension);

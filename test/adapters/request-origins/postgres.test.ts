@@ -30,7 +30,7 @@ const originAt = (at: Date) => ({
 const ids = async () =>
   (await pool.query<{ id: string }>('select id from vault.request_origins')).rows.map(({ id }) => id);
 
-test('origins are kept for a year, and swept after it', async () => {
+test('origins are kept for a year, then swept', async () => {
   const ago = (days: number) => new Date(Date.now() - days * DAY_MS);
   const [young, old] = [originAt(ago(364)), originAt(ago(366))];
   const columns = 'id, organization_id, address, at, salt';
@@ -44,7 +44,7 @@ test('origins are kept for a year, and swept after it', async () => {
   await origins.close();
 });
 
-test('addresses are found by id, those of the same organization alone', async () => {
+test('addresses are found by id, only in the same organization', async () => {
   const origins = createPostgresRequestOrigins({ pool, system: createSystem(), logger });
   const [own, other] = [originAt(new Date()), { ...originAt(new Date()), organizationId: 'org_b' }];
   await Promise.all([origins.put(own), origins.put(other)]);

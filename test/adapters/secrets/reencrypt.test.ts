@@ -78,7 +78,7 @@ describe('encrypting the vault under a new key', () => {
     expect((await run()).reencrypted).toBe(0);
   });
 
-  test('goes on where it was interrupted', async () => {
+  test('resumes where it was interrupted', async () => {
     await contentsUnder({ current: OLD }, true).put(replies(ROWS));
     let steps = 0;
     const interrupted = run({
@@ -96,7 +96,7 @@ describe('encrypting the vault under a new key', () => {
     expect(told[0]).toMatchObject({ table: 'contents', rows: ROWS - 400 });
   });
 
-  test('encrypts what is in clear where contents are to be encrypted, and leaves it otherwise', async () => {
+  test('encrypts plaintext if contents must be encrypted, and leaves it otherwise', async () => {
     const put = replies(ROWS);
     await contentsUnder({ current: OLD }, false).put(put);
     expect([(await run()).reencrypted, await countOf(IN_CLEAR)]).toEqual([0, ROWS]);
@@ -104,7 +104,7 @@ describe('encrypting the vault under a new key', () => {
     expect((await contentsUnder({ current: NEW }, true).get(put.map(({ id }) => id))).size).toBe(ROWS);
   });
 
-  test('does not bring back what is erased meanwhile', async () => {
+  test('does not bring back what is erased during the run', async () => {
     const put = replies(10);
     await contentsUnder({ current: OLD }, true).put(put);
     const erasing = {
@@ -117,7 +117,7 @@ describe('encrypting the vault under a new key', () => {
     expect(await countOf('true')).toBe(0);
   });
 
-  test('does not bring back what expires meanwhile', async () => {
+  test('does not bring back what expires during the run', async () => {
     const put = replies(10);
     const ids = put.map(({ id }) => id);
     await contentsUnder({ current: OLD }, true).put(put);
@@ -137,7 +137,7 @@ describe('encrypting the vault under a new key', () => {
     );
   });
 
-  test('names what no key opens, and does not let the previous key go', async () => {
+  test('names what no key opens, and then keeps the previous key', async () => {
     await checkSecretKey(secretsUnder({ current: OLD }));
     const [lost] = replies(1);
     await contentsUnder({ current: 'a key that is lost, of many characters' }, true).put(

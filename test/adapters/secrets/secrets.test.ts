@@ -34,7 +34,7 @@ const ADAPTERS: readonly (readonly [string, () => Secrets])[] = [
 ];
 
 describe.each(ADAPTERS)('secrets %s', (_name, create) => {
-  test('come back as they were put, and keep their first value', async () => {
+  test('are returned unchanged, and keep their first value', async () => {
     const secrets = create();
     await secrets.put('one', 'org_a', 'whsec_ünï 👩‍👧');
     await secrets.put('one', 'org_a', 'another');
@@ -126,8 +126,8 @@ describe('secrets in PostgreSQL', () => {
   });
 });
 
-describe('the secret key of a service that was given none', () => {
-  test('is made once, readable by nobody else, the same for starts that race', async () => {
+describe('the secret key that a service generates', () => {
+  test('is made once, readable by no other user, the same for concurrent starts', async () => {
     const dataDir = await folder();
     const keys = await Promise.all(Array.from({ length: 8 }, () => loadOrMakeSecretKey(dataDir, system)));
     expect(new Set(keys).size).toBe(1);
@@ -137,20 +137,20 @@ describe('the secret key of a service that was given none', () => {
     expect((await stat(join(dataDir, 'secret-key'))).mode & 0o777).toBe(0o600);
   });
 
-  test('is not made anew where the file is empty, since what it encrypted would be lost', async () => {
+  test('is not replaced if the file is empty, since what it encrypted would be lost', async () => {
     const dataDir = await folder();
     await writeFile(join(dataDir, 'secret-key'), '');
     await expect(loadOrMakeSecretKey(dataDir, system)).rejects.toThrow(/is empty: restore it from a backup/);
   });
 
-  test('refuses with a sentence where it cannot be written', async () => {
+  test('stops the start with a sentence if it cannot be written', async () => {
     await expect(loadOrMakeSecretKey(join(await folder(), 'none'), system)).rejects.toThrow(
       /secret-key cannot be written \(ENOENT\): make DATA_DIR writable, or set SECRET_KEY$/,
     );
   });
 });
 
-test('a secret that many ask for at once is read once', async () => {
+test('a secret that many callers request at once is read once', async () => {
   const secrets = inPostgres();
   await secrets.put('shared', 'org_a', 'of an endpoint with a backlog');
   const query = vi.spyOn(pool, 'query');

@@ -33,7 +33,7 @@ describe('the keys of tracked links', () => {
     expect(reads(ours, tokenBy(theirs))).toBe(false);
   });
 
-  test('of processes on both sides of a rotation know each other', async () => {
+  test('recognise each other across a rotation', async () => {
     const secrets = createInMemorySecrets();
     await openTrackingKeys(secrets, { current: keyOf(1) });
     const before = await openTrackingKeys(secrets, { current: keyOf(1), previous: keyOf(2) });
@@ -43,7 +43,7 @@ describe('the keys of tracked links', () => {
     expect(tokenBy(after)).not.toBe(tokenBy(before));
   });
 
-  test('outlive every rotation, once the keys before are no longer set', async () => {
+  test('outlive every rotation, once the previous keys are no longer set', async () => {
     const secrets = createInMemorySecrets();
     const tokens = [tokenBy(await openTrackingKeys(secrets, { current: keyOf(1) }))];
     for (let number = 2; number <= 5; number += 1) {

@@ -59,19 +59,19 @@ const post = async (options: Partial<HttpWebhookTargetOptions>): Promise<Webhook
 };
 
 describe('an endpoint that asks for a client certificate', () => {
-  test('is shown that of the service, from its source address', async () => {
+  test('receives that of the service, from its source address', async () => {
     const clientTls = { cert: client.certificate, key: client.key, ca };
     expect(await post({ clientTls, sourceAddresses: ['127.0.0.9'] })).toMatchObject({ status: 200, text: 'thanks' });
     expect(seen).toEqual([{ name: 'outbox.test', address: '127.0.0.9' }]);
   });
 
-  test('refuses a post with one that it does not know', async () => {
+  test('rejects a post with a certificate that it does not know', async () => {
     const clientTls = { cert: stranger.certificate, key: stranger.key, ca };
     expect(await post({ clientTls })).toMatchObject({ status: null });
     expect(seen).toHaveLength(1);
   });
 
-  test('is shown a renewed one without a restart; files that are broken leave the one before, and the log says so', async () => {
+  test('receives a renewed one without a restart; broken files leave the previous one in use, and are logged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'outbox-client-tls-'));
     const tlsFiles = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     const write = ({ certificate, key }: Issued): void => {

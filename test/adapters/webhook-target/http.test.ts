@@ -66,7 +66,7 @@ describe('names', () => {
     'inside.customer.test': { A: ['10.0.0.1'] },
   };
 
-  test('are asked of the servers that the operator names, and of no others', async () => {
+  test('are resolved by the servers that the operator names, and by no others', async () => {
     const { resolver, server: nameServer } = await asking(ZONE);
     const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: false, resolver });
     onTestFinished(() => made.close());
@@ -78,7 +78,7 @@ describe('names', () => {
     );
   });
 
-  test('of this machine count while mail is captured, beside those', async () => {
+  test('of this machine are resolved too while mail is captured', async () => {
     const { resolver } = await asking(ZONE);
     const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: true, resolver });
     onTestFinished(() => made.close());
@@ -96,7 +96,7 @@ describe('registering a webhook', () => {
     'https://example.com:8443/',
     'https://93.184.215.14/',
     'https://[2606:4700::1]/',
-  ])('takes %s', async (url) => {
+  ])('accepts %s', async (url) => {
     expect(await publicly().problemWith(url)).toBeNull();
   });
 
@@ -163,7 +163,7 @@ describe('registering a webhook', () => {
     expect(await none.problemWith('https://example.com/')).toBe('has a host name that does not resolve');
   });
 
-  test('takes plain http and this machine only while mail is captured', async () => {
+  test('accepts plain http and this machine only while mail is captured', async () => {
     expect(await target(true).problemWith('http://localhost:3000/hook')).toBeNull();
     expect(await target(true).problemWith('http://127.0.0.1:3000/hook')).toBeNull();
     expect(await target(true).problemWith('http://192.168.1.1/hook')).toBe(
@@ -217,7 +217,7 @@ describe('posting', () => {
     expect(answer.text).toBe('x'.repeat(1024));
   });
 
-  test('gives up when nothing is answered in time, and counts an answer whose body is slow by its status', async () => {
+  test('gives up without an answer in time, and judges an answer whose body is slow by its status', async () => {
     const silent = await server(() => undefined);
     expect(await target(true).post(post(`http://127.0.0.1:${silent}/`, 300))).toMatchObject({
       status: null,

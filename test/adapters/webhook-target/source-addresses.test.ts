@@ -75,7 +75,7 @@ test('an endpoint that does not answer at its first kind is reached at its secon
   expect(await postedFrom(['127.0.0.7', '::1'], urlAt('hook.test', v4Only))).toEqual(Array(3).fill('127.0.0.7'));
 });
 
-test('an endpoint without an address of a kind that there is a source address of is not reached', async () => {
+test('an endpoint without an address of a kind that has a source address is not reached', async () => {
   const [refused] = await postedFrom(['127.0.0.7'], urlAt('hook.test'), async () => [V6]);
   expect(refused).toBe('no answer: hook.test has no IPv4 address');
   expect((await postedFrom(['127.0.0.7'], urlAt('[::1]')))[0]).toBe('no answer: ::1 has no IPv4 address');

@@ -34,18 +34,18 @@ const programs = (count: number) =>
   }));
 
 describe('an analysis', () => {
-  test('of a message in order is 100, passes, and tells the size', () => {
+  test('of a correct message scores 100, passes, and reports the size', () => {
     expect(judge(facts())).toEqual({ score: 100, verdict: 'pass', findings: [], sizeBytes: 5 });
   });
 
-  test('warns with a warning, fails with an error, and passes with what is worth knowing', () => {
+  test('warns for a warning, fails for an error, and passes with informational findings', () => {
     const from = { address: 'noreply@shop.example' };
     expect(judge(facts({ from })).verdict).toBe('pass');
     expect(judge(facts({ from, subject: 'Re: x' })).verdict).toBe('warn');
     expect(judge(facts({ from, subject: 'Re: {{x}}' })).verdict).toBe('fail');
   });
 
-  test('puts errors first, and what is found first before what is found later', () => {
+  test('puts errors first, and earlier findings before later ones', () => {
     const { findings } = judge(facts({ subject: 'Re: {{x}} {{y}}', from: { address: 'noreply@shop.example' } }));
     expect(findings.map(({ severity }) => severity)).toEqual(['error', 'error', 'warning', 'info']);
     expect(findings.map(({ message }) => message).slice(0, 2)).toEqual([
@@ -54,7 +54,7 @@ describe('an analysis', () => {
     ]);
   });
 
-  test('takes points for each finding up to what the rule takes at most, and never goes below 0', () => {
+  test('deducts points for each finding up to the maximum of its rule, and never goes below 0', () => {
     const { points, pointsMax } = RULE_TABLE['attachment-executable'];
     expect([1, 2, 3, 20].map((count) => judge(facts({ attachments: programs(count) })).score)).toEqual([
       100 - points,
@@ -74,7 +74,7 @@ describe('an analysis', () => {
     expect(findings.at(-1)?.message).toBe('"9.exe" is a program (and 10 more of this rule).');
   });
 
-  test('quotes nothing that could break out of the sentence it stands in', () => {
+  test('quotes nothing that could break out of its sentence', () => {
     const filename = `\u202e${'x'.repeat(100)}\u0007.exe`;
     const [finding] = judge(
       facts({ attachments: [{ field: 'attachments[0]', filename, contentType: 'x/x', head: '' }] }),

@@ -15,7 +15,7 @@ import { NOW, specify } from '../../support/specification.ts';
 const EARLIER = '2026-11-20T12:00:00.000Z';
 const { given } = specify(apiKey);
 
-describe('deleting an API key', () => {
+describe('a second time is not found', () => {
   const remove =
     (by = callerWith()) =>
     (state: ApiKey) =>
@@ -43,17 +43,17 @@ describe('deleting an API key', () => {
 describe('the expiry of an API key', () => {
   const expire = (state: ApiKey) => expireKey(state, NOW);
 
-  test('is noted once its time is over', () => {
+  test('is recorded once its time is over', () => {
     given([keyCreated({ expiresAt: NOW })])
       .when(expire)
       .thenEvents(keyExpired);
   });
-  test('is noted once', () => {
+  test('is recorded once', () => {
     given([keyCreated({ expiresAt: NOW }), keyExpired])
       .when(expire)
       .thenNothing();
   });
-  test('is noted again where the key was given another expiry that is over too', () => {
+  test('is recorded again if the key was given another expiry that has passed too', () => {
     given([keyCreated({ expiresAt: EARLIER }), keyExpired, keyUpdated({ expiresAt: NOW })])
       .when(expire)
       .thenEvents(keyExpired);
@@ -64,7 +64,7 @@ describe('the expiry of an API key', () => {
     ['is revoked', [keyCreated({ expiresAt: NOW }), keyRevoked]],
     ['is deleted', [keyCreated({ expiresAt: NOW }), keyDeleted]],
     ['does not exist', []],
-  ])('is not noted for a key that %s', (_what, events) => {
+  ])('is not recorded for a key that %s', (_what, events) => {
     given(events).when(expire).thenNothing();
   });
 });

@@ -30,23 +30,23 @@ const noted = (...asked: readonly NoteRefusal[]): readonly RecordedEvent[] => {
 };
 
 describe('a refused change of an API key', () => {
-  test('is noted with what was asked and why it was refused', () => {
+  test('is recorded with what was asked and why it was refused', () => {
     expect(noteRefusal([], ask())).toEqual([
       { type: 'KeyChangeRefused', data: { keyId: 'key_1', change: 'rotate', code: 'too_many_live_secrets' } },
     ]);
   });
 
-  test('is not noted again within a minute, and is after it', () => {
+  test('is not recorded again within a minute, but is after it', () => {
     expect(noted(ask(), ask({ at: '2026-11-21T12:00:59.999Z' }))).toHaveLength(1);
     expect(noted(ask(), ask({ at: '2026-11-21T12:01:00.000Z' }))).toHaveLength(2);
   });
 
-  test('is noted beside others that are not the same', () => {
+  test('is recorded next to others that differ', () => {
     const others = [ask({ change: 'revoke' }), ask({ code: 'key_not_active' }), ask({ actor: 'key:key_other' })];
     expect(noted(ask(), ...others)).toHaveLength(4);
   });
 
-  test('is not noted when too many were in a minute, whoever asked', () => {
+  test('is not recorded after too many in a minute, from any actor', () => {
     const crowd = Array.from({ length: 50 }, (_, index) => ask({ actor: `key:key_${index}` }));
     expect(noted(...crowd)).toHaveLength(REFUSALS_PER_MINUTE_MAX);
   });

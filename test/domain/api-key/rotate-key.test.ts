@@ -37,7 +37,7 @@ describe('rotating an API key', () => {
     when(rotate()).thenState({ secret: secretNumber(9), earlierSecrets: [{ ...secretNumber(0), expiresAt: LATER }] });
   });
 
-  test('lets each secret keep the grace it was given', () => {
+  test('lets each secret keep its own grace period', () => {
     given([keyCreated(), keyRotated(1, LATER)])
       .when(rotate({ gracePeriodMinutes: 1 }))
       .thenState({

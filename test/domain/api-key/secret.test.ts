@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { formatSecret, readSecret, secretFacts } from '../../../src/domain/api-key/secret.ts';
 
 describe('a key value', () => {
-  test('has the documented shape and tells its environment', () => {
+  test('has the documented shape and shows its environment', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 32, maxLength: 32 }),

@@ -28,13 +28,13 @@ const update =
 describe('changing an API key', () => {
   const { given } = specify(apiKey);
 
-  test('records what is different, and nothing else', () => {
+  test('records only what differs', () => {
     given([keyCreated()])
       .when(update({ name: 'other', permissions: ['send'], allowedCidrs: ['192.0.2.0/24'], expiresAt: LATER }))
       .thenEvents(keyUpdated({ name: 'other', allowedCidrs: ['192.0.2.0/24'], expiresAt: LATER }));
   });
 
-  test('to what it is already is nothing, in whatever order it is said', () => {
+  test('to its present values does nothing, in whatever order they are given', () => {
     given([keyCreated({ permissions: ['send', 'read'], allowedCidrs: ['192.0.2.1', '192.0.2.2'] })])
       .when(
         update({
@@ -47,13 +47,13 @@ describe('changing an API key', () => {
       .thenNothing();
   });
 
-  test('replaces limits kind by kind, and brings back the default where null is said', () => {
+  test('replaces limits kind by kind, and restores the default for null', () => {
     given([keyCreated({ rateLimits: { send: 10, read: 20 } })])
       .when(update({ rateLimits: { send: null, manage: 5 } }, { by: admin }))
       .thenEvents(keyUpdated({ rateLimits: { read: 20, manage: 5 } }));
   });
 
-  test('sets limits for admin and the operator alone', () => {
+  test('sets limits only for admin and the operator', () => {
     const { when } = given([keyCreated()]);
     when(update({ rateLimits: { send: 10 } })).thenRefused('permission_missing');
     when(update({ rateLimits: { send: 10 } }, { by: 'operator' })).thenEvents(keyUpdated({ rateLimits: { send: 10 } }));
@@ -77,7 +77,7 @@ describe('changing an API key', () => {
       .thenRefused('environment_not_allowed');
   });
 
-  test('that has ended is refused, and one that was deleted is not there', () => {
+  test('that has ended is refused, and one that was deleted is not found', () => {
     given([keyCreated(), keyRevoked])
       .when(update({ name: 'x' }))
       .thenRefused('key_not_active');
@@ -92,7 +92,7 @@ describe('changing an API key', () => {
       .thenRefused('other_organization');
   });
 
-  test('that is expired comes back with another expiry, and is not changed without one', () => {
+  test('that has expired revives it with another expiry, and is refused without one', () => {
     const { when } = given([keyCreated({ expiresAt: NOW }), keyExpired]);
     when(update({ name: 'x' })).thenRefused('key_not_active');
     when(update({ name: 'x', expiresAt: LATER })).thenEvents(keyUpdated({ name: 'x', expiresAt: LATER }));

@@ -35,7 +35,7 @@ const prefixOf = (log: readonly Happened[], organizationId: string, second: numb
   return end === -1 ? own : own.slice(0, end);
 };
 
-describe('the part of a log that was there at a time', () => {
+describe('the part of a log that existed at a time', () => {
   test('is a prefix of the events of each organization, whatever their clocks said', () => {
     fc.assert(
       fc.property(logs, seconds, (log, second) => {
@@ -48,7 +48,7 @@ describe('the part of a log that was there at a time', () => {
     );
   });
 
-  test('is of one organization alone where one is named', () => {
+  test('covers one organization only, if one is named', () => {
     fc.assert(
       fc.property(logs, seconds, (log, second) => {
         expect(kept(log, { organizationId: 'org_a', time: timeOf(second) })).toEqual(prefixOf(log, 'org_a', second));
@@ -56,7 +56,7 @@ describe('the part of a log that was there at a time', () => {
     );
   });
 
-  test('ends with a leaf where one is named, and needs no later event', () => {
+  test('ends with a leaf if one is named, and needs no later event', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 0, max: 5 }), (log, leaf) => {
         const cut = cutAt({ organizationId: 'org_a', leaf });
@@ -68,7 +68,7 @@ describe('the part of a log that was there at a time', () => {
     );
   });
 
-  test('of all organizations may go on for ever', () => {
+  test('of all organizations may go on forever', () => {
     const cut = cutAt({ organizationId: null, time: timeOf(3) });
     expect(cut.holds(eventOf({ organizationId: 'org_a', second: 4 }))).toBe(false);
     expect(cut.isOver()).toBe(false);

@@ -124,7 +124,7 @@ describe('an invoice', () => {
     expect(closeInvoice(closed, {} as never)).toEqual([]);
   });
 
-  test('and those after it come to what the counts of the end cost, whenever facts arrive', () => {
+  test('and later ones add up to the cost of the final counts, whenever facts arrive', () => {
     const months: readonly Month[] = ['2026-08', '2026-09', '2026-10', '2026-11'];
     const counts = fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 4, maxLength: 4 });
     fc.assert(
@@ -162,7 +162,7 @@ describe('a quota', () => {
       ({ type }) => type,
     );
 
-  test('is told of at 80 % and at 100 %, each once a month', () => {
+  test('is announced at 80 % and at 100 %, each once a month', () => {
     expect([7, 8, 9, 10, 11].map((used) => told(OPEN, used))).toEqual([
       [],
       ['QuotaWarned'],
@@ -175,7 +175,7 @@ describe('a quota', () => {
     expect(told({ ...OPEN, isWarned: true, isExceeded: true }, 11)).toEqual([]);
   });
 
-  test('of a plan without one is never told of', () => {
+  test('of a plan without one is never announced', () => {
     expect(quotaLevel(BUILT_IN_PLANS.default, 1_000_000)).toBeNull();
     expect(quotaLevel(plan({ included: 0 }), 1)).toBeNull();
   });

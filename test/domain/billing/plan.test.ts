@@ -93,7 +93,7 @@ describe('amounts', () => {
     );
   });
 
-  test('include a share of the recipients, of which a fraction counts as a whole one', () => {
+  test('include a share of the recipients, rounded up to a whole one', () => {
     expect(includedIn(plan({ included: 100 }), { days: 10, ofDays: 30 })).toBe(34);
     expect(includedIn(plan({ included: 100 }), { days: 30, ofDays: 30 })).toBe(100);
     expect(overageOf(plan({ included: null }), { days: 1, ofDays: 30 }, 1_000_000)).toBe(0);
@@ -108,13 +108,13 @@ describe('choosing a plan', () => {
   const chosen = (...plans: readonly Plan[]): readonly ChosenPlan[] =>
     plans.map((each) => ({ plan: each, chosenAt: '2026-11-01T00:00:00.000Z' }));
 
-  test('takes its terms as they are now; the same again is nothing', () => {
+  test('uses its present terms; choosing the same again does nothing', () => {
     expect(choosePlan([], offered, 'starter')).toEqual(plan());
     expect(choosePlan(chosen(plan()), offered, 'starter')).toBeNull();
     expect(choosePlan(chosen(plan({ price: 1 })), offered, 'starter')).toEqual(plan());
   });
 
-  test('refuses one that is not offered, and another currency once there was something to pay', () => {
+  test('refuses one that is not offered, and another currency once something was due', () => {
     expect(() => choosePlan([], offered, 'gold')).toThrow("there is no plan 'gold' to choose");
     expect(() => choosePlan([], offered, 'unlimited')).toThrow('to choose');
     expect(choosePlan([], offered, 'dollars')).toMatchObject({ currency: 'USD' });
@@ -122,7 +122,7 @@ describe('choosing a plan', () => {
   });
 });
 
-test('the quota of a plan is its hard limit, else what it includes', () => {
+test('the quota of a plan is its hard limit, or else what it includes', () => {
   expect(quotaOf(plan())).toEqual({ limit: 10_000, isHard: false });
   expect(quotaOf(plan({ hardLimit: 500 }))).toEqual({ limit: 500, isHard: true });
   expect(quotaOf(BUILT_IN_PLANS.default)).toBeNull();

@@ -35,7 +35,7 @@ describe('the wait that a reply names', () => {
     'retry in 2026 summer',
     'host 192.0.2.5 deferred',
     '',
-  ])('is in none of %j', (text) => {
+  ])('is not in %j', (text) => {
     expect(askedWaitSeconds(text)).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe('the wait that a reply names', () => {
     'wait in '.repeat(100_000),
     ' '.repeat(1_000_000),
     'retry in 9'.repeat(99_999),
-  ])('is looked for in no time, whatever the text', (text) => {
+  ])('is searched for quickly, whatever the text', (text) => {
     const began = performance.now();
     askedWaitSeconds(text);
     expect(performance.now() - began).toBeLessThan(50 * slowness());

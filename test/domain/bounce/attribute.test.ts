@@ -17,32 +17,32 @@ const failing = (...addresses: readonly string[]): ReportedFailure => ({
 const ids = (found: readonly { readonly recipientId: string }[]) => found.map(({ recipientId }) => recipientId);
 
 describe('a failure', () => {
-  test('is of the recipient that the report names, however the address is written', () => {
+  test('belongs to the recipient that the report names, however the address is written', () => {
     const failures = [failing('eve@example.org'), failing('other@example.net', 'ann@example.org')];
     const found = attributeFailures([ann, bob], failures);
     expect(found).toMatchObject([
       { recipientId: 'rcp_1', failure: { addresses: ['other@example.net', 'ann@example.org'] } },
     ]);
   });
-  test('of several is of each, once', () => {
+  test('of several recipients belongs to each, once', () => {
     const failures = [failing('bob@example.org'), failing('ann@example.org'), failing('ann@example.org')];
     expect(ids(attributeFailures([ann, bob], failures))).toEqual(['rcp_1', 'rcp_2']);
   });
-  test('of nobody, or of a stranger, is nobody’s among several', () => {
+  test('that names no recipient, or a stranger, belongs to none of several', () => {
     expect(attributeFailures([ann, bob], [failing()])).toEqual([]);
     expect(attributeFailures([ann, bob], [failing('eve@example.org')])).toEqual([]);
     expect(attributeFailures([ann, erased], [failing('bob@example.org')])).toEqual([]);
     expect(attributeFailures([ann, bob], [])).toEqual([]);
   });
-  test('is of the only recipient where the report does not say who failed', () => {
+  test('belongs to the only recipient if the report does not say who failed', () => {
     const found = attributeFailures([erased], [failing()]);
     expect(found).toMatchObject([{ recipientId: 'rcp_3', isBehind: false }]);
   });
-  test('of another address is of one behind the only recipient', () => {
+  test('of another address belongs to one behind the only recipient', () => {
     const found = attributeFailures([ann], [failing('forwarded@example.net')]);
     expect(found).toMatchObject([{ recipientId: 'rcp_1', isBehind: true }]);
   });
-  test('of a member is not of the list that the report names as original recipient', () => {
+  test('of a member does not belong to the list that the report names as original recipient', () => {
     const member = { ...failing('ann@example.org', 'dead@example.net'), failed: ['dead@example.net'] };
     expect(attributeFailures([ann, bob], [member])).toMatchObject([{ recipientId: 'rcp_1', isBehind: true }]);
     const own = failing('ann@example.org');
@@ -50,16 +50,16 @@ describe('a failure', () => {
       { recipientId: 'rcp_1', failure: own, isBehind: false },
     ]);
   });
-  test('of the one whose copy it was counts before those of others', () => {
+  test('belongs to the recipient of the returned copy before those of other copies', () => {
     const found = attributeFailures([bob], [failing('x@example.net'), failing(), failing('bob@example.org')]);
     expect(found).toMatchObject([{ failure: { text: 'bob@example.org' }, isBehind: false }]);
   });
-  test('is of nobody where nobody can be meant', () => {
+  test('belongs to no recipient if none can be meant', () => {
     expect(attributeFailures([], [failing('bob@example.org')])).toEqual([]);
   });
 });
 
-test('a complaint is of the one whose copy it was, or of whom it names', () => {
+test('a complaint belongs to the recipient of the copy, or to the one that it names', () => {
   expect(recipientsNamed([bob], [])).toEqual([bob]);
   expect(recipientsNamed([ann, bob], ['ann@example.org'])).toEqual([ann]);
   expect(recipientsNamed([ann, bob], [])).toEqual([]);

@@ -74,7 +74,7 @@ describe('a reply', () => {
   });
 
   test.each(['450 4.1.1 User unknown', '451 4.2.1 mailbox disabled', '421 No such user', '0 4.1.1 User unknown'])(
-    'that may pass is no fault of the address: %s',
+    'that is temporary is no fault of the address: %s',
     (example) => {
       expect(classifyReply(reply(example))).toBe('unknown');
     },
@@ -90,7 +90,7 @@ describe('a reply', () => {
     expect(classifyReply({ ...reply('550 5.1.1 User unknown'), stage })).toBe(category);
   });
 
-  test('in a session says less than in a report where it may be about anything', () => {
+  test('in a session means less than in a report, which may be about anything', () => {
     const said = reply('550 Requested action not taken: mailbox unavailable');
     expect([classifyReply({ ...said, stage: 'recipient' }), classifyReply(said)]).toEqual(['unknown', 'no_mailbox']);
   });
@@ -100,7 +100,7 @@ describe('a reply', () => {
     ['the message is larger than the server accepts', '5.3.4', 'too_large'],
     ['the domain does not exist', '5.1.2', 'no_domain'],
     ['no such user', null, 'unknown'],
-  ] as const)('of our own is known by its code and never by its words: %s', (text, enhanced, category) => {
+  ] as const)('of our own is recognised by its code and never by its words: %s', (text, enhanced, category) => {
     expect(classifyReply({ code: 0, enhanced, text, mx: null, stage: 'connect' })).toBe(category);
   });
 
@@ -137,7 +137,7 @@ describe('a reply', () => {
   });
 });
 
-test('only faults of the address suppress', () => {
+test('only address faults suppress', () => {
   const suppressing = new Set(DEFINITE_WORDS.map(({ category }) => category).filter(suppresses));
   expect([...suppressing].sort()).toEqual(['mailbox_disabled', 'no_domain', 'no_mailbox']);
 });

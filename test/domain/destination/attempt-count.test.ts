@@ -12,30 +12,30 @@ const flow = (everyMs: number, lastsMs: number, fromMs = 0): readonly number[] =
   Array.from({ length: Math.floor(lastsMs / everyMs) }, (_, at) => fromMs + at * everyMs);
 
 describe('attempts a minute for a destination', () => {
-  test('is as much a minute as it flows, however long it has', () => {
+  test('equal the present flow, however long it has lasted', () => {
     for (const lastsMs of [60_000, 90_000, 119_900, 200_000, 600_000, 3_600_000]) {
       expect(after(...flow(100, lastsMs))).toBeCloseTo(600, -1);
     }
   });
 
-  test('is taken for the flow of ten seconds where it began only now', () => {
+  test('are estimated from ten seconds if the flow has just begun', () => {
     expect(after(5)).toBe(6);
     expect(after(...flow(1, 50))).toBe(300);
     expect(after(...flow(100, 30_000))).toBeCloseTo(600, -1);
   });
 
-  test('begins anew after two minutes of nothing', () => {
+  test('start over after two minutes without attempts', () => {
     expect(after(...flow(100, 60_000), 180_000)).toBe(6);
   });
 
-  test('fades within a minute where little follows much', () => {
+  test('fade within a minute when a small flow follows a large one', () => {
     const much = flow(100, 60_000);
     expect(after(...much, 60_000)).toBeCloseTo(601);
     expect(after(...much, 90_000)).toBeCloseTo(301);
     expect(after(...much, 90_000, 121_000)).toBeLessThan(3);
   });
 
-  test('does not fade until the next attempt begins', () => {
+  test('do not fade before the next attempt begins', () => {
     const attempts = countAttempt(undefined, 0);
     expect(perMinuteOf(countAttempt(attempts, 10))).toBe(12);
   });

@@ -56,7 +56,7 @@ describe('accepting a message', () => {
       .thenRefused('idempotency_key_reused');
   });
 
-  test('for later schedules every recipient in the same breath, numbered behind the acceptance', () => {
+  test('for later schedules every recipient at once, numbered after the acceptance', () => {
     const { data } = messageAccepted({ recipients: TWO });
     const { messageId, contentId, expiresAt } = data;
     given([])
@@ -98,7 +98,7 @@ describe('accepting a message', () => {
       .thenRefused('domain_not_verified');
   });
 
-  test('whose analysis fails is refused where its sender wants that, and told what to correct', () => {
+  test('whose analysis fails is refused if its sender wants that, with what to correct', () => {
     const decide = (): unknown => acceptMessage(message.initial, request(undefined, { blocking: failing }));
     expect(decide).toThrow(DomainError);
     expect(decide).toThrow(
@@ -115,13 +115,13 @@ describe('accepting a message', () => {
       }),
     );
   });
-  test('whose analysis only warns is no reason to refuse', () => {
+  test('whose analysis only warns is not refused', () => {
     given([])
       .when((state) => acceptMessage(state, request(undefined, { blocking: { verdict: 'warn', findings: [] } })))
       .thenEvents(messageAccepted());
   });
 
-  test('again is the same whatever has become impossible in between', () => {
+  test('again has the same result, whatever has become impossible since', () => {
     given([messageAccepted({ bodyDigest: 'same' })])
       .when((state) => acceptMessage(state, request('same', { sendable: false, scheduledAt: NOW, blocking: failing })))
       .thenNothing();

@@ -31,7 +31,7 @@ describe('starting an attempt', () => {
       .when(start())
       .thenEvents(attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3, leaseUntil: LEASE_UNTIL }));
   });
-  test('ends those who are suppressed, and claims the others', () => {
+  test('ends those that are suppressed, and claims the others', () => {
     const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
     const startSuppressed = (state: Message) =>
       claimAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed });
@@ -52,7 +52,7 @@ describe('starting an attempt', () => {
       .when(startSuppressed)
       .thenState({ attempts: 0, recipients: [{ lease: null }] });
   });
-  test('says of who is suppressed after an attempt without an outcome that a copy may have arrived', () => {
+  test('records that a copy may have reached a recipient suppressed after an attempt without an outcome', () => {
     const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
     const lost = {
       type: 'AttemptOutcomeUnknown',
@@ -123,7 +123,7 @@ describe('starting an attempt', () => {
     when(start('2026-11-21T12:00:19.999Z')).thenNothing();
     when(start(expiresAt)).thenState({ recipients: [{ status: 'expired', nextAttemptAt: null }] });
   });
-  test('says of whom an attempt without an outcome may have reached that it may have', () => {
+  test('records that an attempt without an outcome may have reached its recipients', () => {
     const expiresAt = '2026-11-21T12:05:02.000Z';
     const reason = 'the time to live ended before delivery after an attempt whose outcome is unknown';
     const history = [messageAccepted({ expiresAt }), attemptStarted(1, ['rcp_1'])];
@@ -131,7 +131,7 @@ describe('starting an attempt', () => {
     const { when } = given([...history, ...record(1, { recipientId: 'rcp_1', outcome: 'unknown' })(state)]);
     when(start(expiresAt)).thenState({ recipients: [{ status: 'expired', reason }] });
   });
-  test('lets recipients expire when the time to live has ended', () => {
+  test('expires recipients when the time to live has ended', () => {
     given([messageAccepted({ expiresAt: NOW })])
       .when(start())
       .thenState({ recipients: [{ status: 'expired' }], nextSequence: 3 });
@@ -155,7 +155,7 @@ describe('a message whose domain was deleted', () => {
         { type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } },
       );
   });
-  test('fails for all who are open, due or not, and for nobody who has ended', () => {
+  test('fails for all open recipients, due or not, and for none that have ended', () => {
     const recipients = [recipient('rcp_1'), recipient('rcp_2'), recipient('rcp_3')];
     const history = [messageAccepted({ recipients }), attemptStarted(1, ['rcp_1', 'rcp_2', 'rcp_3'], { sequence: 4 })];
     const { state } = given(history);
@@ -167,18 +167,18 @@ describe('a message whose domain was deleted', () => {
       recipients: [{ status: 'delivered' }, { status: 'failed' }, { status: 'failed', nextAttemptAt: null }],
     });
   });
-  test('fails for who is due while others are being sent to: their attempt decides for them', () => {
+  test('fails for due recipients while others are being sent to: their attempt decides for them', () => {
     const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };
     given([two, attemptStarted(1, ['rcp_1'], { sequence: 3, leaseUntil: LEASE_UNTIL })])
       .when(startGone())
       .thenEvents({ type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } });
   });
-  test('is left alone while it is being sent, and its attempt noted when the lease has ended', () => {
+  test('is left alone while it is being sent, and its attempt recorded when the lease has ended', () => {
     const { when } = given([messageAccepted(), attemptStarted(1, ['rcp_1'])]);
     when(startGone()).thenNothing();
     when(startGone(LATE)).thenState({ recipients: [{ status: 'deferred' }] });
   });
-  test('expires where its time to live has ended too', () => {
+  test('expires if its time to live has ended too', () => {
     given([messageAccepted({ expiresAt: NOW })])
       .when(startGone())
       .thenState({ recipients: [{ status: 'expired' }] });
@@ -211,17 +211,17 @@ describe('recording an attempt', () => {
         },
       );
   });
-  test('ends the lease of whoever has an outcome, and of nobody else', () => {
+  test('ends the lease of recipients that have an outcome, and of no others', () => {
     const { when } = given(inFlight);
     when(record(1, deferred('rcp_1'))).thenState({ recipients: [{ lease: null }, { lease: { attempt: 1 } }] });
     when(record(1, deferred('rcp_1'), deferred('rcp_2'))).thenState({ recipients: [{ lease: null }, { lease: null }] });
   });
-  test('takes the wait that was asked for', () => {
+  test('uses the requested wait', () => {
     given(inFlight)
       .when(record(1, { ...deferred('rcp_1'), outcome: 'deferred', retryAfterSeconds: 30 } as AttemptOutcome))
       .thenState({ recipients: [{ nextAttemptAt: '2026-11-21T12:00:30.000Z' }, {}] });
   });
-  test('schedules nothing past the end of the time to live, be the outcome known or not', () => {
+  test('schedules nothing past the end of the time to live, whether or not the outcome is known', () => {
     const expiresAt = '2026-11-21T12:00:30.000Z';
     const short = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')], expiresAt });
     given([short, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
@@ -241,7 +241,7 @@ describe('recording an attempt', () => {
       .when(record(1, deferred('rcp_1')))
       .thenNothing();
   });
-  test('with two outcomes for one recipient takes the first', () => {
+  test('with two outcomes for one recipient keeps the first', () => {
     given(inFlight)
       .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() }, deferred('rcp_1')))
       .thenState({ recipients: [{ status: 'delivered' }, { status: 'sending' }] });

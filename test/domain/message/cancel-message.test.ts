@@ -45,7 +45,7 @@ describe('cancelling a message', () => {
     reason: 'try later',
   });
 
-  test('ends every recipient, accepted or scheduled, so that nobody claims it', () => {
+  test('ends every recipient, accepted or scheduled, so that none is claimed', () => {
     given([TWO]).when(cancel()).thenEvents(cancelled('rcp_1', 3), cancelled('rcp_2', 4));
     given([messageAccepted(), messageScheduled()]).when(cancel()).thenEvents(cancelled('rcp_1', 3));
     const { state } = given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)]);
@@ -53,12 +53,12 @@ describe('cancelling a message', () => {
       .when(() => claimAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, random: 0.5 }))
       .thenNothing();
   });
-  test('ends those that are deferred and leaves the others as they ended', () => {
+  test('ends deferred recipients and leaves ended ones unchanged', () => {
     const { when } = given(after(delivered('rcp_1'), deferred('rcp_2')));
     when(cancel()).thenEvents(cancelled('rcp_2', 7));
     when(cancel()).thenState({ recipients: [{ status: 'delivered' }, { status: 'cancelled', nextAttemptAt: null }] });
   });
-  test('is refused while any recipient is being sent to, whatever became of the others', () => {
+  test('is refused while any recipient is being sent to, whatever the state of the others', () => {
     given([TWO, CLAIMED]).when(cancel()).thenRefused('message_being_sent');
     given(after(delivered('rcp_1')))
       .when(cancel())
@@ -67,7 +67,7 @@ describe('cancelling a message', () => {
       .when(cancel())
       .thenRefused('message_being_sent');
   });
-  test('puts an attempt on record whose lease has run out, and says that a copy may be out', () => {
+  test('records an attempt whose lease has run out, and that a copy may have left', () => {
     const now = '2026-11-21T12:05:00.000Z';
     const inDoubt = 'cancelled by its sender after an attempt whose outcome is unknown';
     const { when } = given(after(deferred('rcp_1')));
@@ -81,12 +81,12 @@ describe('cancelling a message', () => {
     );
     when(cancel(now)).thenState({ recipients: [{ status: 'cancelled' }, { status: 'cancelled', lease: null }] });
   });
-  test('says that a copy may be out as long as an attempt without an outcome is all that is known of it', () => {
+  test('records that a copy may have left as long as only an attempt without an outcome is known', () => {
     const inDoubt = 'cancelled by its sender after an attempt whose outcome is unknown';
     const { when } = given(after(deferred('rcp_1'), { recipientId: 'rcp_2', outcome: 'unknown' }));
     when(cancel()).thenEvents(cancelled('rcp_1', 7), cancelled('rcp_2', 8, inDoubt));
   });
-  test('again changes nothing, be it all or the rest that was cancelled', () => {
+  test('again changes nothing, whether all or only the rest was cancelled', () => {
     given([TWO, cancelled('rcp_1', 3), cancelled('rcp_2', 4)])
       .when(cancel())
       .thenNothing();
@@ -94,7 +94,7 @@ describe('cancelling a message', () => {
       .when(cancel())
       .thenNothing();
   });
-  test('is refused where everybody has ended without it', () => {
+  test('is refused if every recipient has already ended', () => {
     given(after(delivered('rcp_1'), { recipientId: 'rcp_2', outcome: 'failed', reason: 'because' }))
       .when(cancel())
       .thenRefused('message_ended');

@@ -38,7 +38,7 @@ const BODY: MessageBody = {
 const partsOf = (body: MessageBody) => atOnce(contentParts(body));
 
 describe('the parts of a content', () => {
-  test('are each recipient, the head, bodies and attachments by their SHA-256', () => {
+  test('are each recipient, the head, and bodies and attachments by their SHA-256', () => {
     expect(partsOf(BODY)).toEqual([
       { name: 'recipient/rcp_1', value: { kind: 'to', address: 'ann@example.net', name: 'Ann' } },
       { name: 'recipient/rcp_2', value: { kind: 'cc', address: 'bob@example.org' } },
@@ -99,7 +99,7 @@ describe('the parts of a content', () => {
 });
 
 describe('the root over parts', () => {
-  test('is that of RFC 9162, of leaves of salt, name and value', () => {
+  test('is that of RFC 9162 over leaves of salt, name and value', () => {
     expect(partHash({ salt: SALT, name: 'head', value: { b: 1, a: 'ä' } })).toEqual(
       leafHash(`["${SALT}","head",{"a":"ä","b":1}]`),
     );

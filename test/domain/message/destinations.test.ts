@@ -29,7 +29,7 @@ describe('an attempt at one destination', () => {
   const accepted = messageAccepted({ recipients });
   const first = attemptStarted(1, ['rcp_1', 'rcp_3'], { sequence: 4, leaseUntil: LEASE_UNTIL });
 
-  test('is for the recipients there, and for nobody else', () => {
+  test('is for the recipients there only', () => {
     given([accepted]).when(start('one.example')).thenEvents(first);
   });
   test('does not wait for one at another', () => {
@@ -45,13 +45,13 @@ describe('an attempt at one destination', () => {
       recipients: [{ status: 'sending' }, { status: 'deferred', lease: null }, { status: 'sending' }],
     });
   });
-  test('waits as long as attempts there have failed, however often others have', () => {
+  test('waits according to failures there, not those elsewhere', () => {
     const second = attemptStarted(2, ['rcp_2'], { sequence: 6 });
     given([accepted, first, second])
       .when(record(2, deferred('rcp_2')))
       .thenState({ recipients: [{}, { nextAttemptAt: '2026-11-21T12:01:00.000Z' }, {}] });
   });
-  test('that was lost is noted by whoever looks there, not by others', () => {
+  test('that was lost is recorded by the next attempt there, not by others', () => {
     const { when } = given([accepted, first]);
     when(start('other.example', LEASE_UNTIL)).thenState({
       recipients: [{ status: 'sending' }, { status: 'sending' }, {}],

@@ -26,19 +26,19 @@ const after = (state: Message, ...looks: readonly ClaimAttempt[]): Message =>
 
 const expiresAt = (state: Message): string | null => (state.status === 'absent' ? null : state.expiresAt);
 
-describe('a time to live that does not run while the message waits', () => {
+describe('a time to live that pauses while the message waits', () => {
   const { given } = specify(message);
   const scheduled = (day: number, expiresInDays: number) =>
     messageScheduled({ scheduledAt: inDays(day), expiresAt: inDays(expiresInDays) });
 
-  test('ends later by the wait, each time again', () => {
+  test('ends later by the length of each wait', () => {
     const { state } = given([messageAccepted({ expiresAt: inDays(3) })]);
     const once = after(state, waiting(2));
     expect(expiresAt(once)).toBe(inDays(5));
     expect(expiresAt(after(once, waiting(1, { now: inDays(2) })))).toBe(inDays(6));
   });
 
-  test('ends in time where it is shorter than the default, counted from when the message was to be sent', () => {
+  test('ends on time if it is shorter than the default, counted from when the message was due', () => {
     const { state } = given([messageAccepted({ expiresAt: inDays(2.999) })]);
     expect(expiresAt(after(state, waiting(1)))).toBe(inDays(2.999));
     const look = waiting(1, { now: inDays(10) });
@@ -46,7 +46,7 @@ describe('a time to live that does not run while the message waits', () => {
     expect(expiresAt(after(given([messageAccepted(), scheduled(10, 13)]).state, look))).toBe(inDays(14));
   });
 
-  test('ends later once where recipients of several domains wait at the same time', () => {
+  test('ends later only once if recipients of several domains wait at the same time', () => {
     const recipients = ['a', 'b', 'c'].map((name) => ({ ...recipient(`rcp_${name}`), domain: `${name}.example` }));
     const { state } = given([messageAccepted({ recipients, expiresAt: inDays(3) })]);
     const each = recipients.map(({ domain }) => waiting(1, { destination: domain }));
@@ -55,7 +55,7 @@ describe('a time to live that does not run while the message waits', () => {
     expect(expiresAt(after(state, ...each.slice(0, 2), longer))).toBe(inDays(5.5));
   });
 
-  test('is as long as it was asked for where the message is given another time after that', () => {
+  test('has the requested length if the message is rescheduled after that', () => {
     const { state } = given([messageAccepted({ expiresAt: inDays(4) }), scheduled(1, 4)]);
     const waited = after(state, waiting(10, { now: inDays(1) }));
     expect(expiresAt(waited)).toBe(inDays(14));

@@ -38,7 +38,7 @@ const recipientsOf = (state: Message) => (state.status === 'absent' ? [] : state
 describe('a message that is held', () => {
   const { given } = specify(message);
 
-  test('waits without an attempt, and is told as one fact about all of its recipients', () => {
+  test('waits without an attempt, recorded as one fact about all its recipients', () => {
     given([two])
       .when((state) => claimAttempt(state, held))
       .thenEvents(recipientsHeld(['rcp_1', 'rcp_2'], 3));
@@ -52,7 +52,7 @@ describe('a message that is held', () => {
       });
   });
 
-  test('is not deferred by that: what an earlier attempt came to stands as it was', () => {
+  test('is not deferred by that: the outcome of an earlier attempt is unchanged', () => {
     const smtp = smtpReply(451);
     const nextAttemptAt = '2026-11-21T11:59:00.000Z';
     const data = { ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason: 'greylisted', nextAttemptAt };
@@ -61,7 +61,7 @@ describe('a message that is held', () => {
       .thenState({ recipients: [{ status: 'deferred', smtp, reason: 'greylisted', nextAttemptAt, attempts: 1 }] });
   });
 
-  test('is held once, until its time is over or something else holds it', () => {
+  test('is held once, until its time is over or another reason holds it', () => {
     const { state } = given([two]);
     const waiting = after(state, held);
     expect(claimAttempt(waiting, held)).toEqual([]);
@@ -90,7 +90,7 @@ describe('a message that is held', () => {
     expect(recipientsOf(after(waiting, command))[0]).toMatchObject({ status: 'sending', held: null });
   });
 
-  test('ends those who are suppressed all the same, then or later', () => {
+  test('still ends suppressed recipients, then or later', () => {
     const ended = (sequence: number) => ({
       type: 'RecipientSuppressed',
       data: { ...about, sequence, recipientId: 'rcp_1', reason: 'suppressed' },
@@ -103,7 +103,7 @@ describe('a message that is held', () => {
     expect(claimAttempt(after(state, held), suppressed)).toEqual([ended(3)]);
   });
 
-  test('lives on by its wait where that does not count, unless its sender asked for a shorter life', () => {
+  test('lives longer by waits that do not count, unless its sender asked for a shorter life', () => {
     const DAY_SECONDS = 86_400;
     const long: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 10 * DAY_SECONDS };
     const waiting: ClaimAttempt = { ...command, held: { ...long, outsideTimeToLive: true } };
@@ -119,7 +119,7 @@ describe('a message that is held', () => {
       .thenEvents(recipientsHeld(['rcp_1'], 2, { reason: 'warm_up', heldBy: null, until: inDays(2) }));
   });
 
-  test('expires in time: it is looked at again when its time to live ends', () => {
+  test('expires on time: it is processed again when its time to live ends', () => {
     const until = '2026-11-21T12:03:00.000Z';
     const { state } = given([messageAccepted({ expiresAt: until })]);
     expect(claimAttempt(state, held)).toEqual([recipientsHeld(['rcp_1'], 2, { until })]);
@@ -128,7 +128,7 @@ describe('a message that is held', () => {
     ]);
   });
 
-  test('fails with its domain, and is left to an attempt in flight', () => {
+  test('fails with its domain, but is left to an attempt in flight', () => {
     const { state } = given([messageAccepted()]);
     expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'failed' }]);
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
@@ -142,7 +142,7 @@ describe('a message that is held', () => {
     expect(events.map(({ type }) => type)).toEqual(['RecipientCancelled', 'RecipientCancelled']);
   });
 
-  test('that waited for a time is given another one, and then waits for that', () => {
+  test('that waited for its time can be rescheduled, and then waits for that', () => {
     const { state } = given([messageAccepted(), messageScheduled()]);
     const time = '2026-11-22T08:00:00.000Z';
     const waiting = after(state, { ...held, now: time });

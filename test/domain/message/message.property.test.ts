@@ -135,7 +135,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('lets nobody wait past the end of the time to live', () => {
+  test('lets no recipient wait past the end of the time to live', () => {
     fc.assert(
       fc.property(history, ({ state }) => {
         const waiting = state.recipients
@@ -146,7 +146,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('keeps the time to live as long as it was, whenever it is to be sent', () => {
+  test('keeps the length of the time to live, whenever it is due to be sent', () => {
     fc.assert(
       fc.property(history, ({ state }) => {
         const from = state.schedule?.current ?? state.acceptedAt;
@@ -155,7 +155,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('claims only recipients that are open, only while nobody holds the lease, and not before their time', () => {
+  test('claims only open recipients, only while no attempt holds the lease, and not before their time', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
         for (const { event, before } of stepsOf(recorded)) {
@@ -167,7 +167,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('keeps back only who waits, and again only for another reason or when the time is over', () => {
+  test('holds only waiting recipients, and again only for another reason or when the time is over', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
         for (const { event, before } of stepsOf(recorded)) {
@@ -184,7 +184,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('cancels nobody who is being sent to', () => {
+  test('cancels no recipient that is being sent to', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
         for (const { event, before } of stepsOf(recorded)) {
@@ -194,7 +194,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('reschedules only who waits for a time that was set', () => {
+  test('reschedules only recipients that wait for a set time', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
         for (const { event, before } of stepsOf(recorded)) {
@@ -204,7 +204,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('leaves whoever has ended as they ended', () => {
+  test('leaves ended recipients unchanged', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
         for (const { before, after } of stepsOf(recorded)) {
@@ -216,7 +216,7 @@ describe('any history of a message', () => {
     );
   });
 
-  test('happens to all of this: the histories hold every event there is a decision for', () => {
+  test('covers all of this: the histories contain every event that a decision can make', () => {
     const seen = new Set(fc.sample(history, 500).flatMap(({ recorded }) => recorded.map(({ type }) => type)));
     expect([...seen]).toEqual(
       expect.arrayContaining([

@@ -45,7 +45,7 @@ const told = (events: readonly MessageEvent[]) =>
   });
 
 describe('an opening or a click', () => {
-  test('is recorded with its program and network, the first marked', () => {
+  test('is recorded with its program and network, and the first is marked', () => {
     expect(record(DELIVERED, open({ count: 3 }))).toEqual([
       {
         type: 'RecipientOpened',
@@ -56,7 +56,7 @@ describe('an opening or a click', () => {
     expect(clicked).toMatchObject({ type: 'RecipientClicked', data: { first: true, link: 2, linkId: 'link-2' } });
   });
 
-  test('is the first of its kind once, of people and of machines', () => {
+  test('is the first of its kind once for people and once for machines', () => {
     const first = record(DELIVERED, open(), open({ at: at(61), family: 'chrome' }), open({ machine: 'image_proxy' }));
     expect(told(first)).toEqual([
       ['RecipientOpened', true, null],
@@ -86,7 +86,7 @@ describe('an opening or a click', () => {
     expect(after.recipients[1]).toEqual(DELIVERED.recipients[1]);
   });
 
-  test('of somebody else, or of a message that is not there, is not recorded', () => {
+  test('of a stranger, or of a message that does not exist, is not recorded', () => {
     expect(recordEngagement(DELIVERED, { recipientId: 'rcp_9', engagements: [open()] })).toEqual([]);
     expect(recordEngagement(message.initial, { recipientId: 'rcp_1', engagements: [open()] })).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe('a machine is recognised', () => {
     expect(told(record(DELIVERED, ...slowly)).every(([, , machine]) => machine === null)).toBe(true);
   });
 
-  test('without taking what a person does meanwhile for its own', () => {
+  test('without counting what a person does at the same time', () => {
     const filter = [click(0, 2, { family: 'chrome' }), click(1, 2, { family: 'chrome' })];
     expect(told(record(DELIVERED, ...filter, click(0, 2, { at: at(61) })))).toEqual([
       ['RecipientClicked', true, 'every_link'],

@@ -66,24 +66,24 @@ const two = [
   deferred('rcp_2', 6),
 ];
 
-describe('a report that a recipient was given up', () => {
-  test('turns delivered into bounced, and says that it came late', () => {
+describe('a report that delivery failed', () => {
+  test('turns delivered into bounced, and is marked as late', () => {
     const { when } = given([...sent, delivered('rcp_1', 3)]);
     when(reporting(failure('rcp_1'))).thenEvents(bounced('rcp_1', 4, { late: true }));
     when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', category: 'no_mailbox' }] });
   });
-  test('after tries turns delivered into bounced as well', () => {
+  test('after several attempts turns delivered into bounced as well', () => {
     given([...sent, delivered('rcp_1', 3)])
       .when(reporting(failure('rcp_1', false)))
       .thenEvents(bounced('rcp_1', 4, { late: true }));
   });
-  test('ends one that waits for another attempt, where it is for good', () => {
+  test('ends a recipient that waits for another attempt, if it is permanent', () => {
     const { when } = given([...sent, deferred('rcp_1', 3)]);
     when(reporting(failure('rcp_1'))).thenEvents(bounced('rcp_1', 4));
     when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', nextAttemptAt: null }] });
     when(reporting(failure('rcp_1', false))).thenNothing();
   });
-  test.each(['unconfirmed', 'address_behind'] as const)('that is %s is noted once, and nothing changes', (doubt) => {
+  test.each(['unconfirmed', 'address_behind'] as const)('that is %s is recorded once, and nothing changes', (doubt) => {
     const note = noted('rcp_1', 7, { doubt });
     const { when } = given(two);
     when(reporting({ ...failure('rcp_1'), doubt })).thenEvents(note);
@@ -98,7 +98,7 @@ describe('a report that a recipient was given up', () => {
       .when(reporting(failure('rcp_1')))
       .thenEvents(bounced('rcp_1', 7, { late: true }));
   });
-  test('that cannot be true is not noted either', () => {
+  test('that cannot be true is not recorded either', () => {
     given([...sent, ended('RecipientExpired')])
       .when(reporting({ ...failure('rcp_1'), doubt: 'unconfirmed' }))
       .thenNothing();
@@ -129,7 +129,7 @@ describe('a report that a recipient was given up', () => {
         .thenNothing();
     },
   );
-  test('changes nothing about what was never sent, about strangers, and without a message', () => {
+  test('changes nothing for unsent mail, for strangers, and without a message', () => {
     given([messageAccepted()])
       .when(reporting(failure('rcp_1'), complaint('rcp_1')))
       .thenNothing();
@@ -154,7 +154,7 @@ describe('a complaint', () => {
       .when(reporting(complaint('rcp_1')))
       .thenNothing();
   });
-  test('that a recipient of the same copy could have written is noted once, and sets no mark', () => {
+  test('that a recipient of the same copy could have written is recorded once, and sets no mark', () => {
     const unconfirmed = { ...complaint('rcp_1'), doubt: 'unconfirmed' } as const;
     const { when } = given([...sent, delivered('rcp_1', 3)]);
     when(reporting(unconfirmed)).thenEvents({
@@ -163,7 +163,7 @@ describe('a complaint', () => {
     });
     when(reporting(unconfirmed)).thenState({ recipients: [{ status: 'delivered', complained: false }] });
   });
-  test('leaves how the recipient stands', () => {
+  test('does not change the status of the recipient', () => {
     given([...sent, delivered('rcp_1', 3)])
       .when(reporting(complaint('rcp_1')))
       .thenState({ recipients: [{ status: 'delivered', complained: true }] });

@@ -32,25 +32,25 @@ describe('the wait after a reply', () => {
     expect(minutes(1, {})).toBeUndefined();
   });
 
-  test('meets servers that greylist for 1, 5, 10, 25, 30 and 60 min soon after that', () => {
+  test('retries servers that greylist for 1, 5, 10, 25, 30 and 60 min soon after that', () => {
     const tries = [1, 2, 3, 4, 5].map((attempt) => minutes(attempt, { category: 'greylisted' }) ?? 0);
     const after = tries.map((_, index) => tries.slice(0, index + 1).reduce((sum, each) => sum + each, 0));
     const met = [1, 5, 10, 25, 30, 60].map((asked) => after.find((minute) => minute >= asked));
     expect(met).toEqual([6, 6, 18, 33, 33, 63]);
   });
 
-  test('is spread by a tenth, and never shorter', () => {
+  test('varies by a tenth, and is never shorter', () => {
     expect(minutes(1, { category: 'greylisted' }, 0)).toBe(6);
     expect(minutes(1, { category: 'greylisted' }, 0.9999)).toBeCloseTo(6.6);
     expect(minutes(1, { askedSeconds: 600 }, 0)).toBe(10);
   });
 
-  test('that names a time is that time, whatever it means otherwise', () => {
+  test('that names a time is that time, whatever else the reply means', () => {
     expect(minutes(1, { category: 'greylisted', askedSeconds: 300 })).toBe(5);
     expect(minutes(3, { category: 'system', askedSeconds: 7200 })).toBe(120);
   });
 
-  test('that names a time is followed within a minute and twelve hours, six times', () => {
+  test('that names a time is honoured between a minute and twelve hours, six times', () => {
     expect(minutes(1, { askedSeconds: 0 })).toBe(1);
     expect(minutes(1, { askedSeconds: 999_999 })).toBe(720);
     expect(minutes(6, { askedSeconds: 300 })).toBe(5);

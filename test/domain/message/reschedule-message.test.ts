@@ -40,7 +40,7 @@ describe('rescheduling a message', () => {
       recipients: [{ status: 'scheduled', nextAttemptAt: scheduledAt }],
     });
   });
-  test('twice keeps the time to live as long as it was', () => {
+  test('twice keeps the length of the time to live', () => {
     const { state } = given(HISTORY);
     given([...HISTORY, ...reschedule(LATER)(state)])
       .when(reschedule(EARLIER))
@@ -55,17 +55,17 @@ describe('rescheduling a message', () => {
       .when(reschedule(LATER, '2026-11-22T08:00:01.000Z'))
       .thenState({ schedule: { current: LATER } });
   });
-  test('concerns the recipients that wait, and nobody who has ended', () => {
+  test('affects the recipients that wait, and none that have ended', () => {
     const recipients = [recipient('rcp_1'), recipient('rcp_2')];
     given([messageAccepted({ recipients }), messageScheduled({ recipientIds: ['rcp_1', 'rcp_2'] }), ended('rcp_2')])
       .when(reschedule(LATER))
       .thenState({ recipients: [{ status: 'scheduled' }, { status: 'suppressed' }] });
   });
-  test('is refused to a time that has passed or lies too far ahead', () => {
+  test('is refused for a time that has passed or lies too far ahead', () => {
     given(HISTORY).when(reschedule(NOW)).thenRefused('schedule_not_possible');
     given(HISTORY).when(reschedule('2026-12-21T12:00:00.001Z')).thenRefused('schedule_not_possible');
   });
-  test('is refused for a message that was not scheduled, or waits for another try', () => {
+  test('is refused for a message that was not scheduled, or waits for another attempt', () => {
     given([messageAccepted()]).when(reschedule(LATER)).thenRefused('message_not_scheduled');
     const lost = attemptStarted(1, ['rcp_1'], { sequence: 3 });
     given([...HISTORY, lost])
@@ -100,7 +100,7 @@ describe('a scheduled message', () => {
     when(claim('2026-11-22T07:59:59.999Z')).thenNothing();
     when(claim(SCHEDULED_AT)).thenState({ recipients: [{ status: 'sending' }], attempts: 1 });
   });
-  test('expires when its time to live has ended since then, not since it was accepted', () => {
+  test('expires when its time to live has passed since then, not since it was accepted', () => {
     const { when } = given([messageAccepted({ expiresAt: '2026-11-21T13:00:00.000Z' }), messageScheduled()]);
     when(claim('2026-11-23T07:59:59.999Z')).thenState({ recipients: [{ status: 'sending' }] });
     when(claim('2026-11-23T08:00:00.000Z')).thenState({ recipients: [{ status: 'expired' }] });

@@ -19,7 +19,7 @@ const named = { purpose: 'bounce', messageId, recipientIndex: 1 } as const;
 
 const recipients = ['a.test', 'b.test', 'a.test', 'b.test'].map((domain) => ({ domain }));
 
-describe('whom an address is about', () => {
+describe('the recipient that an address identifies', () => {
   test.each([
     [{ recipientIndex: 1 }, [1]],
     [{ recipientIndex: 1, sharesDomain: true }, [1, 3]],
@@ -33,7 +33,7 @@ describe('whom an address is about', () => {
 });
 
 describe('the address that a message is returned to', () => {
-  test('of several of a domain is another than that of one of them', () => {
+  test('for several recipients of a domain differs from that for one of them', () => {
     fc.assert(
       fc.property(purposes, messageIds, fc.nat(126), (purpose, messageId, recipientIndex) => {
         const shared = readReturnPath(returnPath(SECRET, { purpose, messageId, recipientIndex, sharesDomain: true }));
@@ -45,7 +45,7 @@ describe('the address that a message is returned to', () => {
     );
   });
 
-  test('says whose it is, and is known again, in either case', () => {
+  test('identifies its recipient, in upper and lower case', () => {
     fc.assert(
       fc.property(purposes, messageIds, places, fc.boolean(), (purpose, messageId, recipientIndex, upper) => {
         const localPart = returnPath(SECRET, { purpose, messageId, recipientIndex });
@@ -56,13 +56,13 @@ describe('the address that a message is returned to', () => {
     );
   });
 
-  test('is an address everywhere: letters and digits, far below 64 octets', () => {
+  test('is valid everywhere: letters and digits, far below 64 octets', () => {
     const localPart = returnPath(SECRET, named);
     expect(localPart).toMatch(/^b[0-9a-v]{48}$/);
     expect(parseMailbox(`${localPart}@bounces.example.test`)).toEqual({ address: `${localPart}@bounces.example.test` });
   });
 
-  test('is another with any bit of it changed, and then nobody’s', () => {
+  test('identifies no recipient with any bit of it changed', () => {
     fc.assert(
       fc.property(
         messageIds,
@@ -79,7 +79,7 @@ describe('the address that a message is returned to', () => {
     );
   });
 
-  test('is nobody’s under another secret, for another recipient or for another purpose', () => {
+  test('identifies no recipient under another secret, for another recipient or for another purpose', () => {
     const token = readReturnPath(returnPath(SECRET, named));
     if (token === null) throw new Error('not read');
     expect(isReturnPath(new Uint8Array(32).fill(2), token)).toBe(false);
@@ -89,7 +89,7 @@ describe('the address that a message is returned to', () => {
     expect(other !== null && isReturnPath(SECRET, other)).toBe(false);
   });
 
-  test('is of all recipients where there are more than it can count', () => {
+  test('identifies all recipients if there are more than it can count', () => {
     expect(readReturnPath(returnPath(SECRET, { ...named, recipientIndex: 255 }))?.recipientIndex).toBeNull();
     expect(readReturnPath(returnPath(SECRET, { ...named, recipientIndex: 1000 }))?.recipientIndex).toBeNull();
   });

@@ -16,14 +16,14 @@ const refusalOf = (scheduledAt: string): unknown => {
 };
 
 describe('a time to send at', () => {
-  test.each([1, 1000, LONGEST_MS])('%i ms ahead is taken', (ms) => {
+  test.each([1, 1000, LONGEST_MS])('%i ms ahead is accepted', (ms) => {
     expect(refusalOf(inMs(ms))).toBeNull();
   });
   test.each([
     [0, 'scheduled_at must be in the future'],
     [-1, 'scheduled_at must be in the future'],
     [LONGEST_MS + 1, 'scheduled_at must be at most 30 days ahead'],
-  ])('%i ms ahead is refused, and the field is named', (ms, problem) => {
+  ])('%i ms ahead is refused, naming the field', (ms, problem) => {
     const refusal = refusalOf(inMs(ms));
     expect(refusal).toBeInstanceOf(DomainError);
     expect(refusal).toMatchObject({ code: 'schedule_not_possible', details: { scheduled_at: [problem] } });

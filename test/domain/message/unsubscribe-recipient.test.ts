@@ -45,22 +45,22 @@ describe('unsubscribing a recipient', () => {
     data: { ...about, sequence, recipientId: 'rcp_1', method: 'page' as const },
   });
 
-  test('is recorded for that recipient alone, with how', () => {
+  test('is recorded for that recipient alone, with how it was done', () => {
     const { when } = given([two]);
     when(by('rcp_1')).thenEvents(unsubscribed(3));
     when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribed: null }, { unsubscribed: { at: NOW } }] });
   });
-  test('changes nothing else about it, not even while it is being sent', () => {
+  test('changes nothing else about the recipient, not even while the message is being sent', () => {
     given([two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
       .when(by('rcp_1'))
       .thenState({ recipients: [{ status: 'sending', lease: { attempt: 1 } }, { status: 'sending' }] });
   });
-  test('is recorded once, whichever way it is said again', () => {
+  test('is recorded once, whichever way it is repeated', () => {
     const { when } = given([two, unsubscribed(3)]);
     when(by('rcp_1')).thenNothing();
     when(by('rcp_1', 'one_click')).thenNothing();
   });
-  test('is recorded again once the address was taken off the list, and once again', () => {
+  test('is recorded again after the address was removed from the list, but only once', () => {
     // The order of the log decides, because clocks differ.
     const list = (removedAt: number, clock: string): Suppression =>
       [suppressionAdded, suppressionRemoved].reduce<Suppression>(
@@ -74,14 +74,14 @@ describe('unsubscribing a recipient', () => {
       .when(by('rcp_1', 'page', list(1, BEFORE)))
       .thenEvents(unsubscribed(3));
   });
-  test('of nobody, or of a message that does not exist, changes nothing', () => {
+  test('of a stranger, or of a message that does not exist, changes nothing', () => {
     given([two]).when(by('rcp_3')).thenNothing();
     given([]).when(by('rcp_1')).thenNothing();
   });
 });
 
 describe('the token of an unsubscribe link', () => {
-  test('says whose it is, and is known again', () => {
+  test('identifies its recipient', () => {
     fc.assert(
       fc.property(ids, ([messageId, recipientId]) => {
         const text = unsubscribeToken(SECRET, messageId, recipientId);
@@ -93,7 +93,7 @@ describe('the token of an unsubscribe link', () => {
     );
   });
 
-  test('is another with any bit of it changed, and then nobody’s', () => {
+  test('identifies no recipient with any bit of it changed', () => {
     fc.assert(
       fc.property(ids, fc.nat(383), ([messageId, recipientId], bit) => {
         const raw = Buffer.from(unsubscribeToken(SECRET, messageId, recipientId), 'base64url');
@@ -104,7 +104,7 @@ describe('the token of an unsubscribe link', () => {
     );
   });
 
-  test('is nobody’s under another secret, nor with another recipient of the same message', () => {
+  test('identifies no recipient under another secret, nor with another recipient of the same message', () => {
     const id = (prefix: 'msg' | 'rcp', byte: number) => formatId(prefix, new Uint8Array(16).fill(byte));
     const token = readLinkToken(unsubscribeToken(SECRET, id('msg', 1), id('rcp', 1)));
     if (token === null) throw new Error('not read');
@@ -128,7 +128,7 @@ describe('the token of an unsubscribe link', () => {
     expect(readLinkToken(text)).toBeNull();
   });
 
-  test('holds ids by the bytes that they were made of', () => {
+  test('contains ids as the bytes that they were made of', () => {
     fc.assert(
       fc.property(bytes, (raw) => {
         expect([...bytesOfId(formatId('msg', raw))]).toEqual([...raw]);
@@ -137,7 +137,7 @@ describe('the token of an unsubscribe link', () => {
   });
 });
 
-describe('a link that a sender gives', () => {
+describe('a link given by the sender', () => {
   test.each([
     'https://a.test/',
     'https://a.test',
@@ -185,7 +185,7 @@ describe('a link that a sender gives', () => {
     expect(unsubscribeUrlProblem(text)).toMatch(/^must /);
   });
 
-  test('may not be 10 MB, which nobody reads', () => {
+  test('may not be 10 MB long', () => {
     expect(unsubscribeUrlProblem(`https://a.test/${'x'.repeat(10_000_000)}`)).toBe('must have at most 900 characters');
   });
 });

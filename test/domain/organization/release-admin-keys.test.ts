@@ -55,7 +55,7 @@ const losing = (keyCache: KeyCacheProjection, keyIds: readonly string[], domain:
   ({ lost: keyIds.map((keyId) => entryOf(keyCache, keyId)), domain, keyCache, now: NOW }) as const;
 
 describe('taking an admin key away', () => {
-  test('is said in the organization, with the revision at which it is about to happen', () => {
+  test('is announced in the organization, with the revision at which it will happen', () => {
     const keyCache = keyCacheOf(admin('key_a'), admin('key_b'));
     given([created])
       .when((state) => releaseAdminKeys(state, losing(keyCache, ['key_a'])))
@@ -106,7 +106,7 @@ describe('taking an admin key away', () => {
       .thenEvents(released([['key_a', 0]]));
   });
 
-  test('does not count on a key that somebody else is taking away, until that key is known to be another', () => {
+  test('does not count on a key that another request is taking away, until that key is known to be another', () => {
     const before = keyCacheOf(admin('key_a'), admin('key_b'));
     const changed = keyCacheOf(
       admin('key_a'),
@@ -118,7 +118,7 @@ describe('taking an admin key away', () => {
     when((state) => releaseAdminKeys(state, losing(changed, ['key_a']))).thenEvents(released([['key_a', 0]]));
   });
 
-  test('does not believe an older release over a newer one', () => {
+  test('prefers a newer release over an older one', () => {
     const changed = keyCacheOf(
       admin('key_a'),
       admin('key_b'),
@@ -140,14 +140,14 @@ describe('deleting a domain', () => {
       .thenRefused('last_admin_key');
   });
 
-  test('without admin keys is said all the same: somebody may be making one', () => {
+  test('without admin keys is announced all the same: one may be on its way', () => {
     const keyCache = keyCacheOf(domainEvent('DomainRegistered'), admin('key_a', { domainId: 'dom_2' }));
     given([created])
       .when((state) => releaseAdminKeys(state, losing(keyCache, [], place)))
       .thenEvents(released([], place));
   });
 
-  test('keeps others from counting on its keys, known then or not, until it is registered again', () => {
+  test('stops others from counting on its keys, known then or not, until it is registered again', () => {
     const other = admin('key_a', { domainId: 'dom_2' });
     const before = keyCacheOf(domainEvent('DomainRegistered'), other, admin('key_new'));
     const after = keyCacheOf(

@@ -31,14 +31,14 @@ const after = (...events: readonly OrganizationEvent[]) =>
   );
 
 describe('the suspension of an organization', () => {
-  test('begins with the reason of the operator, and the same again is nothing', () => {
+  test('begins with the reason of the operator, and repeating it does nothing', () => {
     expect(suspendOrganization(after(created), 'Spam.')).toEqual([suspended('Spam.')]);
     const state = after(created, suspended('Spam.'));
     expect(suspensionOf(state)).toEqual({ since: '2026-11-21T12:01:00.000Z', reason: 'Spam.' });
     expect(suspendOrganization(state, 'Spam.')).toEqual([]);
   });
 
-  test('gets another reason, and lasts since it began', () => {
+  test('can get another reason, and keeps its start', () => {
     const state = after(created, suspended('Spam.'));
     expect(suspendOrganization(state, 'Phishing.')).toEqual([suspended('Phishing.')]);
     const changed = after(created, suspended('Spam.'), suspended('Phishing.'));
@@ -54,7 +54,7 @@ describe('the suspension of an organization', () => {
     expect(resumeOrganization(again, 'Solved.')).toEqual([]);
   });
 
-  test('needs an organization', () => {
+  test('needs an existing organization', () => {
     for (const decide of [suspendOrganization, resumeOrganization])
       expect(() => decide(organization.initial, 'Spam.')).toThrow(/organization not found/);
     expect(suspensionOf(undefined)).toBeNull();

@@ -67,7 +67,7 @@ describe('a domain', () => {
     expect(levelAfter(counts(200, 0, 5))).toBe('paused');
   });
 
-  test('stands as it stands until the rate is a fifth below what led to it, and recovers step by step', () => {
+  test('keeps its reputation until the rate is a fifth below what led to it, and recovers step by step', () => {
     const paused = counts(950, 50);
     expect(levelAfter(paused, counts(959, 41))).toBe('paused');
     expect(levelAfter(paused, counts(961, 39))).toBe('slowed');
@@ -77,12 +77,12 @@ describe('a domain', () => {
     expect(levelAfter(paused, NO_COUNTS)).toBe('good');
   });
 
-  test('stands so for the measure that goes furthest', () => {
+  test('has the reputation of the worst measure', () => {
     const both = after(GOOD_REPUTATION, [counts(950, 50, 3), counts(10_000, 20, 25)]);
     expect(both).toMatchObject({ level: 'slowed', measure: 'complaints' });
   });
 
-  test('is told what led to it', () => {
+  test('records what led to its reputation', () => {
     expect(judge(counts(950, 50))(GOOD_REPUTATION)).toEqual([
       {
         type: 'SendingPaused',
@@ -91,7 +91,7 @@ describe('a domain', () => {
     ]);
   });
 
-  test('is released once, and is not judged by what was counted before', () => {
+  test('is released once, and is not judged by earlier counts', () => {
     const paused = after(GOOD_REPUTATION, [counts(950, 50)]);
     const { given } = specify(reputation);
     given([{ type: 'SendingReleased', data: { domainId: 'dom_1' } }])
@@ -105,7 +105,7 @@ describe('a domain', () => {
     expect(after(state, [counts(950, 50, 0, NOW)]).level).toBe('paused');
   });
 
-  test('recovers when what led to it is judged no more', () => {
+  test('recovers when what led to its reputation no longer counts', () => {
     const paused = after(GOOD_REPUTATION, [counts(950, 50)]);
     expect(after(paused, [counts(950, 50)], { ...LIMITS, bounces: null }).level).toBe('good');
   });
@@ -151,8 +151,8 @@ const found = fc.record({
   complained: fc.integer({ min: 0, max: 100 }),
 });
 
-describe('whatever is counted', () => {
-  test('the same judged again changes nothing', () => {
+describe('any count', () => {
+  test('judged again changes nothing', () => {
     fc.assert(
       fc.property(fc.array(found, { minLength: 1, maxLength: 8 }), (all) => {
         const state = after(GOOD_REPUTATION, all);
@@ -161,7 +161,7 @@ describe('whatever is counted', () => {
     );
   });
 
-  test('rates that move by less than a tenth around a limit change a reputation once at most', () => {
+  test('with rates that move by less than a tenth around a limit changes a reputation once at most', () => {
     const around = fc.array(fc.integer({ min: 46, max: 54 }), { minLength: 2, maxLength: 30 });
     fc.assert(
       fc.property(around, (bounces) => {
@@ -174,7 +174,7 @@ describe('whatever is counted', () => {
     );
   });
 
-  test('nobody gets worse by too few to judge by', () => {
+  test('never makes a reputation worse if it is too small to judge by', () => {
     const few = found.map((all) => ({ ...all, delivered: all.delivered % 100, bounced: all.bounced % 100 }));
     fc.assert(
       fc.property(found, few, (before, then) => {
@@ -209,7 +209,7 @@ describe('the limits', () => {
   test('may be off', () => {
     expect(readLimits('off')).toBeNull();
   });
-  test('are of seven days, today among them', () => {
+  test('cover seven days, including today', () => {
     expect(countedFrom(new Date('2026-11-22T23:59:59.999Z'))).toBe('2026-11-16');
   });
 });

@@ -20,11 +20,11 @@ const timesOf = (events: readonly SendingDomainEvent[], untilMs: number): readon
   return times;
 };
 
-describe('a domain that is waited for', () => {
+describe('an awaited domain', () => {
   test.each([
     ['pending', [registered]],
     ['failed', [...SOUND, degraded(after(0)), failed]],
-  ])('is looked at soon, then every hour for two weeks: %s', (_life, events) => {
+  ])('is checked soon, then every hour for two weeks: %s', (_life, events) => {
     const times = timesOf(events, 100 * DAY_MS);
     expect(times.slice(0, 6).map((ms) => ms / MINUTE_MS)).toEqual([1, 3, 8, 23, 83, 143]);
     expect(times).toHaveLength(4 + 14 * 24 - 1);
@@ -33,17 +33,17 @@ describe('a domain that is waited for', () => {
 });
 
 describe('a verified domain', () => {
-  test('is looked at every six hours', () => {
+  test('is checked every six hours', () => {
     const times = timesOf(SOUND, 2 * DAY_MS);
     expect(times).toHaveLength(8);
     expect(new Set(times.slice(1).map((ms, index) => ms - (times[index] ?? 0)))).toEqual(new Set([6 * HOUR_MS]));
   });
-  test('with new keys is looked at as if it were pending, too', () => {
+  test('with new keys is also checked as if it were pending', () => {
     const times = timesOf([...SOUND, added(2)], 100 * DAY_MS).map((ms) => ms / MINUTE_MS);
     expect(times).toEqual(expect.arrayContaining([1, 3, 8, 23, 83]));
     expect(times.length).toBeGreaterThan(14 * 24 + 80 * 4);
   });
-  test('has its turn at another moment than others', () => {
+  test('is checked at another moment than others', () => {
     const domain = domainAfter(SOUND);
     const turns = Array.from(
       { length: 100 },
@@ -54,12 +54,12 @@ describe('a verified domain', () => {
   });
 });
 
-test('a degraded domain is looked at every quarter of an hour', () => {
+test('a degraded domain is checked every quarter of an hour', () => {
   const times = timesOf([...SOUND, degraded(after(72 * HOUR_MS))], HOUR_MS);
   expect(times).toHaveLength(4);
 });
 
-test('a deleted domain is never looked at', () => {
+test('a deleted domain is never checked', () => {
   const deleted: SendingDomainEvent = { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } };
   expect(nextCheckMs(domainAfter([...SOUND, deleted]), 0)).toBeNull();
 });

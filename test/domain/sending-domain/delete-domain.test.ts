@@ -21,14 +21,14 @@ describe('deleting a domain', () => {
     given([registered]).when(remove).thenEvents(deleted);
     given([registered, verified]).when(remove).thenEvents(deleted);
   });
-  test('is refused where there is none any more', () => {
+  test('is refused if it no longer exists', () => {
     given([]).when(remove).thenRefused('not_found');
     given([registered, deleted]).when(remove).thenRefused('not_found');
   });
   test('is refused to another organization', () => {
     given([registered], 'org_other').when(remove).thenRefused('other_organization');
   });
-  test('frees the name for the organization itself, which has to prove it anew', () => {
+  test('frees the name for the organization itself, which must prove it again', () => {
     const again = { ...domain, token: 'other token' };
     const { when } = given([registered, verified, deleted]);
     when((state) => registerDomain(state, { ...again, dkim: [], takenByAnother: false })).thenState({

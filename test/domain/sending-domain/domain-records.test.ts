@@ -25,27 +25,27 @@ const noted = {
 };
 const later = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1000).toISOString();
 
-describe('what the DNS says of a domain', () => {
+describe('the DNS records of a domain', () => {
   const { given } = specify(domainRecords);
 
-  test('is noted with the state of the key that counts', () => {
+  test('are recorded with the state of the key that counts', () => {
     const { when } = given([]);
     when((state) => checkRecords(state, check)).thenEvents(noted);
     when((state) => checkRecords(state, { ...check, dkimHost: null })).thenState({ dkim: 'unknown', checkedAt: NOW });
   });
-  test('is not noted twice', () => {
+  test('are not recorded twice', () => {
     const { when } = given([noted]);
     when((state) => checkRecords(state, { ...check, now: later(86_400) })).thenNothing();
     when((state) => checkRecords(state, { ...check, records: [seen('spf', 'valid')] })).thenState({ spf: 'valid' });
   });
-  test('is no news in another order of the answers', () => {
+  test('are no news in another order', () => {
     const two = (values: string[]): RecordSeen[] => [{ ...seen('spf', 'invalid'), seen: values }];
     const [first] = checkRecords(given([]).state, { ...check, records: two(['b', 'a']) });
     given(first === undefined ? [] : [first])
       .when((state) => checkRecords(state, { ...check, records: two(['a', 'b']) }))
       .thenNothing();
   });
-  test('is noted again for somebody who asks, at most once a minute', () => {
+  test('are recorded again on request, at most once a minute', () => {
     const { when } = given([noted]);
     when((state) => checkRecords(state, { ...check, isAsked: true, now: later(59) })).thenNothing();
     when((state) => checkRecords(state, { ...check, isAsked: true, now: later(60) })).thenEvents(noted);

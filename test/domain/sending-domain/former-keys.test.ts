@@ -41,8 +41,8 @@ const names = (state: ReturnType<typeof after>, days: number): readonly string[]
   ...new Set(unneededKeys(state, at(days)).map(({ secretId }) => secretId.split(' ')[1] ?? '')),
 ];
 
-describe('keys that nobody needs any more', () => {
-  test('are none of those that sign, or wait to', () => {
+describe('keys that are no longer needed', () => {
+  test('include none that sign, or wait to', () => {
     expect(names(after(registered('a'), activated('a', null)), 10_000)).toEqual([]);
     expect(names(after(registered('a'), activated('a', null), added('b')), 10_000)).toEqual([]);
     const [rsa] = keys('a');
@@ -50,23 +50,23 @@ describe('keys that nobody needs any more', () => {
     expect(names(fewer, 10_000)).toEqual([]);
   });
 
-  test('are a pair that another has taken over from, once its records may go', () => {
+  test('include a pair that another has replaced, once its records may go', () => {
     const state = after(registered('a'), activated('a', null), added('b'), activated('b', at(10)));
     expect([names(state, 9.99), names(state, 10)]).toEqual([[], ['a']]);
     expect(unneededKeys(state, at(10))).toHaveLength(2);
   });
 
-  test('are those that were replaced before they signed, a day later', () => {
+  test('include those that were replaced before they signed, a day later', () => {
     const state = after(registered('a'), added('b'), added('c'));
     expect([names(state, 1.99), names(state, 2), names(state, 3)]).toEqual([[], ['a'], ['a', 'b']]);
   });
 
-  test('are all of a domain that was deleted, a day later, and none of the domain that it is when registered again', () => {
+  test('include all of a deleted domain, a day later, and none of the domain that is registered again', () => {
     const state = after(registered('a'), activated('a', null), added('b'), deleted, registered('c'));
     expect([names(state, 3.99), names(state, 4), names(state, 10_000)]).toEqual([[], ['a', 'b'], ['a', 'b']]);
   });
 
-  test('are forgotten when they are destroyed, after their domain was deleted too', () => {
+  test('are forgotten when they are destroyed, also after their domain was deleted', () => {
     const state = after(registered('a'), added('b'), deleted, destroyed('a'));
     expect(names(state, 10_000)).toEqual(['b']);
     expect(state.domain.status).toBe('deleted');

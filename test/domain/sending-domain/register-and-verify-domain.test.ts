@@ -58,7 +58,7 @@ describe('verifying a domain by capture', () => {
   const mine = (state: Parameters<typeof sendingDomain.evolve>[0]) =>
     verifyByCapture(requireOwn(state, 'org_mine', 'domain'));
 
-  test('is recorded once, and not where it was verified by DNS', () => {
+  test('is recorded once, but not if it was verified by DNS', () => {
     given([registered]).when(mine).thenEvents(verified('capture'));
     given([registered, verified('capture')])
       .when(mine)
@@ -74,14 +74,14 @@ describe('verifying a domain by capture', () => {
   });
 });
 
-describe('taking a name', () => {
+describe('claiming a name', () => {
   const { given } = specify(domainName);
   const take =
     (method: 'capture' | 'dns', formerHolder: string | null = null) =>
     (state: Parameters<typeof domainName.evolve>[0]) =>
       takeName(state, { name: 'example.test', domainId: 'dom_1', method, formerHolder });
 
-  test('goes to the first that proves it', () => {
+  test('succeeds for the first that proves it', () => {
     given([]).when(take('dns')).thenEvents(taken('dom_1', 'dns'));
   });
   test('is refused when another has proved it', () => {
@@ -89,12 +89,12 @@ describe('taking a name', () => {
       .when(take('dns'))
       .thenRefused('domain_already_exists');
   });
-  test('from somebody who took it while mail was captured needs proof', () => {
+  test('from an organization that claimed it while mail was captured needs proof', () => {
     const { when } = given([taken('dom_2', 'capture')]);
     when(take('capture')).thenRefused('domain_already_exists');
     when(take('dns')).thenEvents(taken('dom_1', 'dns'));
   });
-  test('from a domain that was deleted needs nothing more', () => {
+  test('from a deleted domain needs nothing more', () => {
     given([taken('dom_2', 'dns')])
       .when(take('dns', 'dom_2'))
       .thenEvents(taken('dom_1', 'dns'));
@@ -102,7 +102,7 @@ describe('taking a name', () => {
       .when(take('dns', 'dom_2'))
       .thenRefused('domain_already_exists');
   });
-  test('is free for whoever proves it next once its holder has released it', () => {
+  test('is open to the next that proves it once its holder has released it', () => {
     const released: DomainNameEvent = { type: 'DomainNameReleased', data: { name: 'example.test', domainId: 'dom_2' } };
     given([taken('dom_2', 'dns'), released])
       .when(take('dns'))
@@ -111,7 +111,7 @@ describe('taking a name', () => {
       .when(take('dns'))
       .thenRefused('domain_already_exists');
   });
-  test('is released by nobody but its holder', () => {
+  test('is undone only by its holder', () => {
     const name = 'example.test';
     given([taken('dom_1', 'dns')])
       .when((state) => releaseName(state, { name, domainId: 'dom_1' }))

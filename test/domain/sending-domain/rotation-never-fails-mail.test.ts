@@ -156,7 +156,7 @@ const createWorld = () => {
   return { run, check, signed: () => signatures.length };
 };
 
-test('however keys are rotated, published and cleared up, mail is signed by keys that are there as long as they are needed', () => {
+test('however keys are rotated, published and cleaned up, mail is signed by keys that exist as long as they are needed', () => {
   let signed = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {

@@ -25,7 +25,7 @@ const RSA_HOST = `r1._domainkey.${NAME}`;
 const SOUND = [registered, verified, activated(['r1', 'e1'])];
 
 describe('a pending domain', () => {
-  test('is verified, and its keys sign, once all it needs is seen', () => {
+  test('is verified, and its keys sign, once all required records are seen', () => {
     expect(settled([registered], ALL)).toEqual([verified, activated(['r1', 'e1'])]);
   });
   test('does not need its second key', () => {
@@ -37,13 +37,13 @@ describe('a pending domain', () => {
     ['its first key is wrong', { ...ALL, r1: 'invalid' }],
     ['its first key is not known', { ...ALL, r1: 'unknown' }],
     ['nothing is there', {}],
-  ] as const)('stays as it is where %s', (_why, states) => {
+  ] as const)('stays as it is if %s', (_why, states) => {
     expect(settled([registered], states)).toEqual([]);
   });
-  test('that was registered again since it was looked at stays as it is', () => {
+  test('that was registered again since the check stays as it is', () => {
     expect(settleDomain(domainAfter([registered]), { ...look(ALL), token: 'earlier' })).toEqual([]);
   });
-  test('that was verified by capture needs all of it', () => {
+  test('that was verified by capture needs all records', () => {
     expect(settled([registered, captured], { ...ALL, r1: 'missing' })).toEqual([]);
     expect(settled([registered, captured], ALL)).toEqual([verified, activated(['r1', 'e1'])]);
   });
@@ -92,7 +92,7 @@ describe('a degraded domain', () => {
 
 describe('a failed domain', () => {
   const FAILED = [...SOUND, degraded(FAILS_AT, OWNERSHIP), failed];
-  test('sends nothing, but where mail is captured', () => {
+  test('sends nothing, except where mail is captured', () => {
     const domain = domainAfter(FAILED);
     expect([isVerified(domain, false), isVerified(domain, true)]).toEqual([false, true]);
   });
@@ -100,7 +100,7 @@ describe('a failed domain', () => {
     expect(settled(FAILED, ALL)).toEqual([verified]);
     expect(settled(FAILED, { ...ALL, r1: 'missing' })).toEqual([]);
   });
-  test('takes no new keys into use before', () => {
+  test('does not start to use new keys before that', () => {
     expect(settled([...FAILED, added(2)], { r2: 'valid' })).toEqual([]);
     expect(settled([...FAILED, added(2)], { r2: 'valid', [OWNERSHIP]: 'valid' })).toEqual([
       verified,
@@ -112,11 +112,11 @@ describe('a failed domain', () => {
 describe('new keys', () => {
   const ROTATING = [...SOUND, added(2)];
   const SAFE = after(7 * 24 * HOUR_MS);
-  test('wait while their record is not seen', () => {
+  test('wait until their record is seen', () => {
     expect(settled(ROTATING, ALL)).toEqual([]);
     expect(settled(ROTATING, { ...ALL, r2: 'invalid', e2: 'valid' })).toEqual([]);
   });
-  test('take over when it is, and the old ones are needed for another week', () => {
+  test('take over once it is seen, and the old ones are needed for another week', () => {
     expect(settled(ROTATING, { ...ALL, r2: 'valid' })).toEqual([activated(['r2'], SAFE)]);
     const { dkim } = domainAfter([...ROTATING, activated(['r2'], SAFE)]);
     expect(dkim).toMatchObject({
@@ -130,12 +130,12 @@ describe('new keys', () => {
     expect(settled(rotated, { [OWNERSHIP]: 'valid', r2: 'valid' })).toEqual([]);
     expect(settled(rotated, { ...ALL })).toEqual([degraded(FAILS_AT, `r2._domainkey.${NAME}`)]);
   });
-  test('mend a domain whose old key is gone', () => {
+  test('repair a domain whose old key is gone', () => {
     const states = { [OWNERSHIP]: 'valid', r2: 'valid' } as const;
     expect(settled([...ROTATING, degraded(FAILS_AT, RSA_HOST)], states)).toEqual([verified, activated(['r2'], SAFE)]);
     expect(settled(ROTATING, states)).toEqual([activated(['r2'], SAFE)]);
   });
-  test('replace those that waited, which are never used', () => {
+  test('replace those that wait, which are never used', () => {
     expect(settled([...ROTATING, added(3)], { ...ALL, r2: 'valid' })).toEqual([]);
     expect(settled([...ROTATING, added(3)], { ...ALL, r2: 'valid', r3: 'valid' })).toEqual([activated(['r3'], SAFE)]);
   });

@@ -33,7 +33,7 @@ describe('an opt-in and an unsubscription of the same millisecond', () => {
     ['from the topic, on the page', left('top_1'), optedIn('top_1', source)],
     ['from all mail, then asked for a topic on the page', left(), optedIn('top_1', source)],
     ['from all mail, then subscribed again', left(), optedIn(null, source)],
-  ])('%s: what came later in the log counts', (_, unsubscription, optIn) => {
+  ])('%s: the later one in the log counts', (_, unsubscription, optIn) => {
     given([bounced, optIn])
       .when(reaches(unsubscription, positionOf(1)))
       .thenNothing();
@@ -46,7 +46,7 @@ describe('an opt-in and an unsubscription of the same millisecond', () => {
     ['to all mail but topics', left('top_1'), optedIn(null, source)],
     ['to a topic by the sender, of all mail', left(), optedIn('top_1', null)],
     ['of an address that bounced', bounced, optedIn('top_1', source)],
-  ])('%s: the opt-in takes nothing back', (_, entry, optIn) => {
+  ])('%s: the opt-in removes nothing', (_, entry, optIn) => {
     given([optIn])
       .when(reaches(entry, positionOf(0)))
       .thenEvents(entry);

@@ -55,13 +55,13 @@ const add =
   (state: Suppression) =>
     addSuppression(state, { ...added().data, now: NOW, causedAt: null, ...data });
 
-describe('adding to what is known against an address', () => {
+describe('adding a suppression', () => {
   const { given } = specify(suppression);
 
   test('is an event', () => {
     given([]).when(add()).thenEvents(added());
   });
-  test('is nothing where the same is in force already', () => {
+  test('does nothing if the same is already in force', () => {
     given([added()])
       .when(add({ contentId: 'content-2' }))
       .thenNothing();
@@ -80,7 +80,7 @@ describe('adding to what is known against an address', () => {
       })
       .thenNothing();
   });
-  test('is an event again after the address was taken off, or the entry expired', () => {
+  test('is an event again after the address was removed, or the entry expired', () => {
     given([added(), removed]).when(add()).thenEvents(added());
     given([added({ expiresAt: LATER })])
       .when(add({ now: LATER }))
@@ -91,17 +91,17 @@ describe('adding to what is known against an address', () => {
       .when(add({ expiresAt: NOW }))
       .thenRefused('invalid_request');
   });
-  test('keeps what was said for another reason or scope', () => {
+  test('keeps entries for other reasons and scopes', () => {
     given([bounced])
       .when(add({ scope: 'bulk', contentId: 'content-2' }))
       .thenState({ entries: [{ reason: 'bounce' }, { reason: 'manual', scope: 'bulk' }] });
   });
 });
 
-describe('what happened before the address was taken off', () => {
+describe('an event from before the address was removed', () => {
   const { given } = specify(suppression);
 
-  test('does not put it back, however often it is told; what happened later does', () => {
+  test('does not add it again, however often it is reported; a later event does', () => {
     given([bounced, removed])
       .when(add({ ...bounced.data, causedAt: positionOf(1) }))
       .thenNothing();
@@ -111,11 +111,11 @@ describe('what happened before the address was taken off', () => {
   });
 });
 
-describe('taking an address off the list', () => {
+describe('removing an address from the list', () => {
   const { given } = specify(suppression);
   const remove = (state: Suppression) => removeSuppression(state, mine);
 
-  test('ends all that is in force and keeps it on record', () => {
+  test('ends all entries in force and keeps them on record', () => {
     given([bounced, added({ contentId: 'content-2' })])
       .when(remove)
       .thenEvents({ type: 'SuppressionRemoved', data: { suppressionId: 'sup_1', contentId: 'content-2' } });
@@ -123,10 +123,10 @@ describe('taking an address off the list', () => {
       .when(remove)
       .thenState({ removedAt: NOW, entries: [{ reason: 'bounce', removedAt: NOW }] });
   });
-  test('that is off it is nothing', () => {
+  test('that is not on it does nothing', () => {
     given([bounced, removed]).when(remove).thenNothing();
   });
-  test('is refused for another organization, another environment, and where there is none', () => {
+  test('is refused for another organization, for another environment, and if it is not there', () => {
     given([bounced], 'org_other').when(remove).thenRefused('other_organization');
     given([bounced])
       .when((state) => removeSuppression(state, { ...mine, environment: 'test' }))
@@ -141,13 +141,13 @@ const stateOf = (...events: SuppressionEvent[]): Suppression =>
     suppression.initial,
   );
 
-describe('what keeps mail back', () => {
+describe('the suppression that applies to a message', () => {
   const kept = (state: Suppression, at = NOW) =>
     (['transactional', 'bulk'] as const).map(
       (stream) => strongestEntry(state, { stream, topicId: null }, at)?.reason ?? null,
     );
 
-  test('is what is in force for the stream of the message', () => {
+  test('is in force for the stream of the message', () => {
     expect(kept(stateOf())).toEqual([null, null]);
     expect(kept(stateOf(added({ scope: 'bulk' })))).toEqual([null, 'manual']);
     expect(kept(stateOf(added({ scope: 'transactional' })))).toEqual(['manual', null]);
@@ -159,13 +159,13 @@ describe('what keeps mail back', () => {
     expect(kept(state, '2026-11-22T11:59:59.999Z')).toEqual(['manual', 'manual']);
     expect(kept(state, LATER)).toEqual([null, null]);
   });
-  test('is the strongest where several do: all mail before some, the recipient before us', () => {
+  test('is the strongest of several: all mail before some, the recipient before us', () => {
     const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
     expect(kept(stateOf(unsubscribed, added()))).toEqual(['manual', 'manual']);
     expect(kept(stateOf(added(), added({ reason: 'complaint' })))).toEqual(['complaint', 'complaint']);
     expect(kept(stateOf(unsubscribed, added({ expiresAt: LATER })), LATER)).toEqual([null, 'unsubscribe']);
   });
-  test('never grows beyond one entry for each reason and scope', () => {
+  test('never has more than one entry for each reason and scope', () => {
     const events = Array.from({ length: 100 }, (_, index) => [added({ contentId: `content-${index}` }), removed]);
     const state = stateOf(...events.flat());
     expect(state.status === 'absent' ? 0 : state.entries.length).toBe(1);
@@ -189,7 +189,7 @@ describe('an event of a message', () => {
   ])('%s %j suppresses: %s', (type, data, expected) => {
     expect(isSuppressing(event(type, data))).toBe(expected);
   });
-  test('suppresses all mail, but for who unsubscribes from bulk mail', () => {
+  test('suppresses all mail, except for an unsubscription from bulk mail', () => {
     expect(suppressionFor(suppressingEvent('RecipientBounced'), 'bulk')).toEqual({ reason: 'bounce', scope: 'all' });
     expect(suppressionFor(suppressingEvent('RecipientComplained'), 'bulk')).toEqual({
       reason: 'complaint',
@@ -207,7 +207,7 @@ test('an address has another id in each environment', () => {
   expect(suppressionId('live', 'digest')).not.toBe(suppressionId('live', 'digest2'));
 });
 
-describe('the word of somebody who unsubscribed', () => {
+describe('an unsubscription by the recipient', () => {
   const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
   /** @param after the number of events that precede the opt-out. */
   const stands = (
@@ -224,7 +224,7 @@ describe('the word of somebody who unsubscribed', () => {
     expect(stands([unsubscribed])).toBe(true);
     expect(stands([bounced, removed], { after: 2 })).toBe(true);
   });
-  test('counts no more once it was taken off, whatever else is on the list since', () => {
+  test('no longer counts once it was removed, whatever else is on the list since', () => {
     expect(stands([unsubscribed, removed])).toBe(false);
     expect(stands([unsubscribed, removed, bounced])).toBe(false);
     expect(stands([unsubscribed, removed, unsubscribed])).toBe(true);
@@ -238,10 +238,10 @@ describe('the word of somebody who unsubscribed', () => {
     expect(stands([bounced, event], { after: 1, at: '2030-01-01T00:00:00.000Z' })).toBe(false);
     expect(stands([bounced, event], { after: 2, at: '2020-01-01T00:00:00.000Z' })).toBe(true);
   });
-  test('is not taken back by the sender, who recorded that they asked for a topic', () => {
+  test('is not undone by the sender, who recorded that they asked for a topic', () => {
     expect(stands([bounced, resubscribed('top_1', null)], { after: 1 })).toBe(true);
   });
-  test('counts no more once its entry has expired', () => {
+  test('no longer counts once its entry has expired', () => {
     expect(stands([added({ ...unsubscribed.data, expiresAt: LATER })])).toBe(false);
     expect(stands([added({ expiresAt: LATER })])).toBe(true);
   });

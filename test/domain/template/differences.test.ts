@@ -34,12 +34,12 @@ describe('the differences of two contents', () => {
     ]);
   });
 
-  test('have no lines for a text of one line, and where too many lines differ', () => {
+  test('have no lines for a text of one line, or if too many lines differ', () => {
     expect(changesOf('a', 'b')).toBeNull();
     expect(changesOf(numbered(100_000), numbered(100_000, 'x'))).toBeNull();
   });
 
-  test('of one line among many are only the lines around it', () => {
+  test('in one line among many are only the lines around it', () => {
     const before = numbered(199_000);
     expect(changesOf(before, before.replace('\n1000\n', '\nx\n'))).toHaveLength(8);
   });

@@ -35,7 +35,7 @@ describe('a value with markup', () => {
     expect(made.html).toContain(`<p>${ESCAPED}</p>`);
   });
 
-  test('is left as it is in the subject and the text', () => {
+  test('is left unchanged in the subject and the text', () => {
     expect([made.subject, made.text]).toEqual([HOSTILE, HOSTILE]);
   });
 });
@@ -45,7 +45,7 @@ const plain: TemplateContent = { ...uncompiled, html: '<p>Hello</p>', text: 'Hel
 const rendered = (parts: Partial<TemplateContent>, values: Record<string, unknown> = {}) =>
   atOnce(renderTemplate(renderer, { ...plain, ...parts }, { values, locale: 'en' }));
 
-test('a value with line ends ends no header', () => {
+test('a value with line ends cannot end a header', () => {
   const value = 'a\r\nBcc: b@example.org\u2028c\0d';
   const replyTo = ['{{ value }}'];
   const made = rendered({ subject: '{{ value }}', from: '{{ value }}', replyTo, preheader: '{{ value }}' }, { value });
@@ -54,7 +54,7 @@ test('a value with line ends ends no header', () => {
   expect(made.html).toContain(`>${oneLine}</div>`);
 });
 
-test('the address of the copy for browsers is there, unless the template has a variable of this name', () => {
+test('the address of the copy for browsers is defined, unless the template has a variable of this name', () => {
   const html = '<p>{{view_url}}</p>';
   // The address differs for each recipient, so it is filled in later.
   expect(rendered({ html }).html).toBe('<p>{{ view_url }}</p>');

@@ -66,7 +66,7 @@ describe('the place in the template of something rendered', () => {
     expect(sourceOf(content, 'X', 'text')).toEqual({ field: 'text', line: 2, column: 1 });
   });
 
-  test('is not told of what surrounds the template, what was compiled, and what counts characters', () => {
+  test('is not given for what surrounds the template, what was compiled, and what counts characters', () => {
     const layout = { templateId: 'tpl_1', version: 1, html: '<div>X{{ content }}</div>', locales: {} };
     expect(sourceOf(contentOf('<p>a</p>', { compiled: { layouts: [layout], layoutVariables: [] } }), 'X')).toBeNull();
     const compiled = { layouts: [], layoutVariables: [], html: { html: '<p>X</p>', locales: {} } };
@@ -75,7 +75,7 @@ describe('the place in the template of something rendered', () => {
     expect(sourceOf(contentOf('\uFDD20\uFDD3X'), 'X')).toBeNull();
   });
 
-  test('is right wherever it is told, whatever the template', () => {
+  test('is right wherever it is given, whatever the template', () => {
     const piece = fc.constantFrom(
       ...['X', 'ab', ' ', '\n', '<p>', '{{ name }}', '{{- name -}}', '{%- if yes -%}', '{% endif %}', '{% raw %}'],
       ...[

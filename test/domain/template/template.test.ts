@@ -111,7 +111,7 @@ describe('a template', () => {
     expect(publishTemplate(again, { organizationId: ORGANIZATION, content: SECOND })).toEqual([published(2, SECOND)]);
   });
 
-  test('of another organization is not there', () => {
+  test('of another organization is not found', () => {
     expect(() => deleteTemplate(given(CREATED), 'org_2')).toThrow(/not found|another organization/i);
   });
 });

@@ -37,7 +37,7 @@ describe('the values of a send', () => {
     }
   });
 
-  test('that are required and missing are told by name, null too', () => {
+  test('that are required and missing, or null, are reported by name', () => {
     const variables = [variable('name', 'string'), variable('city', 'string')];
     expect(resolveValues(variables, { city: null }).problems).toEqual({
       name: 'is required',
@@ -45,7 +45,7 @@ describe('the values of a send', () => {
     });
   });
 
-  test('that have the name of a member of every object are missing too', () => {
+  test('named like a member of every object are reported as missing too', () => {
     const variables = [variable('constructor', 'string'), variable('toString', 'object')];
     expect(resolveValues(variables, {}).problems).toEqual({ constructor: 'is required', toString: 'is required' });
   });
@@ -63,7 +63,7 @@ describe('the values of a send', () => {
     expect({ ...resolveValues(variables, {}).values }).toEqual({ name: 'you', note: null });
   });
 
-  test('that are not declared are not seen by the template, and are told', () => {
+  test('that are not declared are hidden from the template, and reported', () => {
     const { values, unused } = resolveValues([variable('name', 'string')], { name: 'Ann', nmae: 'Ann' });
     expect([Object.keys(values), unused]).toEqual([['name'], ['nmae']]);
   });
@@ -85,7 +85,7 @@ describe('the values of a send', () => {
   });
 });
 
-test('numbers and truth values are texts where a text is declared, and nowhere else', () => {
+test('numbers and booleans become texts only where a text is declared', () => {
   const variables = [variable('text', 'string'), variable('count', 'number'), variable('list', 'list')];
   expect(textualValues(variables, { text: 42, count: 42, list: [1], other: 1 })).toEqual({
     text: '42',
@@ -103,7 +103,7 @@ test('numbers and truth values are texts where a text is declared, and nowhere e
 });
 
 test.each(['2026-02-29', '2026-02-29T10:00:00Z', '2026-04-31', '2026-13-01'])(
-  '%s is no date: the day does not exist',
+  '%s is not a date: the day does not exist',
   (day) => {
     expect(valueProblem('date', day)).toMatch(/must be a date/);
   },

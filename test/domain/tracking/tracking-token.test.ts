@@ -80,7 +80,7 @@ describe('a token of a tracked link', () => {
     },
   );
 
-  test('is not one of an image, and the other way round', () => {
+  test('is not that of an image, nor the other way round', () => {
     expect(readOpen(KEYS, TOKEN)).toBeNull();
     const open = tokenOf(openUrl(KEYS, BASE, LINK));
     const { messageId, recipientId, organizationId } = LINK;
@@ -88,7 +88,7 @@ describe('a token of a tracked link', () => {
     expect(readClick(KEYS, open, '')).toBeNull();
   });
 
-  test('outlives the key it was made with, if that is known', () => {
+  test('outlives the key it was made with, if that key is known', () => {
     expect(readClick([keyOf(2, 2), ...KEYS], TOKEN, TARGET)).toEqual(LINK);
     expect(readClick([keyOf(1, 2), ...KEYS], TOKEN, TARGET)).toEqual(LINK); // ids are short, and may collide
     expect(readClick([keyOf(2, 2)], TOKEN, TARGET)).toBeNull();
@@ -107,7 +107,7 @@ describe('a token of an earlier version', () => {
     expect(readOpen(KEYS, CLICK)).toBeNull();
   });
 
-  test('becomes none of the present version, with whatever organization, and the other way round', () => {
+  test('is never one of the present version, for any organization, nor the other way round', () => {
     const earlier = Buffer.from(CLICK, 'base64url');
     const present = Buffer.from(TOKEN, 'base64url');
     const organization = bytesOfId(LINK.organizationId);

@@ -44,7 +44,7 @@ describe('which links are tracked', () => {
 });
 
 describe('what is tracked', () => {
-  test('is nothing, unless the domain or the message says so, of which the message wins', () => {
+  test('is nothing, unless the domain or the message says so; the message takes precedence', () => {
     expect(trackingOf()).toEqual({ opens: false, clicks: false });
     expect(trackingOf({ opens: true, clicks: false })).toEqual({ opens: true, clicks: false });
     expect(trackingOf({ opens: true, clicks: false }, { opens: false })).toEqual({ opens: false, clicks: false });
@@ -75,7 +75,7 @@ describe('the tracking host', () => {
       expect(trackingTarget(url)).toBeNull();
   });
 
-  test('takes the place of the service’s in links, which keep scheme, port and path', () => {
+  test('replaces that of the service in links, which keep scheme, port and path', () => {
     expect(trackingUrl('https://mail.service.test:8443/outbox', 'example.com')).toBe(
       'https://track.example.com:8443/outbox',
     );

@@ -43,8 +43,8 @@ const takenByMany = (asked: readonly Asked[], cap: number) => {
   return { day, left, reserved };
 };
 
-describe('places of a day', () => {
-  test('are taken in lots, so that few messages cost an append', () => {
+describe('the quota of a day', () => {
+  test('is reserved in lots, so that few messages need an append', () => {
     const first = reserveQuota(taken(), command(1000, [to('a.test'), to('a.test')]));
     expect(first.refusedBy).toEqual([null, null]);
     expect(first.events).toMatchObject([{ data: { taken: [{ operator: 'a.test', places: 50 }] } }]);
@@ -52,13 +52,13 @@ describe('places of a day', () => {
     expect(reserveQuota(taken(['a.test', 50]), command(1000, [to('a.test')], first.unused)).events).toEqual([]);
   });
 
-  test('are refused once they are gone, to their own destination alone', () => {
+  test('is refused once it is used up, for its own destination alone', () => {
     const { refusedBy, events } = reserveQuota(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
     expect(refusedBy).toEqual(['a.test', null]);
     expect(events).toMatchObject([{ data: { taken: [{ operator: 'b.test' }] } }]);
   });
 
-  test('are enough for a message to many as long as one is left, and for all that must not wait', () => {
+  test('is enough for a message to many as long as one is left, and for all mail that must not wait', () => {
     const { refusedBy, unused } = reserveQuota(
       taken(['a.test', 49]),
       command(50, [to('a.test', 40), to('a.test'), to('a.test', 7, true)]),
@@ -67,7 +67,7 @@ describe('places of a day', () => {
     expect(unused.get('a.test')).toBe(0);
   });
 
-  test('are taken of all destinations of a message or of none', () => {
+  test('is reserved at all destinations of a message or at none', () => {
     const both: QuotaRequest = {
       recipients: new Map([...to('b.test').recipients, ...to('a.test').recipients]),
       exemptFromCap: false,
@@ -78,14 +78,14 @@ describe('places of a day', () => {
     });
   });
 
-  test('of destinations beyond the first two thousand are not counted', () => {
+  test('of destinations beyond the first two thousand is not counted', () => {
     const many = taken(...Array.from({ length: 2000 }, (_, index) => [`${index}.test`, 50] as const));
     const { refusedBy, events } = reserveQuota(many, command(50, [to('0.test'), to('new.test')]));
     expect(refusedBy).toEqual(['0.test', null]);
     expect(events).toEqual([]);
   });
 
-  test('never go to more recipients than the cap and the last messages have, however many processes take them', () => {
+  test('never goes to more recipients than the cap and the last messages have, however many processes reserve it', () => {
     const requests = fc.array(fc.record({ process: fc.nat(3), count: fc.integer({ min: 1, max: 10 }) }), {
       maxLength: 200,
     });
@@ -99,7 +99,7 @@ describe('places of a day', () => {
     );
   });
 
-  test('go to the cap exactly where each message has one recipient', () => {
+  test('is used exactly up to the cap if each message has one recipient', () => {
     const asked = Array.from({ length: 500 }, (_, index) => ({ process: index % 4, count: 1 }));
     for (const cap of [1, 7, 50, 333]) expect(takenByMany(asked, cap).left).toBe(cap);
   });

@@ -20,7 +20,7 @@ const started = (startsOn: string, plan: number[]): WarmUpEvent => ({
 const start = (caps: readonly number[]) => ({ domainId: 'dom_1', caps, today: TODAY });
 
 describe('a warm-up', () => {
-  test('begins today, in place of another plan and of one that is over', () => {
+  test('begins today, and replaces another plan and one that is over', () => {
     for (const earlier of [[], [started('2026-11-20', [1, 2, 3, 4])], [started('2026-11-01', [5, 6])]]) {
       given(earlier)
         .when((state) => startWarmUp(state, start([5, 6])))
@@ -28,7 +28,7 @@ describe('a warm-up', () => {
     }
   });
 
-  test('goes on where it is when it is begun again as it runs', () => {
+  test('continues where it is when it is started again while it runs', () => {
     given([started('2026-11-21', [5, 6])])
       .when((state) => startWarmUp(state, start([5, 6])))
       .thenNothing();

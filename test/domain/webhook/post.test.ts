@@ -22,7 +22,7 @@ test('a receiver that knows any one of the secrets accepts it', () => {
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
-test('the waits are those of the API, and after the last there is none', () => {
+test('the waits are those of the API, and end after the last', () => {
   const waits = Array.from({ length: 11 }, (_, index) => webhookRetryWaitMs(index + 1, 0.5, null));
   expect(waits.map((wait) => wait && wait / SECOND)).toEqual([
     ...[5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],

@@ -92,7 +92,7 @@ describe('a webhook', () => {
       .when((state) => disableWebhook(state, 'gone'))
       .thenNothing();
   });
-  test('changes what is different only', () => {
+  test('changes only what differs', () => {
     given([registered])
       .when((state) => updateWebhook(state, mine, { url: 'https://example.com/hook', events: ['domain.*'] }))
       .thenEvents({ type: 'WebhookUpdated', data: { webhookId: 'whk_1', events: ['domain.*'] } });
@@ -119,7 +119,7 @@ describe('a webhook', () => {
       .thenRefused('webhook_disabled');
   });
 
-  test('is paused for the key that owns it alone, and adopted by an actor without bounds', () => {
+  test('is paused only for the key that owns it, and adopted by an actor without bounds', () => {
     const paused: WebhookEvent = { type: 'WebhookPaused', data: { webhookId: 'whk_1', keyId: 'key_test' } };
     const adopted: WebhookEvent = { type: 'WebhookAdopted', data: { webhookId: 'whk_1' } };
     const free = { allowedCidrs: [], expiresAt: null };
@@ -160,7 +160,7 @@ describe('a webhook', () => {
     return events.reduce((state, event) => webhook.evolve(state, event, context), webhook.initial);
   };
 
-  test('has a secret before that signs until its grace period ends, and two of them at most', () => {
+  test('keeps a previous secret that signs until its grace period ends, and two of them at most', () => {
     const now = '2026-11-22T00:00:00.000Z';
     const later = '2026-11-22T01:00:00.000Z';
     given([registered])

@@ -70,7 +70,7 @@ const draftOf = (html: readonly string[], text: readonly string[], subject: stri
 const isPlaceIn = (text: string, { line = 1, column = 1 }: Pick<Finding, 'line' | 'column'>): boolean =>
   column >= 1 && column <= (linesOf(text)[line - 1]?.length ?? -1) + 1;
 
-test('any message whatever has an analysis: the same each time, bounded, each place within its text', () => {
+test('any message gets an analysis that is repeatable and bounded, with each place within its text', () => {
   const words = fc.string({ maxLength: 100 });
   fc.assert(
     fc.property(fc.tuple(source, source, words, words), (given) => {

@@ -30,7 +30,7 @@ describe('attachments', () => {
     expect(countOf('attachment-executable', { attachments: [attached('a.pdf', base64(bytes))] })).toBe(count);
   });
 
-  test('that stand among the alternatives', () => {
+  test('that are among the alternatives', () => {
     const alternative = { contentType: 'application/x-msdownload', content: 'TVo=', beforeHtml: false };
     const alternatives = [{ ...alternative, contentType: 'text/calendar', content: 'QkVHSU4=' }, alternative];
     const both = { attachments: [attached('setup.exe')], alternatives };

@@ -50,7 +50,7 @@ describe('images', () => {
     expect(countOf('image-attachment-unused', { attachments: [logo] })).toBe(0);
   });
 
-  test('that say everything are told', () => {
+  test('that carry all of the content are reported', () => {
     const image = '<a href="https://shop.example"><img src="https://shop.example/a.png" width="600" alt="Sale"></a>';
     expect(countOf('image-heavy', { html: image })).toBe(1);
     expect(countOf('image-heavy', { html: `${image}<p>${text}</p>` })).toBe(0);
@@ -77,12 +77,12 @@ describe('the body', () => {
     expect(toldOfHtml(html)).toEqual(expected);
   });
 
-  test('that shows nothing is told', () => {
+  test('that shows nothing is reported', () => {
     expect(told({ html: '<p>&nbsp;\u200b</p>', text: 'x' })).toEqual(['body-empty html']);
     expect(told({ text: ' \n' })).toEqual(['body-empty text']);
   });
 
-  test('without plain text gets one, and with another text is told', () => {
+  test('without plain text gets one, and a text that differs is reported', () => {
     const words =
       'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey';
     expect(analysed({ html: `<p>${words}</p>`, text: words }).findings).toEqual([]);
@@ -103,13 +103,13 @@ describe('the body', () => {
     expect(countOf('text-differs', { html, text })).toBe(count);
   });
 
-  test('larger than Gmail shows is told, counted in UTF-8', () => {
+  test('larger than Gmail shows is reported, counted in UTF-8', () => {
     const html = (characters: number) => `<p>${'é'.repeat(characters)}</p>`;
     expect(countOf('html-clipped', { html: html(51 * 1024) })).toBe(1);
     expect(countOf('html-clipped', { html: html(51 * 1024 - 4) })).toBe(0);
   });
 
-  test('with attachments of more than 10 MB is told, and its size', () => {
+  test('with more than 10 MB of attachments is reported with its size', () => {
     const content = 'A'.repeat(10_000_000);
     const analysis = analysed({ attachments: [attached('a.pdf', content)] });
     expect(analysis.findings.map(({ rule, field }) => [rule, field])).toEqual([['message-large', 'attachments']]);
@@ -117,13 +117,13 @@ describe('the body', () => {
     expect(analysed({ attachments: [attached('a.pdf', content.slice(0, 9_000_000))] }).verdict).toBe('pass');
   });
 
-  test('nested deeper than any layout is told', () => {
+  test('nested deeper than any real layout is reported', () => {
     expect(countOf('html-deep', { html: `${'<div>'.repeat(100)}x${'</div>'.repeat(100)}` })).toBe(0);
     expect(countOf('html-deep', { html: `${'<div>'.repeat(101)}x${'</div>'.repeat(101)}` })).toBe(1);
   });
 });
 
-test('a body of html alone gets a text, which is worth knowing', () => {
+test('a body of html alone gets a text part, and a note about it', () => {
   const { findings, verdict, score } = analysed({ html: '<p>x</p>' }, {}, ['text']);
   expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([['text-missing', 'info']]);
   expect([verdict, score]).toEqual(['pass', 99]);

@@ -78,7 +78,7 @@ const EXAMPLES: Readonly<Record<RuleName, Example>> = {
 };
 
 describe('a rule', () => {
-  test.each(Object.entries(EXAMPLES))('%s applies to its example, and takes its points', (rule, example) => {
+  test.each(Object.entries(EXAMPLES))('%s applies to its example, and deducts its points', (rule, example) => {
     const { findings, score } = analysed(...example());
     const found = findings.filter((finding) => finding.rule === rule);
     const { severity, points, fix } = RULE_TABLE[rule as RuleName];
@@ -87,7 +87,7 @@ describe('a rule', () => {
     expect(found[0]?.message).toMatch(/^[^a-z\s][^\n]{10,300}[^.]\.$/);
   });
 
-  test.each(Object.entries(RULE_TABLE))('%s is named, weighed and remedied as all are', (name, rule) => {
+  test.each(Object.entries(RULE_TABLE))('%s has a name, a weight and a remedy like all others', (name, rule) => {
     expect(name).toMatch(/^[a-z]+(?:-[a-z]+)*$/);
     expect(rule.points).toBeLessThanOrEqual(rule.pointsMax);
     expect(rule.pointsMax).toBeLessThanOrEqual(100);
@@ -97,7 +97,7 @@ describe('a rule', () => {
   });
 });
 
-test('of more findings than anybody reads a hundred are listed, the gravest, and the others are counted', () => {
+test('the hundred gravest findings are listed, and the others are counted', () => {
   const each = Object.values(EXAMPLES).map((example) => example()[0]?.html ?? '');
   const source = `<p>x</p>${each
     .filter((one) => one !== '' && one.length < 100)
@@ -115,7 +115,7 @@ test('of more findings than anybody reads a hundred are listed, the gravest, and
 const byWeight = (one: string, other: string): number => WEIGHTS.indexOf(one) - WEIGHTS.indexOf(other);
 const WEIGHTS = ['error', 'warning', 'info'];
 
-test('a table that was changed has a version of its own', () => {
+test('a changed table has a version of its own', () => {
   const weights = Object.entries(RULE_TABLE).map(([name, { severity, points, pointsMax }]) => [
     ...[name, severity, points, pointsMax],
   ]);

@@ -78,13 +78,13 @@ describe('text is not hidden', () => {
 
 describe('a preheader', () => {
   const hidden = (text: string) => `<div style="display:none">${text}</div>`;
-  test('may be hidden at the start, with what fills it up', () => {
+  test('may be hidden at the start, together with its padding', () => {
     const filler = hidden('&#847; &zwnj;&nbsp;'.repeat(100));
     expect(reasons(`<title>x</title><style>a{}</style>${hidden('a'.repeat(200))}${filler}<p>b</p>`)).toEqual([]);
   });
   test('is short', () => expect(reasons(`${hidden('a'.repeat(201))}<p>b</p>`)).toHaveLength(1));
   test('is one', () => expect(reasons(`${hidden('a')}${hidden('b')}<p>c</p>`)).toHaveLength(1));
-  test('stands before what is seen', () => expect(reasons(`<p>b</p>${hidden('a')}`)).toHaveLength(1));
+  test('comes before the visible text', () => expect(reasons(`<p>b</p>${hidden('a')}`)).toHaveLength(1));
 });
 
 test('what a style sheet shows on other screens is not called hidden, unless nothing names it', () => {

@@ -34,7 +34,7 @@ describe('links', () => {
       'https://169.254.169.254/',
       'file:///etc/x',
     ],
-  ])('that only the sender reaches: %s', (href) => {
+  ])('that only the sender can reach: %s', (href) => {
     expect(toldOfHtml(`<a href="${href}">x</a>`)).toEqual(['link-private-host html 1:1']);
     expect(toldOfHtml(`<img src="${href}" alt="x">`)).not.toEqual([]);
   });
@@ -67,7 +67,7 @@ describe('links', () => {
     expect(toldOfHtml(`<a href="${href}">x</a>`)).toEqual(expected);
   });
 
-  test('of plain text are judged too, once where the html has them', () => {
+  test('in plain text are judged too, but once if the html also has them', () => {
     const text = 'Look:\r\n at http://shop.example/a, and (https://bit.ly/x).';
     expect(told({ text })).toEqual(['link-shortener text 2:33', 'link-plain-http text 2:5']);
     expect(toldOfHtml('<p>Look</p><a href="http://shop.example/a">x</a>', { text })).toEqual([
@@ -76,7 +76,7 @@ describe('links', () => {
     ]);
   });
 
-  test('to other sites are worth knowing, each site once', () => {
+  test('to other sites are informational, once for each site', () => {
     const html =
       '<a href="https://a.x.example">1</a><a href="https://b.x.example">2</a><a href="https://shop.example">3</a>';
     expect(told({ html, text: 'a' })).toEqual(['link-other-site html 1:1']);
@@ -88,7 +88,7 @@ describe('links', () => {
     ['https://xn--mller-kva.de/', null], // müller
     ['https://xn--80aswg.xn--p1ai/', null], // сайт.рф
     ['https://xn--wgv71a119e.jp/', null], // 日本語
-  ])('whose host deceives the eye: %s', (href, why) => {
+  ])('with a look-alike host: %s', (href, why) => {
     const found = analysed({ html: `<a href="${href}">x</a>` }).findings.filter(
       ({ rule }) => rule === 'lookalike-host',
     );

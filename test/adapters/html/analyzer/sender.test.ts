@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { told } from './analysed.ts';
 
-describe('who sends', () => {
+describe('a sender', () => {
   const from = (name: string) => ({ address: 'a@shop.example', name });
   test.each([
     ['paypal@paypal.com', ['sender-name-misleading from']],
@@ -19,14 +19,14 @@ describe('who sends', () => {
     expect(told({ from: from(name) })).toEqual(expected);
   });
 
-  test('under a domain that deceives the eye is told', () => {
+  test('under a look-alike domain is reported', () => {
     expect(told({ from: { address: 'a@xn--pple-43d.com' } }, { name: 'xn--pple-43d.com' })).toEqual([
       'lookalike-host from',
     ]);
     expect(told({ replyTo: [{ address: 'a@xn--80ak6aa92e.com' }] })).toEqual(['lookalike-host reply_to']);
   });
 
-  test('and does not want to be answered is worth knowing', () => {
+  test('that accepts no answers gets a note', () => {
     expect(told({ from: { address: 'no-reply@shop.example' } })).toEqual(['sender-no-reply from']);
     expect(told({ from: { address: 'donotreply+x@shop.example' } })).toEqual(['sender-no-reply from']);
     expect(told({ from: { address: 'noreply@shop.example' }, replyTo: [{ address: 'a@shop.example' }] })).toEqual([]);
@@ -41,7 +41,7 @@ describe('who sends', () => {
     ],
     [{ spf: 'unknown', dmarc: 'unknown' } as const, ['authentication-unchecked from', 'authentication-unchecked from']],
     [{ verified: false, capturing: true, spf: 'missing' } as const, ['mail-captured from']],
-  ])('for a domain that is %j', (domain, expected) => {
+  ])('on a domain that is %j', (domain, expected) => {
     expect(told({}, domain)).toEqual(expected);
   });
 
@@ -54,7 +54,7 @@ describe('who sends', () => {
     ['bulk', {}, 'managed', []],
     ['bulk', { 'list-unsubscribe': '<https://x>' }, undefined, ['unsubscribe-not-one-click unsubscribe']],
     ['bulk', { 'List-Unsubscribe': '<https://x>', 'List-Unsubscribe-Post': 'x' }, undefined, []],
-  ] as const)('%s mail with %j and %j', (stream, headers, unsubscribe, expected) => {
+  ] as const)('of %s mail with %j and %j', (stream, headers, unsubscribe, expected) => {
     expect(told({ stream, headers, ...(unsubscribe === undefined ? {} : { unsubscribe }) })).toEqual(expected);
   });
 });

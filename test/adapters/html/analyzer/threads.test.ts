@@ -24,7 +24,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(answer.findings[0]?.line).toBe(25_001);
   });
 
-  test('does not keep the event loop waiting', async () => {
+  test('does not block the event loop', async () => {
     const analyzer = open();
     await analyzer.analyze(large(), OWNER); // starts the thread
     let turns = 0;
@@ -38,7 +38,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test('takes its attachments no further than their first bytes', async () => {
+  test('has only the first bytes of its attachments read', async () => {
     const attachments = [
       {
         filename: 'a.pdf',
@@ -55,7 +55,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(sizeBytes).toBeGreaterThan(20_000_000);
   });
 
-  test('does not keep an ordinary one waiting', async () => {
+  test('does not delay an ordinary one', async () => {
     const analyzer = open();
     const ordinary = messageWith({ html: PARAGRAPHS.repeat(1000) });
     await Promise.all([analyzer.analyze(large(), OWNER), analyzer.analyze(ordinary, OWNER)]); // starts both threads
@@ -68,7 +68,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(ended.indexOf('ordinary')).toBeLessThan(2);
   });
 
-  test('whose turn does not come is a fault of ours, and the next one is analysed again', async () => {
+  test('that times out while it waits is a fault, and the next one is analysed again', async () => {
     const hurried = open({ waitMsMax: 1 });
     const first = hurried.analyze(large(), OWNER);
     await expect(hurried.analyze(large(), OWNER)).rejects.toThrow(AnalysisUnavailable);
@@ -77,7 +77,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(await open().analyze(large(), OWNER)).toMatchObject({ verdict: 'warn' });
   });
 
-  test('is not taken when too many wait', async () => {
+  test('is refused when too many wait', async () => {
     const analyzer = open();
     const subject = messageWith({ html: PARAGRAPHS.repeat(300) });
     const results = await Promise.allSettled(Array.from({ length: 80 }, () => analyzer.analyze(subject, OWNER)));
@@ -85,7 +85,7 @@ describe('a large message', { timeout: 60_000 }, () => {
     expect(results.at(-1)).toMatchObject({ reason: expect.any(AnalysisUnavailable) });
   });
 
-  test('is refused after the analyzer was closed, a small one is not', async () => {
+  test('is refused after the analyzer was closed, but a small one is not', async () => {
     const analyzer = open();
     const pending = expect(analyzer.analyze(large(), OWNER)).rejects.toThrow(AnalysisUnavailable);
     await analyzer.close();

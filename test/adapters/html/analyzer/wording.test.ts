@@ -32,14 +32,14 @@ describe('template markers', () => {
   test.each([
     ...['{{name}}', '{{{name}}}', '{{ user.name | default: "x" }}', '{% if a %}', '<%= name %>', '&lt;%= name %&gt;'],
     ...['$' + '{name}', '%%FIRST NAME%%', '[[name]]', '*|FNAME|*', '*|IF:X|*', '[object Object]'],
-  ])('%s is told in the text of html, in its attributes and in plain text', (marker) => {
+  ])('%s is reported in the text of html, in its attributes and in plain text', (marker) => {
     expect(toldOfHtml(`<p>Hi\n ${marker}</p>`)).toEqual(['template-marker html 2:2']);
     const escaped = marker.replaceAll('"', '&quot;');
     expect(toldOfHtml(`<p title="a ${escaped}">x</p>`)).toEqual(['template-marker html 1:13']);
     if (!marker.startsWith('&')) expect(told({ text: `Hi\n ${marker}` })).toEqual(['template-marker text 2:2']);
   });
 
-  test('the address of the copy is filled in later, in html and text alone', () => {
+  test('for the address of the copy are filled in later, in html and text only', () => {
     const marker = '{{ view_url }}';
     expect(toldOfHtml(`<p><a href="${marker}">View in browser</a> ${marker}</p>`)).toEqual([]);
     expect(told({ text: marker })).toEqual([]);
@@ -49,23 +49,23 @@ describe('template markers', () => {
   test.each([
     ...['<style>.a{{color:red}}</style>', '<!-- {{name}} -->', '<p style="{{css}}">x</p>', '<script>{{x}}</script>'],
     ...['<p>{ } {{}} {{ %} 50%% $5 [1] [[1]] ** | {a}</p>', '<p>{{a\nb}}</p>'],
-  ])('are not seen in %s', (html) => {
+  ])('are not reported in %s', (html) => {
     expect(countOf('template-marker', { html })).toBe(0);
   });
 
-  test.each(['code', 'kbd', 'samp'])('that <%s> shows are an example, in the html and in its plain text', (name) => {
+  test.each(['code', 'kbd', 'samp'])('shown in <%s> are an example, in the html and in its plain text', (name) => {
     const html = `<p>Write <${name}>{{ <b>x</b> }} {{ name }}</${name}> for the name.</p>`;
     expect(toldOfHtml(html, { text: 'Write {{ name }} for the name.' })).toEqual([]);
   });
 
-  test('beside code and in its attributes are told, and so is a secret in code', () => {
+  test('next to code and in its attributes are reported, and so is a secret in code', () => {
     expect(toldOfHtml('<p><code>{{ a }}</code>{{ b }}</p>')).toEqual(['template-marker html 1:24']);
     expect(toldOfHtml('<p><code title="{{ b }}">x</code></p>')).toEqual(['template-marker html 1:17']);
     expect(toldOfHtml('<code>{{ a }}</code>', { text: '{{ a }} {{ b }}' })).toEqual(['template-marker text 1:9']);
     expect(toldOfHtml('<code>sk_live_abcdefghijklmnop1234</code>')).toEqual(['secret html 1:7']);
   });
 
-  test('are told in the titles of documents and the names of people', () => {
+  test('are reported in the titles of documents and in the names of people', () => {
     expect(toldOfHtml('<title>{{title}}</title><p>x</p>')).toEqual(['template-marker html 1:8']);
     expect(
       told({
@@ -86,16 +86,16 @@ describe('encoding damage', () => {
     ['\u00f0\u0178\u02dc\u20ac', 1],
     ['a&amp;nbsp;b &amp;#39;', 2],
     ['Mädchen it’s café 😀 &nbsp; &amp; A&amp;B; ÃO', 0],
-  ])('of %j is told', (words, count) => {
+  ])('of %j is reported', (words, count) => {
     expect(countOf('encoding-damage', { html: `<p>${words}</p>` })).toBe(count);
     expect(countOf('encoding-damage', { html: `<style>/*${words}*/</style>` })).toBe(0);
   });
 
-  test('is told of the names of people', () => {
+  test('is reported in the names of people', () => {
     expect(told({ from: { address: 'a@shop.example', name: 'Caf\u00c3\u00a9' } })).toEqual(['encoding-damage from']);
   });
 
-  test('is told of entities in plain text', () => {
+  test('is reported for entities in plain text', () => {
     expect(told({ text: 'A &amp; B' })).toEqual(['encoding-damage text 1:3']);
   });
 });

@@ -7,19 +7,19 @@ const feedbackIds = async (parts: Parameters<typeof sent>[0]) =>
   (await sent(parts)).headerLines.filter(({ key }) => key === 'feedback-id').map(({ line }) => line);
 
 describe('Feedback-ID', () => {
-  it('is written where there is one', async () => {
+  it('is written if there is one', async () => {
     expect(await feedbackIds({})).toEqual([]);
     expect(await feedbackIds({ feedbackId: 'campaign:customer:bulk:outbox' })).toEqual([
       'Feedback-ID: campaign:customer:bulk:outbox',
     ]);
   });
 
-  it('is that of the sender, if given', async () => {
+  it('is the sender’s, if given', async () => {
     const headers = { 'feedback-id': 'his:own:one:sender' };
     expect(await feedbackIds({ headers, feedbackId: 'a:b:c:outbox' })).toEqual(['feedback-id: his:own:one:sender']);
   });
 
-  it('adds no header and no line, whatever it holds', async () => {
+  it('adds no header and no line, whatever its value', async () => {
     for (const feedbackId of ['a\r\nBcc: x@y.test', 'a\0b', 'x'.repeat(10_000), 'ü', '']) {
       const mail = await sent({ feedbackId });
       expect(mail.headerLines.map(({ key }) => key)).not.toContain('bcc');

@@ -6,7 +6,7 @@ import { createPostOffice } from '../post-office.ts';
 const { sent } = createPostOffice();
 
 test.each(['Größe "2".pdf', '日本語の長い名前の添付ファイル。とても長い名前です.pdf', `${'long '.repeat(20)}.pdf`])(
-  'a file called %s has its name for readers of RFC 2231, and of RFC 2047 beside the type',
+  'a file called %s has its name encoded by RFC 2231, and by RFC 2047 in the type',
   async (filename) => {
     const mail = await sent({ attachments: [{ filename, contentType: 'application/pdf', content: 'JVBERi0=' }] });
     expect(mail.attachments).toMatchObject([{ filename, contentType: 'application/pdf' }]);

@@ -5,8 +5,8 @@ import { addresses, createPostOffice, headerOf, longestLine, withLineFeeds } fro
 
 const { send, sent } = createPostOffice();
 
-describe('what must not leave does not', () => {
-  it('blind recipients are in the envelope and nowhere else', async () => {
+describe('a composed message', () => {
+  it('has blind recipients in the envelope only', async () => {
     const mail = await sent({
       recipients: [
         { id: 'rcp_1', kind: 'to', address: 'seen@b.test' },
@@ -17,7 +17,7 @@ describe('what must not leave does not', () => {
     expect(mail.raw).not.toMatch(/hidden|bcc/i);
   });
 
-  it('an envelope for some of the recipients still shows them all', async () => {
+  it('shows all recipients even if the envelope has only some of them', async () => {
     const mail = await sent({
       recipients: [
         { id: 'rcp_1', kind: 'to', address: 'one@b.test' },
@@ -29,7 +29,7 @@ describe('what must not leave does not', () => {
     expect(addresses(mail.to)).toMatchObject([{ address: 'one@b.test' }]);
   });
 
-  it('text that looks like an encoded word arrives unchanged', async () => {
+  it('keeps text that looks like an encoded word unchanged', async () => {
     const literal = '=?utf-8?q?=42cc=3A_evil?= =?utf-8?b?ZXZpbA==?=';
     const mail = await sent({
       subject: literal,
@@ -45,7 +45,7 @@ describe('what must not leave does not', () => {
   });
 
   it.each(['Bcc', 'from', 'Content-Type', 'DKIM-Signature', 'X Own', 'X-Own\r\nBcc', 'X-Own:', ''])(
-    'a header %j is a fault, because requests with it were refused before',
+    'with a header %j is a fault, because such requests were refused before',
     async (name) => {
       await expect(send({ headers: { [name]: 'x' } })).rejects.toThrow('cannot be given');
     },
@@ -58,7 +58,7 @@ describe('Reply-To', () => {
     expect(addresses(mail.replyTo)).toEqual([{ address: 'desk@b.test', name: 'Desk' }]);
   });
 
-  it('beside a reply-to of its own is a fault, because requests with both were refused before', async () => {
+  it('next to a reply-to field is a fault, because requests with both were refused before', async () => {
     const replyTo = [{ address: 'desk@b.test' }];
     await expect(send({ replyTo, headers: { 'reply-to': 'other@b.test' } })).rejects.toThrow('cannot be given');
   });
@@ -110,8 +110,8 @@ const seen = (value: string): string =>
     .replace(/\p{Cc}/gu, ' ')
     .trim();
 
-describe('whatever stands in a header', () => {
-  it('is read back as it was, and adds no header, recipient or line', async () => {
+describe('any text in a header', () => {
+  it('is read back unchanged, and adds no header, recipient or line', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, async (subject, name, own) => {
         const mail = await sent({ subject, from: { address: 'from@a.test', name }, headers: { 'X-Own': own } });
@@ -127,7 +127,7 @@ describe('whatever stands in a header', () => {
     );
   });
 
-  it('and in a body', async () => {
+  it('is read back unchanged from a body too', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (plain, html) => {
         const mail = await sent({ text: `T${plain}`, html: `<p>${html}` });

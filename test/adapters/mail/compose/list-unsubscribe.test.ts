@@ -27,7 +27,7 @@ describe('List-Unsubscribe', () => {
     expect(await headersOf(await sent({}))).toEqual({ list: undefined, post: undefined });
   });
 
-  it('has link and address, and one-click because of the link', async () => {
+  it('has the link and the address, and one-click because of the link', async () => {
     const mail = await sent({ unsubscribe: { url: 'https://a.test/u?x=1', mailto: 'leave+1@a.test' } });
     const { list, post } = await headersOf(mail);
     expect(uris(list)).toEqual(['https://a.test/u?x=1', 'mailto:leave%2B1@a.test']);
@@ -48,7 +48,7 @@ describe('List-Unsubscribe', () => {
     expect((await headersOf(await sent({ unsubscribe: { url: 'HTTPS://a.test/' } }))).post).toBe(ONE_CLICK);
   });
 
-  it('has the longest link and address on lines that any server accepts', async () => {
+  it('keeps the longest link and address on lines that any server accepts', async () => {
     const url = `https://a.test/${'x'.repeat(885)}`;
     const mailto = `${'ü'.repeat(32)}@${'b'.repeat(63)}.${'c'.repeat(63)}.test`;
     const mail = await sent({ unsubscribe: { url, mailto } });
@@ -68,7 +68,7 @@ describe('List-Unsubscribe', () => {
     },
   );
 
-  it('written by the sender stands as it was written', async () => {
+  it('is left as the sender wrote it', async () => {
     const mail = await sent({
       headers: { 'List-Unsubscribe': '<mailto:x@a.test>', 'List-Unsubscribe-Post': ONE_CLICK },
     });
@@ -76,7 +76,7 @@ describe('List-Unsubscribe', () => {
   });
 
   it.each(['List-Unsubscribe', 'list-unsubscribe-POST'])(
-    'beside %s of the sender’s own is a fault, because requests with both were refused before',
+    'next to %s from the sender is a fault, because requests with both were refused before',
     async (name) => {
       const unsubscribe = { url: 'https://a.test/' };
       await expect(send({ unsubscribe, headers: { [name]: '<https://b.test/>' } })).rejects.toThrow('cannot be given');

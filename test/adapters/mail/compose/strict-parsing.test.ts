@@ -54,12 +54,12 @@ const expectStrict = (raw: string, isUtf8: boolean): void => {
   }
 };
 
-describe('a message by the grammar', () => {
-  it.each(Object.entries(CORPUS))('has fields, folds and lines as they must be: %s', async (name, parts) => {
+describe('a composed message', () => {
+  it.each(Object.entries(CORPUS))('has valid fields, folds and lines: %s', async (name, parts) => {
     expectStrict(await made(parts), name.includes('SMTPUTF8'));
   });
 
-  it('has them whatever it holds', async () => {
+  it('has them whatever its content', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, async (subject, name, header) => {
         const recipients = [{ id: 'rcp_1', kind: 'to' as const, address: 'to@b.test', name: header }];
@@ -74,7 +74,7 @@ describe('a message by the grammar', () => {
     );
   });
 
-  it('is read alike by two parsers, with its file names and names of people', async () => {
+  it('is read alike by two parsers, with the names of files and people', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, async (subject, name, filename) => {
         const attachments = [{ filename: `n${filename}`, contentType: 'a/b', content: 'AAEC/w==' }];
@@ -107,7 +107,7 @@ describe('a blind recipient', () => {
     maxLength: 5,
   });
 
-  it('stands nowhere in the message, whoever gets it', async () => {
+  it('appears in no copy of the message', async () => {
     await fc.assert(
       fc.asyncProperty(
         hidden,

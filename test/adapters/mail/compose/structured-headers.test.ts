@@ -37,18 +37,18 @@ describe('a header that holds addresses', () => {
     expect(decodeWords(await written('Reply-To', value))).toBe(decoded);
   });
 
-  it('is quoted where it is one name with a comma', async () => {
+  it('is quoted if it is one name with a comma', async () => {
     expect(await written('Reply-To', 'Acme, Inc. <a@b.test>')).toBe('"Acme, Inc." <a@b.test>');
   });
 
   it.each(['Desk <desk@b.test>', 'a@b.test, Bob <b@b.test>', '"Acme, Inc." <a@b.test>', '<>', 'undisclosed:;'])(
-    'is as it was given where it says that in ASCII: %s',
+    'is left as it was given if that is ASCII: %s',
     async (value) => {
       expect(await written('Errors-To', value)).toBe(value);
     },
   );
 
-  it('is text where it holds none', async () => {
+  it('is text if it holds no address', async () => {
     expect(decodeWords(await written('Errors-To', 'niemand für uns'))).toBe('niemand für uns');
   });
 });
@@ -68,7 +68,7 @@ describe('a header that holds ids or links', () => {
     ['References', '<ü@b.test>'],
     ['List-ID', '<liste ü>'],
     ['List-Help', 'ü <'],
-  ])('%s: %s is text, as nothing in it can be left as it is', async (name, value) => {
+  ])('%s: %s is written as text, as nothing in it can be left unchanged', async (name, value) => {
     expect(decodeWords(await written(name, value))).toBe(value);
   });
 });

@@ -20,14 +20,14 @@ describe('the hash of a body', () => {
     expect(await hashed(body)).toBe('2jUSOH9NhtVGCQWNr9BrIAPreKQjO6Sn7XIkfJVOzv8=');
   });
 
-  it('of nothing, of line ends and of white space is that of nothing', async () => {
+  it('of nothing, of line ends and of white space is that of an empty body', async () => {
     const nothing = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=';
     expect(await hashed()).toBe(nothing);
     expect(await hashed('\r\n', '\r\n\r\n')).toBe(nothing);
     expect(await hashed(' \r\n', '\t \r\n', '\r\n')).toBe(nothing);
   });
 
-  it('is what the words of the RFC come to, wherever the body is cut', async () => {
+  it('is what the RFC specifies, wherever the body is split', async () => {
     const line = fc
       .array(fc.constantFrom(' ', '  ', '\t', 'a', '=', 'é', '.', 'word'), { maxLength: 8 })
       .map((words) => `${words.join('')}\r\n`);
@@ -44,7 +44,7 @@ describe('the hash of a body', () => {
     ['lines of any length', 'x'.repeat(997)],
     ['lines of white space', ` ${'\t '.repeat(400)}a `],
     ['empty lines', ''],
-  ])('of 10 MB of %s is the same, and keeps nobody waiting', async (_, line) => {
+  ])('of 10 MB of %s is the same, and blocks nothing else', async (_, line) => {
     const chunk = `${line}\r\n`.repeat(Math.ceil(2_500_000 / (line.length + 2)));
     const chunks = [chunk, chunk, chunk, chunk, 'end\r\n'];
     let turns = 0;
@@ -60,7 +60,7 @@ describe('the hash of a body', () => {
     expect(turns).toBeGreaterThan(30); // at most a quarter of a megabyte each
   });
 
-  it('is refused for a line that goes on in the next chunk', async () => {
+  it('of a line that continues in the next chunk is refused', async () => {
     await expect(hashed('a', 'b\r\n')).rejects.toThrow('whole lines');
     await expect(hashed('x'.repeat(100_000), '\r\n')).rejects.toThrow('whole lines');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MailParts } from '../outgoing-mail.ts';
 import { BOTH, fieldsOf, made, NEITHER, nameOf, verify } from './signed-mail.ts';
 
-describe('a message that was changed on its way', () => {
+describe('a message changed in transit', () => {
   const parts: MailParts = {
     subject: 'Subject',
     text: 'First line\nsecond line\n',
@@ -30,13 +30,13 @@ describe('a message that was changed on its way', () => {
   const rebuilt = (raw: string, fields: readonly string[]): string =>
     `${fields.join('\r\n')}${raw.slice(raw.indexOf('\r\n\r\n'))}`;
 
-  it('is what these tests begin with', async () => {
+  it('is verified before any change', async () => {
     const raw = await made(parts);
     expect(fieldsOf(raw).map(nameOf).slice(2)).toEqual(NAMES);
     expect(await verify(rebuilt(raw, fieldsOf(raw)))).toEqual(BOTH);
   });
 
-  it.each(NAMES)('in its %s is not verified, nor without it, nor with one more', async (name) => {
+  it.each(NAMES)('in its %s is not verified, nor when that is removed or repeated', async (name) => {
     const raw = await made(parts);
     const fields = fieldsOf(raw);
     const changed = fields.map((field) => (nameOf(field) === name ? `${field}x` : field));
@@ -56,19 +56,19 @@ describe('a message that was changed on its way', () => {
     }
   });
 
-  it.each(['Reply-To', 'Cc'])('gets no %s that it did not have', async (name) => {
+  it.each(['Reply-To', 'Cc'])('cannot gain %s that it did not have', async (name) => {
     const raw = await made({});
     expect(await verify(`${name}: evil@c.test\r\n${raw}`)).toEqual(NEITHER);
   });
 
   it.each(['Sender: list@c.test', 'List-Id: <l.c.test>', 'Received: from a by b', 'X-Own: x'])(
-    'may get %s from a list or a server',
+    'may gain %s from a list or a server',
     async (field) => {
       expect(await verify(`${field}\r\n${await made({})}`)).toEqual(BOTH);
     },
   );
 
-  it('in its body does not verify, whether by a character, a line or a line end', async () => {
+  it('in its body is not verified, whether in a character, a line or a line end', async () => {
     const raw = await made(parts);
     for (const [from, to] of [
       ['First', 'first'],
@@ -81,7 +81,7 @@ describe('a message that was changed on its way', () => {
     }
   });
 
-  it('by servers that fold, unfold, strip and pad still verifies', async () => {
+  it('by servers that fold, unfold, strip and pad is still verified', async () => {
     const raw = await made({ ...parts, subject: 'Two words' });
     const padded = raw
       .replace('Subject: Two words', 'SUBJECT:   Two\r\n\t  words  ')

@@ -20,12 +20,12 @@ const tagsOf = (field = ''): Readonly<Record<string, string>> =>
 const signaturesOf = (raw: string) => fieldsOf(raw).filter((field) => nameOf(field) === 'DKIM-Signature');
 
 describe('a signed message', () => {
-  it.each(Object.entries(CORPUS))('is verified after its way over SMTP: %s', async (_, parts) => {
+  it.each(Object.entries(CORPUS))('is verified after it was sent by SMTP: %s', async (_, parts) => {
     const { raw } = await sent({ ...parts, signing });
     expect(await verify(raw)).toEqual(BOTH);
   });
 
-  it('verifies whatever it holds', async () => {
+  it('is verified whatever its content', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.string({ unit: 'binary', maxLength: 100 }),
@@ -63,7 +63,7 @@ describe('a signed message', () => {
     }
   });
 
-  it('in many copies has the signatures of each', async () => {
+  it('in many copies has a signature for each', async () => {
     const mail = outgoingMail({ signing, html: '<p>same</p>' });
     const copies = ['x', 'y', 'z'].map((path) => ({ ...mail, unsubscribe: { url: `https://a.test/${path}` } }));
     const raws = await Promise.all(copies.map(bytesOf));

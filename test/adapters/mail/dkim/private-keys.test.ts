@@ -17,7 +17,7 @@ describe('a key', () => {
     ['has a selector with a semicolon', { ...rsa.key, selector: 'a; l=0' }],
     ['has an empty selector', { ...rsa.key, selector: '' }],
     ['has a domain of 10 MB', { ...rsa.key, domain: 'a'.repeat(10_000_000) }],
-  ])('that %s is a fault, told without the key', async (_, key) => {
+  ])('that %s is a fault, reported without the key', async (_, key) => {
     const error: Error = await made({ signing: [ed25519.key, key] }).then(
       () => Promise.reject(new Error('it was signed')),
       (thrown: Error) => thrown,
@@ -26,13 +26,13 @@ describe('a key', () => {
     expect(`${error.message}${error.cause ?? ''}`).not.toContain('MC');
   });
 
-  it('that replaces another of the same names signs at once', async () => {
+  it('that replaces another with the same names signs at once', async () => {
     const next = rsaKey();
     expect(await createVerifier([next])(await made({ signing: [next.key] }))).toEqual([BOTH[0]]);
     expect(await createVerifier([next])(await made({ signing: [rsa.key] }))).toEqual([NEITHER[0]]);
   });
 
-  it('is parsed once while it is in use, and forgotten once others are', () => {
+  it('is parsed once while it is in use, and forgotten when others are', () => {
     const keys = createPrivateKeys(2);
     const [first, second, third] = [ed25519Key().key, ed25519Key().key, ed25519Key().key];
     const parsed = keys.of(first);

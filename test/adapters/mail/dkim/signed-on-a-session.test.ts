@@ -5,7 +5,7 @@ import { BOTH, rsa, signing, verify } from './signed-mail.ts';
 const NO_UTF8 = { EHLO: () => '250-scripted\r\n250 PIPELINING' };
 
 describe('mail that is signed', () => {
-  it('for some of its recipients, where the server cannot be told of the others, is verified', async () => {
+  it('for only the recipients that the server can address is verified', async () => {
     const { server, transport } = await start(NO_UTF8);
     const recipients = [
       { id: 'rcp_1', kind: 'to' as const, address: 'jörg@b.test', name: 'Jörg' },
@@ -16,7 +16,7 @@ describe('mail that is signed', () => {
     expect(await verify(`${server.messages[0]}\r\n`)).toEqual(BOTH);
   });
 
-  it('is the same on the next session if the first was stale', async () => {
+  it('is identical on the next session if the first was stale', async () => {
     let dropped = false;
     const { server, transport } = await start({
       MAIL: (_, times) => {

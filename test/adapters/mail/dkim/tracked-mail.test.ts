@@ -32,7 +32,7 @@ test('the signature covers the tracked copy of each recipient, and the text is m
   }
 });
 
-test('an untracked copy is signed unchanged, also beside a tracked one', async () => {
+test('an untracked copy is signed unchanged, also next to a tracked one', async () => {
   const mail = outgoingMail({ signing, html: HTML });
   await bytesOf({ ...mail, tracking: trackedFor('ann') });
   const raw = (await bytesOf(mail)).toString('latin1');
@@ -40,7 +40,7 @@ test('an untracked copy is signed unchanged, also beside a tracked one', async (
   expect((await PostalMime.parse(raw)).html?.trim()).toBe(HTML);
 });
 
-test('each copy shows its own address in html and text, also in text made from the html, and is signed with it', async () => {
+test('each copy contains its own address in html and text, also in text made from the html, and is signed with it', async () => {
   const html = `<p><a href="{{ view_url }}">View in browser</a> or {{view_url}}</p>${HTML}`;
   for (const more of [{ html }, { html, text: 'At {{- view_url -}} or\n{{ view_url }} or {{ view_urls }}' }]) {
     const mail = outgoingMail({ signing, ...more });

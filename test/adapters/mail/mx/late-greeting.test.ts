@@ -25,7 +25,7 @@ const greetsLate = (socket: Socket, text: string): void => {
   else write();
 };
 
-it('mail for a server that greets late is taken on the second try, and at once from then on', async () => {
+it('mail for a server that greets late is accepted on the second try, and at once from then on', async () => {
   await world.startScripted(ADDRESS, {}, { write: greetsLate });
   let aheadMs = 0;
   const clock = { ...system, monotonicMs: () => system.monotonicMs() + aheadMs };
@@ -36,7 +36,7 @@ it('mail for a server that greets late is taken on the second try, and at once f
   expect(await sendLater()).toMatchObject([{ outcome: 'delivered' }]);
 });
 
-it('so it is with a smarthost', async () => {
+it('mail for a smarthost that greets late is treated the same', async () => {
   const { port } = await world.startScripted('127.0.0.1', {}, { write: greetsLate });
   const transport = createSmtpTransport({ url: `smtp://127.0.0.1:${port}`, ehloName: 'x.test', system, greeting });
   expect(await send(transport)).toMatchObject([{ outcome: 'deferred' }]);
@@ -44,13 +44,13 @@ it('so it is with a smarthost', async () => {
   await transport.close();
 });
 
-it('a greeting after 45 s is waited for at once, and one after three minutes within an attempt', () => {
+it('a greeting after 45 s is awaited at once, and one after three minutes within an attempt', () => {
   expect(GREETING_TIMEOUTS.firstMs).toBeGreaterThan(45_000);
   expect(GREETING_TIMEOUTS.againMs).toBeGreaterThan(180_000);
   expect(GREETING_TIMEOUTS.againMs).toBeLessThan(REMOTE_ATTEMPT_TIMES.attemptMs);
 });
 
-it('an address where nobody takes connections is given up before a greeting would be', async () => {
+it('an address that accepts no connections is given up sooner than a late greeting', async () => {
   // A reserved address (RFC 5737). Networks react to it differently, but the wait is bounded by the connection
   // time-out.
   world.dns.change({ 'b.test': { A: ['192.0.2.1'] } });

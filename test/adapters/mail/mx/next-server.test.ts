@@ -25,8 +25,8 @@ const both = async (first: Script, second: Script = {}) => ({
 /** Reached in clear text: the servers here do not support TLS. */
 const FROM_SECOND = { outcome: 'delivered', mx: 'second.b.test', address: TWO };
 
-describe('the next server is asked', () => {
-  it('where the first does not take the connection, and the first is left alone for a while', async () => {
+describe('the next server is tried', () => {
+  it('if the first does not accept the connection, and the first is left alone for a while', async () => {
     world.dns.change({ 'first.b.test': { A: [NOBODY] } });
     await world.startScripted(TWO, {});
     const transport = world.transport();
@@ -36,7 +36,7 @@ describe('the next server is asked', () => {
     expect(first.connections()).toBe(0);
   });
 
-  it('where the first says nothing', async () => {
+  it('if the first says nothing', async () => {
     const { first } = await both({ connect: () => 'silence' });
     expect(await send(world.transport({ connectMs: 300 }))).toMatchObject([FROM_SECOND]);
     expect(first.connections()).toBe(1);
@@ -55,7 +55,7 @@ describe('the next server is asked', () => {
     ['says 421 to DATA', { DATA: () => '421 4.7.0 Closing' }],
     ['says 421 to RCPT', { RCPT: () => '421 4.7.0 Closing' }],
     ['ends the connection at RCPT', { RCPT: () => 'drop' }],
-  ])('where the first %s', async (_, script) => {
+  ])('if the first %s', async (_, script) => {
     const { first, second } = await both(script);
     expect(await send(world.transport())).toMatchObject([FROM_SECOND]);
     expect([first.messages.length, second.messages.length]).toEqual([0, 1]);
@@ -70,7 +70,7 @@ describe('the next server is asked', () => {
     }
   });
 
-  it('for those alone about whom the first has said nothing', async () => {
+  it('only for recipients about whom the first has said nothing', async () => {
     const script: Script = {
       RCPT: (line) =>
         ({ '<one@b.test>': '550 5.1.1 No such user', '<three@b.test>': '421 4.3.2 Closing' })[line.slice(8)],
@@ -89,7 +89,7 @@ describe('the next server is asked', () => {
   });
 });
 
-describe('the next server is not asked', () => {
+describe('the next server is not tried', () => {
   it.each<[string, Script, object]>([
     ['for a recipient who is refused', { RCPT: () => '550 5.1.1 No' }, { outcome: 'bounced', code: 550 }],
     ['by greylisting', { RCPT: () => '451 4.7.1 Greylisted' }, { outcome: 'deferred', code: 451 }],
@@ -113,24 +113,24 @@ describe('the next server is not asked', () => {
   });
 });
 
-describe('what is told of servers none of which took the message', () => {
+describe('the outcome when no server accepts the message', () => {
   const refusing: Script = { connect: () => '554 5.7.1 Your address is on a list' };
 
-  it('is what the last of them said', async () => {
+  it('is the reply of the last one', async () => {
     await both(refusing, { MAIL: () => '451 4.7.1 Later' });
     expect(await send(world.transport())).toMatchObject([
       { outcome: 'deferred', code: 451, text: 'Later', mx: 'second.b.test', stage: 'mail' },
     ]);
   });
 
-  it('is what one of them said, rather than that another said nothing', async () => {
+  it('is a reply, rather than the silence of another server', async () => {
     await both(refusing, { connect: () => 'drop' });
     expect(await send(world.transport())).toMatchObject([
       { outcome: 'deferred', code: 554, enhanced: '5.7.1', mx: 'first.b.test', stage: 'session' },
     ]);
   });
 
-  it('is that nobody answered, if nobody did', async () => {
+  it('says that none answered, if none did', async () => {
     world.dns.change({ 'first.b.test': { A: [NOBODY] }, 'second.b.test': { A: [NOBODY] } });
     expect(await send(world.transport())).toMatchObject([
       { outcome: 'deferred', code: 0, text: expect.stringContaining('ECONNREFUSED'), stage: 'connect' },
@@ -154,7 +154,7 @@ describe('a server that did not answer', () => {
     expect(await sendLater()).toMatchObject([{ outcome: 'delivered', mx: 'first.b.test' }]);
   });
 
-  it('is not dead where it has sessions, and only takes no more of them', async () => {
+  it('is not considered dead while it has sessions, but gets no more of them', async () => {
     world.dns.change({ 'b.test': { MX: [[10, 'first.b.test']] } });
     const server = await world.startScripted(ONE, { connect: (_, times) => (times === 0 ? undefined : 'drop') });
     const transport = world.transport();
@@ -165,7 +165,7 @@ describe('a server that did not answer', () => {
     expect(server.connections()).toBe(3);
   });
 
-  it('is not waited for by one message after the other', async () => {
+  it('is not awaited by one message after another', async () => {
     world.dns.change({ 'b.test': { MX: [[10, 'first.b.test']] } });
     const server = await world.startScripted(ONE, { connect: () => 'silence' });
     const transport = world.transport({ connectMs: 400, sessionsPerServerMax: 1 });
@@ -177,8 +177,8 @@ describe('a server that did not answer', () => {
   });
 });
 
-describe('servers without end', () => {
-  it('are not all asked in one attempt', async () => {
+describe('an endless list of servers', () => {
+  it('is not tried completely in one attempt', async () => {
     const MX = Array.from({ length: 50 }, (_, index) => [index, `mx${index}.b.test`] as const);
     world.dns.change({ 'b.test': { MX } });
     for (const [index, host] of MX) {
@@ -201,8 +201,8 @@ const OFFERS_TLS: Script = {
   STAR: () => '220 Ready',
 };
 
-describe('TLS that does not come about', () => {
-  it('is done without, on a new connection, and not tried for every message', async () => {
+describe('TLS that fails', () => {
+  it('is skipped on a new connection, and not tried for every message', async () => {
     const server = await world.startScripted(ONE, OFFERS_TLS, { write: brokenTls });
     const transport = world.transport();
     for (let count = 0; count < 5; count += 1) {
@@ -212,7 +212,7 @@ describe('TLS that does not come about', () => {
     expect(server.messages).toHaveLength(5);
   });
 
-  it('is not done without where it is demanded: the next server is asked', async () => {
+  it('is not skipped if it is required: the next server is tried', async () => {
     const first = await world.startScripted(ONE, OFFERS_TLS, { write: brokenTls });
     const second = await world.startServer(TWO);
     const security = {

@@ -178,7 +178,7 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     },
   );
 
-  it('is kept apart from many such domains, and none of them is contacted there', async () => {
+  it('is kept apart from many such domains, none of which is contacted there', async () => {
     const domains = Array.from({ length: 30 }, (_, at) => `d${at}.evil.test`);
     for (const domain of domains) world.dns.change({ [domain]: mx(`host-of-${domain}.provider.test`) });
     const { attempt, destinationLimits, suspensions } = open();
@@ -190,7 +190,7 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     expect(destinationLimits.concurrencyOf('provider.test')).toBe(2);
   });
 
-  it('is not held liable for a machine of a customer that has a name below its own', async () => {
+  it('is not blamed for a machine of a customer with a name below its own', async () => {
     world.dns.change({ 'machine.test': mx('customers-machine.provider.test') });
     const { attempt, destinationLimits, suspensions } = open();
     for (let times = 0; times < 4; times += 1) {
@@ -201,7 +201,7 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     expect(destinationLimits.concurrencyOf('provider.test')).toBe(6);
   });
 
-  it('is suspended at the addresses that were tried, and goes on getting mail at all others', async () => {
+  it('is suspended at the addresses that were tried, and still gets mail at all others', async () => {
     world.dns.change({
       'dead-machine.test': mx('dead-machine.provider.test'),
       'dead-machine.provider.test': { A: [NOBODY] },
@@ -214,14 +214,14 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     expect(await attempt('customer.test')).toBe('delivered');
   });
 
-  it('is not held liable for a try that began when our time was all but over', async () => {
+  it('is not blamed for a try that began when the time was nearly over', async () => {
     world.dns.change({ 'late.test': mx('slow.evil.test', 'late.provider.test') });
     const { attempt, suspensions } = open({ connectMs: 300 });
     await attempt('late.test', 450);
     expect(suspensions.map(({ operator }) => operator)).not.toContain('provider.test');
   });
 
-  it('is suspended where its own server does not answer, for all domains that it serves', async () => {
+  it('is suspended if its own server does not answer, for all domains that it serves', async () => {
     const { attempt, destinationLimits, suspensions, destinations } = open();
     await attempt('down.test');
     expect(suspensions).toMatchObject([{ operator: 'down.test', reason: 'unreachable', addresses: [DOWN] }]);

@@ -9,7 +9,7 @@ const LISTED = '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked u
 const NO_PTR =
   '550-5.7.25 [192.0.2.1] The IP address sending this message does not have a PTR\r\n550-5.7.25 record setup, or the corresponding forward DNS entry does not\r\n550 5.7.25 match the sending IP. a1-b2 - gsmtp';
 
-describe('a refusal for good that is about this machine', () => {
+describe('a permanent refusal that is about this machine', () => {
   let world: MailWorld;
   beforeEach(async () => {
     world = await createMailWorld();
@@ -24,7 +24,7 @@ describe('a refusal for good that is about this machine', () => {
     return { logger, transport: world.transport({ logger, system: clock }), wait: (ms: number) => (aheadMs += ms) };
   };
 
-  test('keeps the mail at the recipient and after the message, and is said in the log once in ten minutes', async () => {
+  test('keeps the mail at the recipient and after the message, and is logged once in ten minutes', async () => {
     let isAfterMessage = false;
     await world.startScripted(ONE, {
       RCPT: () => (isAfterMessage ? undefined : LISTED),
@@ -46,7 +46,7 @@ describe('a refusal for good that is about this machine', () => {
     expect(logger.said('error')).toHaveLength(3);
   });
 
-  test('is none where it is about the recipient, the content or the sending domain: that mail has bounced', async () => {
+  test('is not one about the recipient, the content or the sending domain: that mail has bounced', async () => {
     for (const said of [
       '550 5.1.1 <ann@b.test>: Recipient address rejected: User unknown',
       '550 5.7.1 Service unavailable; Sender address [x@y.test] blocked using dbl.spamhaus.org',
@@ -90,12 +90,12 @@ describe('a refusal for good that is about this machine', () => {
     [null, '550 5.7.511 Access denied, banned sender'],
     [null, '550 5.7.1 Access denied'],
     [null, '250 2.1.5 Ok'],
-  ])('is known as %s: %s', (problem, said) => {
+  ])('is recognised as %s: %s', (problem, said) => {
     const reply = { ...parseReply(said), mx: 'mx.test', tls: null, recipientId: 'rcp_1', stage: 'recipient' } as const;
     expect(ownHostProblem({ ...reply, outcome: 'bounced' })).toBe(problem);
   });
 
-  test('is not read from what is said of the content', () => {
+  test('is not inferred from what is said of the content', () => {
     const reply = parseReply('550 5.7.1 a link: 192.0.2.1 is in a black list at multi.surbl.org');
     const about = { ...reply, mx: 'mx.test', tls: null, recipientId: 'rcp_1', outcome: 'bounced' } as const;
     expect(ownHostProblem({ ...about, stage: 'content' })).toBeNull();

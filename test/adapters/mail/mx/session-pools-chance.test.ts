@@ -54,7 +54,7 @@ const createSessions = (chance: () => number) => {
 };
 
 describe('sessions with many servers, whatever happens to them,', () => {
-  it('are never more than there may be, keep nobody waiting for ever, and are forgotten', async () => {
+  it('never exceed their limits, never wait forever, and are forgotten', async () => {
     const seeds = fc.record({
       chances: fc.array(fc.integer({ min: 0, max: 99 }), { minLength: 50, maxLength: 200 }),
       servers: fc.integer({ min: 1, max: 12 }),

@@ -40,7 +40,7 @@ const until = async (isTrue: () => boolean): Promise<void> => {
 };
 
 describe('sessions with many servers', () => {
-  it('are no more at one address than there may be, whatever names lead there', async () => {
+  it('never exceed the limit at one address, whatever names lead there', async () => {
     const seen = { now: 0, most: 0 };
     await world.startServer('127.0.0.1', {
       onConnect: (_session, callback) => {
@@ -67,7 +67,7 @@ describe('sessions with many servers', () => {
     expect(pools.size()).toBe(0);
   });
 
-  it('end where they idle, to make room for others', async () => {
+  it('end when idle, to make room for others', async () => {
     const { connections } = await world.startServer('0.0.0.0');
     const pools = createPools(3);
     for (let count = 1; count <= 20; count += 1) {
@@ -80,7 +80,7 @@ describe('sessions with many servers', () => {
     expect(pools.size()).toBe(0);
   });
 
-  it('wait for each other where none idles, until their time is over', async () => {
+  it('wait for each other if none is idle, until their time is over', async () => {
     await world.startServer('0.0.0.0');
     const pools = createPools(2);
     const one = await pools.acquire(deliveryTarget('127.0.2.1'), never);
@@ -97,7 +97,7 @@ describe('sessions with many servers', () => {
     await pools.close();
   });
 
-  it('are not more with one server than it may be given, while others get theirs', async () => {
+  it('never exceed the share of one server, while others get theirs', async () => {
     await world.startServer('0.0.0.0');
     const pools = createPools(10, 2);
     const held = [
@@ -127,7 +127,7 @@ describe('sessions with many servers', () => {
     await pools.close();
   });
 
-  it('leave room again when they failed to begin', async () => {
+  it('free their place when they fail to begin', async () => {
     const pools = createPools(2);
     const tries = Array.from({ length: 20 }, (_, index) =>
       pools.acquire(deliveryTarget(`127.0.2.${index + 1}`), never),
@@ -146,7 +146,7 @@ describe('sessions with many servers', () => {
 describe('mail for many domains', () => {
   const DOMAINS = Array.from({ length: 20 }, (_, index) => `d${index}.test`);
 
-  it('is delivered within the sessions there may be', async () => {
+  it('is delivered within the limit of sessions', async () => {
     let open = 0;
     let most = 0;
     await world.startServer('0.0.0.0', {
@@ -182,7 +182,7 @@ describe('mail for many domains', () => {
     for (const each of slow) expect(await each).toMatchObject([{ outcome: 'deferred' }]);
   });
 
-  it('comes from an address of ours that is always the same for a domain', async () => {
+  it('comes from a source address that is always the same for a domain', async () => {
     const server = await world.startServer('0.0.0.0');
     for (const name of DOMAINS) world.dns.change({ [name]: { A: ['127.0.3.1'] } });
     const transport = world.transport({ sourceAddresses: ['127.0.4.1', '::1', '127.0.4.2'] });

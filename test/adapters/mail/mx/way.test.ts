@@ -50,13 +50,13 @@ describe('mail for a domain', () => {
     expect(one.taken.length + two.taken.length).toBe(40);
   });
 
-  it('goes to the domain itself where it names no server', async () => {
+  it('goes to the domain itself if it names no server', async () => {
     world.dns.change({ 'b.test': { A: [ONE] } });
     await world.startServer(ONE);
     expect(await send(world.transport())).toMatchObject([{ outcome: 'delivered', mx: 'b.test', address: ONE }]);
   });
 
-  it.each(['m_x.b.test', `${'x'.repeat(63)}.b.test`, '127.0.0.11'])('goes to its server, called %j', async (host) => {
+  it.each(['m_x.b.test', `${'x'.repeat(63)}.b.test`, '127.0.0.11'])('goes to its server called %j', async (host) => {
     world.dns.change({ 'b.test': { MX: [[10, host]] }, [host]: { A: [ONE] } });
     await world.startServer(ONE);
     expect(await send(world.transport())).toMatchObject([{ outcome: 'delivered', mx: host }]);
@@ -68,7 +68,7 @@ describe('mail for a domain', () => {
     expect(await send(world.transport())).toMatchObject([{ outcome: 'delivered', address: '::1' }]);
   });
 
-  it('of which a family does not work goes by the other', async () => {
+  it('goes by the other address family if one does not work', async () => {
     world.dns.change({ 'b.test': { AAAA: ['fd00:dead::1'], A: [ONE] } });
     await world.startServer(ONE);
     for (let count = 0; count < 5; count += 1) {
@@ -94,21 +94,21 @@ describe('mail for a domain', () => {
   });
 });
 
-describe('mail goes nowhere, and it is said why,', () => {
+describe('mail is not sent, and the reason is given,', () => {
   const refusedFor = async (enhanced: string | null) => {
     const [outcome] = await send(world.transport());
     expect(outcome).toMatchObject({ code: 0, enhanced, mx: null, stage: 'connect' });
     return [outcome?.outcome, outcome?.text];
   };
 
-  it('for a domain that takes none', async () => {
+  it('for a domain that accepts no mail', async () => {
     world.dns.change({ 'b.test': { MX: [[0, '.']], A: [ONE] } });
     const server = await world.startServer(ONE);
     expect(await refusedFor('5.1.10')).toEqual(['bounced', 'the domain accepts no mail (null MX)']);
     expect(server.connections()).toBe(0);
   });
 
-  it('for a domain that there is not, and for one that has nothing', async () => {
+  it('for a domain that does not exist, and for one without records', async () => {
     expect(await refusedFor('5.1.2')).toEqual(['bounced', 'the domain does not exist']);
     world.dns.change({ 'c.test': { TXT: ['v=spf1 -all'] } });
     expect(await send(world.transport(), { envelopeTo: ['x@c.test'] })).toMatchObject([
@@ -117,7 +117,7 @@ describe('mail goes nowhere, and it is said why,', () => {
   });
 
   it.each(['SERVFAIL', 'silence', 'REFUSED', 'garbage'] as const)(
-    'where the DNS does not answer: %s',
+    'if the DNS does not answer: %s',
     async (wrong) => {
       world.dns.change({ 'b.test': { MX: [[10, 'first.b.test']], wrong }, 'first.b.test': { A: [ONE] } });
       const [outcome, text] = await refusedFor('4.4.3');
@@ -126,7 +126,7 @@ describe('mail goes nowhere, and it is said why,', () => {
     },
   );
 
-  it('where the DNS does not answer for the address of the domain’s server', async () => {
+  it('if the DNS does not answer for the address of the domain’s server', async () => {
     world.dns.change({ 'b.test': { MX: [[10, 'first.b.test']] }, 'first.b.test': { A: [ONE], wrong: 'SERVFAIL' } });
     expect(await send(world.transport())).toMatchObject([
       {
@@ -163,7 +163,7 @@ describe('mail goes nowhere, and it is said why,', () => {
   });
 
   it.each(['0.0.0.0', '224.0.0.1', '255.255.255.255', '::', 'ff02::1', '240.0.0.1', '192.0.2.1'])(
-    'for an address that is nobody’s, whatever is allowed: %s',
+    'for an address that no host can have, whatever is allowed: %s',
     async (address) => {
       world.dns.change({ 'b.test': address.includes(':') ? { AAAA: [address] } : { A: [address] } });
       expect(await send(world.transport())).toMatchObject([
@@ -172,13 +172,13 @@ describe('mail goes nowhere, and it is said why,', () => {
     },
   );
 
-  it('for a domain that names us', async () => {
+  it('for a domain that names this server', async () => {
     const MX = (['sender.a.test', 'same.b.test', 'later.b.test'] as const).map((host, at) => [at, host] as const);
     world.dns.change({ 'b.test': { MX } });
     expect(await refusedFor('4.4.6')).toEqual(['deferred', 'the domain names this service as its own mail server']);
   });
 
-  it('but to the servers before us, for a domain that names us among others', async () => {
+  it('except to the servers before us, for a domain that names us among others', async () => {
     preferring(ONE, TWO);
     await world.startServer(ONE);
     const transport = world.transport({ ehloName: 'Second.b.test' });
@@ -187,7 +187,7 @@ describe('mail goes nowhere, and it is said why,', () => {
 });
 
 describe('the destination of a domain', () => {
-  it('is the provider of its first server that mail can be sent to, and the domain by itself where there is none', async () => {
+  it('is the provider of its first usable server, or the domain itself if there is none', async () => {
     const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
     const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
     const { providerOf } = createMailDestinations({ routes, addressesOf, system });
@@ -234,7 +234,7 @@ describe('the destination of a domain', () => {
 });
 
 describe('the deadline', () => {
-  it('is not waited past for a DNS that says nothing', async () => {
+  it('limits the wait for a DNS that says nothing', async () => {
     world.dns.change({ 'b.test': { MX: [[10, 'first.b.test']], delayMs: 250 }, 'c.test': { wrong: 'silence' } });
     for (const domain of ['b.test', 'c.test']) {
       const begunMs = system.monotonicMs();

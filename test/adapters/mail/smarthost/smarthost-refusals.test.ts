@@ -88,7 +88,7 @@ describe('a refusal that is about this service', () => {
     [null, '550 5.1.8 <a@c.test>: Sender address rejected: Domain not found'],
     [null, '452 4.3.1 Insufficient system storage'],
     [null, '250 2.1.5 Ok'],
-  ])('is known as %s: %s', (problem, said) => {
+  ])('is recognised as %s: %s', (problem, said) => {
     const reply = {
       ...parseReply(said),
       mx: 'relay.test',
@@ -109,7 +109,7 @@ describe('a login', () => {
     ['AUTH LOGIN PLAIN', 'AUTH PLAIN'],
     ['AUTH=XOAUTH2 CRAM-MD5', 'AUTH CRAM-MD5'],
     ['auth login', 'AUTH LOGIN'],
-  ])('uses what is offered, of %s: %s', async (offer, used) => {
+  ])('uses an offered mechanism of %s: %s', async (offer, used) => {
     const asked: string[] = [];
     const place = await scripted({
       EHLO: () => saying(offer),

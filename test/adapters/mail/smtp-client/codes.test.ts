@@ -52,7 +52,7 @@ const once = (stage: Stage, reply: string): Script => ({
 const copiesOf = ({ copies }: ScriptedServer): number => copies.length;
 
 describe.each(Object.entries(EXPECTED) as [Stage, Expectation][])('any code at %s', (stage, expectation) => {
-  it.each(IN_PARTS)('has the outcome it has to have, and nobody gets two copies: %j', async (form) => {
+  it.each(IN_PARTS)('has the required outcome, and no recipient gets two copies: %j', async (form) => {
     const found: unknown[] = [];
     const wanted: unknown[] = [];
     for (const code of CODES) {

@@ -126,7 +126,7 @@ describe('a large message', () => {
     expect(received()).toBeLessThan(message.sizeBytes);
   });
 
-  it('is asked about right before its final dot, when all the rest has left', async () => {
+  it('is confirmed right before its final dot, when all the rest has left', async () => {
     const { server, session } = await start();
     let madeWhenAsked = 0;
     const mayFinish = (): boolean => {

@@ -45,7 +45,7 @@ describe.each([
   it.each([
     ['said', 400],
     ['heard', manner.heard],
-  ] as const)('is told as what it was: %s', async (after, bytesMax) => {
+  ] as const)('is reported as what it was: %s', async (after, bytesMax) => {
     const found = new Map<string, number>();
     for (let bytes = 1; bytes <= bytesMax; bytes += TOGETHER) {
       const cuts = Array.from({ length: TOGETHER }, (_each, index) => tryWith(manner, { after, bytes: bytes + index }));

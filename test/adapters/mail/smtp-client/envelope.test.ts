@@ -93,7 +93,7 @@ describe('a message that DATA accepts without a recipient', () => {
 
 describe('an address', () => {
   it.each(['a@b.test\r\nRCPT TO:<eve@b.test', 'a@b.test\n', 'a\0@b.test', 'a@b.test> SIZE=1', '<a@b.test'])(
-    'that says more than an address is a fault, and nothing of it is sent: %j',
+    'that contains more than an address is a fault, and nothing of it is sent: %j',
     async (address) => {
       const { server, transport } = await start();
       expect(await send(transport)).toEqual([DELIVERED]);

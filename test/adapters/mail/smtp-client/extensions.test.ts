@@ -116,7 +116,7 @@ describe('an extension that is offered and then refused', () => {
     expect(server.copies.map(({ to }) => to)).toEqual([['one@b.test', 'three@b.test'], ['two@b.test']]);
   });
 
-  it('8BITMIME is given up before SMTPUTF8', async () => {
+  it('8BITMIME is dropped before SMTPUTF8', async () => {
     const { server, transport } = await startStrict({ EHLO, MAIL: without(/BODY/, '555 5.5.4 BODY?') });
     expect(await send(transport, { envelopeTo: ['jörg@b.test'] })).toEqual([DELIVERED]);
     expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(2);
@@ -192,7 +192,7 @@ describe('too many recipients', () => {
     ['drops', { MAIL: (_, times) => (times === 2 ? 'drop' : undefined) }, [0, 'deferred']],
     ['refuses the content', { dot: (_, times) => (times > 1 ? '554 5.7.1 Spam' : undefined) }, [554, 'bounced']],
     ['drops after the dot', { dot: (_, times) => (times > 1 ? 'drop' : undefined) }, [0, 'unknown']],
-  ])('who comes second is told when the server then %s, and nobody gets it twice', async (_, more, expected) => {
+  ])('in the second transaction get its outcome when the server then %s, and none gets two copies', async (_, more, expected) => {
     const script = taking(4, '452 4.5.3 Too many');
     const { MAIL } = more;
     const both: Script = {

@@ -35,6 +35,6 @@ test.each([
   ['recipient', '503 5.5.1 Bad sequence of commands'],
   ['content', '500 Command not recognized'],
   ['session', '554 5.7.26 SPF failed'],
-] as const)('at %s may pass: %s', (stage, text) => {
+] as const)('at %s is temporary: %s', (stage, text) => {
   expect(judged(stage, text)[0]).toBe('deferred');
 });

@@ -184,7 +184,7 @@ describe('each recipient has its own outcome', () => {
     expect(server.lines.some((line) => line.startsWith('MAIL'))).toBe(false);
   });
 
-  it('a smarthost without the TLS that a login needs is given nothing, and is named for that', async () => {
+  it('a smarthost without the TLS that a login needs gets nothing, and is named in the outcome', async () => {
     const server = await startScriptedServer({ EHLO: () => '250-x\r\n250 AUTH PLAIN', STAR: () => '502 5.5.2 What?' });
     onTestFinished(server.close);
     const url = `smtp://me:secret@[::ffff:127.0.0.1]:${server.port}`; // a spelling that is not treated as local

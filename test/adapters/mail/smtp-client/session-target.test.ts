@@ -65,7 +65,7 @@ describe('a session is opened', () => {
     expect(clients).toEqual(['127.0.0.9']);
   });
 
-  it('in plaintext if TLS is to be avoided', async () => {
+  it('in plaintext if TLS must be avoided', async () => {
     const { port } = await listen();
     const tls = { required: false, check: 'none', avoided: true } as const;
     expect(await open(port, { tls })).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
@@ -82,7 +82,7 @@ describe('a session is opened', () => {
 describe('a certificate', () => {
   const credentials = { user: 'me', pass: 'secret' };
 
-  it.each([false, true])('that nobody signed is refused where it has to be (TLS at once: %s)', async (implicitTls) => {
+  it.each([false, true])('that no authority signed is refused if it must be valid (TLS at once: %s)', async (implicitTls) => {
     const { port, logins } = await listen({ secure: implicitTls });
     const failed = await failure(open(port, { implicitTls, credentials, tls: { required: true, check: 'ca' } }));
     expect(failed).toBeInstanceOf(SmtpConnectFailed);

@@ -28,7 +28,7 @@ const open = async () => {
   return transport;
 };
 
-test('a process that stood still past the deadline counts the reply that arrived meanwhile', async () => {
+test('a process that stalled past the deadline counts the reply that arrived during the stall', async () => {
   const transport = await open();
   const deadlineMs = system.monotonicMs() + ATTEMPT_MS;
   const mayComplete = (): boolean => {
@@ -39,7 +39,7 @@ test('a process that stood still past the deadline counts the reply that arrived
   expect(outcome?.outcome).toBe('delivered');
 });
 
-test('a process that stood still before the final dot does not send it', async () => {
+test('a process that stalled before the final dot does not send it', async () => {
   const transport = await open();
   const deadlineMs = system.monotonicMs() + ATTEMPT_MS;
   const mayComplete = async (): Promise<boolean> => {

@@ -60,14 +60,14 @@ describe('after STARTTLS', () => {
     ['the beginning of one', '220 Go on\r\n250-SMTPUTF8\r\n25'],
     ['a reply without its end', '220 Go on\r\n250-evil\r\n250-SMTPUTF8'],
     ['a refusal', '220 Go on\r\n554 5.7.1 Go away'],
-  ])('%s that was injected in clear is not heard', async (_, STAR) => {
+  ])('%s that was injected in plaintext is ignored', async (_, STAR) => {
     const { server, open } = await start({ ...OFFERED, STAR: () => STAR });
     const session = await open();
     expect([session.acceptsUtf8(), session.peer.tls]).toEqual([false, 'TLSv1.3']);
     expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS', 'EHLO a.test']);
   });
 
-  it('HELO serves where EHLO does not', async () => {
+  it('HELO is used if EHLO fails', async () => {
     const { server, open } = await start(offering('250-x\r\n250 STARTTLS', '500 What?'));
     expect((await open()).peer.tls).toBe('TLSv1.3');
     expect(server.lines.slice(2)).toEqual(['EHLO a.test', 'HELO a.test']);
@@ -93,7 +93,7 @@ describe('TLS that fails', () => {
     ['stripped', STRIPPED],
     ['refused for now', REFUSED],
     ['offered and not known', BROKEN],
-  ])('because it is %s: mail goes in clear, and is told so', async (_, script) => {
+  ])('because it is %s: mail is sent in plaintext, and marked so', async (_, script) => {
     const { open } = await start(script);
     const session = await open();
     expect(session.peer).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
@@ -105,7 +105,7 @@ describe('TLS that fails', () => {
     ['not offered, and the server ends the connection', { ...STRIPPED, STAR: () => 'drop' }, 'offers no TLS'],
     ['refused for now', REFUSED, 'did not start TLS'],
     ['not known to a server without EHLO', { EHLO: () => '500 What?' }, 'offers no TLS'],
-  ])('because it is %s: no mail goes where it is required', async (_, script, finding) => {
+  ])('because it is %s: no mail is sent if TLS is required', async (_, script, finding) => {
     const { server, failed } = await start(script, { tls: required });
     expect(await failed()).toMatchObject({
       reply: { code: 0, enhanced: '4.7.10', text: expect.stringContaining(`the server ${finding}, and the settings`) },
@@ -118,14 +118,14 @@ describe('TLS that fails', () => {
   it.each([
     ['454 4.7.0 No certificate', 'It replied: 454 4.7.0 No certificate'],
     ['drop', 'It ended the connection.'],
-  ])('after it was offered, what the server said (%s) is told beside the finding', async (STAR, said) => {
+  ])('after it was offered is reported with the reply of the server (%s)', async (STAR, said) => {
     const dane = { required: true, check: () => undefined, policy: 'dane' } as const;
     const { failed } = await start({ ...OFFERED, STAR: () => STAR }, { tls: dane });
     const text = `the server did not start TLS, and the DNS of its domain requires it (DANE). ${said}`;
     expect((await failed())?.reply).toEqual({ code: 0, enhanced: '4.7.10', text });
   });
 
-  it('since the server is closing is its own reply', async () => {
+  it('because the server is closing is reported as that reply', async () => {
     const { failed } = await start({ ...OFFERED, STAR: () => '421 4.3.2 Closing' }, { tls: required });
     expect(await failed()).toMatchObject({ reply: { code: 421, enhanced: '4.3.2' }, isAboutTls: false });
   });
@@ -166,7 +166,7 @@ describe('setting up a session', () => {
     ['a login that is refused', { EHLO: WITH_AUTH, AUTH: () => '535 5.7.8 Wrong' }],
     ['a login that is not answered', { EHLO: WITH_AUTH, AUTH: () => 'drop' }],
     ['a login that is asked on and on', { EHLO: WITH_AUTH, AUTH: () => '334 ' }],
-  ])('%s ends it, or goes unheard, and nothing is left open', async (name, script) => {
+  ])('%s ends it or is ignored, and nothing is left open', async (name, script) => {
     const wantsLogin = name.includes('login');
     const { server, open } = await start(script, wantsLogin ? { credentials } : {});
     const controller = new AbortController();

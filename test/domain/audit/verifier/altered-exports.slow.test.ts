@@ -102,7 +102,7 @@ describe('an altered export', () => {
     }
   }, 60_000);
 
-  test('is told apart by its leaf, when that was altered', async () => {
+  test('is located by its leaf, when that was altered', async () => {
     const altered = large.leaves[310]?.replace('"data":{}', '"data":{"to":"x"}') ?? '';
     expect(await faultsOf(LINES.with(lineOf(310), altered))).toEqual([
       `leaf 310 was altered: now it says event ${idOf(310)} (MessageAccepted, message-msg_155 revision 0, 2026-11-21T12:00:00.000Z)`,
@@ -136,7 +136,7 @@ describe('an altered export', () => {
     );
   });
 
-  test('names a bundle that is missing with its hashes', async () => {
+  test('names a bundle that is missing together with its hashes', async () => {
     expect((await faultsOf(LINES.toSpliced(lineOf(256), 257)))[0]).toBe('leaves 256 to 511 are missing');
     expect((await faultsOf(LINES.toSpliced(lineOf(256) - 1, 1)))[0]).toBe('the hashes behind leaf 255 are missing');
   });

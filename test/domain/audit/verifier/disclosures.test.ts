@@ -40,8 +40,8 @@ const check = (log: AuditLogWriter, disclosures: readonly object[], from = 0) =>
 const replaced = (at: number, part: object): readonly DisclosedPart[] =>
   PARTS.with(at, { ...(PARTS[at] as DisclosedPart), ...part });
 
-describe('a disclosure beside an export', () => {
-  test('is what the event is bound to, and it is said what it shows', async () => {
+describe('a disclosure checked with an export', () => {
+  test('matches what the event is bound to, and its contents are listed', async () => {
     expect(await check(logWith(), [answer()])).toMatchObject({
       verdict: 'verified',
       faults: [],
@@ -55,13 +55,13 @@ describe('a disclosure beside an export', () => {
     });
   });
 
-  test('is said although no key decides about the export', async () => {
+  test('is reported although no key decides about the export', async () => {
     const disclosures = [readDisclosure(JSON.stringify(answer()), WORDS_MAX)];
     const { verdict, disclosed } = await verify(logWith().export(), { disclosures });
     expect([verdict, disclosed.length]).toEqual(['undecided', PARTS.length]);
   });
 
-  test('has hashes in the place of what was removed, by an erasure that is in the log', async () => {
+  test('has hashes in place of what was removed by an erasure that is in the log', async () => {
     const parts = PARTS.map((part, at) => (at === 1 ? part : removed(part, at === 0 ? null : 'ers_1')));
     const { verdict, disclosed } = await check(logWith(), [answer(parts)]);
     expect(verdict).toBe('verified');
@@ -78,7 +78,7 @@ describe('a disclosure beside an export', () => {
     });
   });
 
-  test('of an event before or behind the export leaves it undecided', async () => {
+  test('of an event before or after the export leaves it undecided', async () => {
     const log = logWith();
     expect(await check(log, [answer()], 100)).toMatchObject({
       verdict: 'undecided',
@@ -90,7 +90,7 @@ describe('a disclosure beside an export', () => {
     expect((await check(log, [behind])).doubts[0]).toMatch('says leaf 300, and the export has 0 to 299');
   });
 
-  test('of an event that is bound to no content says so, and of one whose parts are all gone leaves it undecided', async () => {
+  test('of an event bound to no content says so, and one whose parts are all gone leaves it undecided', async () => {
     const log = logWith();
     log.add({ id: 'evt-none', stream: 'message-msg_none' });
     expect(await check(log, [disclosureOf('evt-none', 300, [])])).toMatchObject({
@@ -180,7 +180,7 @@ const readOrNull = (parts: readonly DisclosedPart[]) => {
   }
 };
 
-test('each character of a leaf, its salt, a hash or a name that is shown is bound: another one is found', async () => {
+test('each character of a shown leaf, salt, hash or name is bound: a changed one is found', async () => {
   const log = logWith();
   const bytes = log.export();
   for (const { what, parts } of changes) {
@@ -193,7 +193,7 @@ test('each character of a leaf, its salt, a hash or a name that is shown is boun
 
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
-describe('what is no disclosure', () => {
+describe('an invalid disclosure', () => {
   const part = PARTS[3] as DisclosedPart;
   const ofReason = (erasureId: string | null, reason: string) => {
     const gone = removed(part, erasureId);
@@ -227,7 +227,7 @@ describe('what is no disclosure', () => {
     expect(() => readDisclosure(JSON.stringify(value), WORDS_MAX)).toThrow(MalformedDisclosure);
   });
 
-  test('is refused: JSON that breaks off, or that is nested deeper than a stack', () => {
+  test('is refused: JSON that breaks off, or is nested deeper than a stack', () => {
     expect(() => readDisclosure(JSON.stringify(answer()).slice(0, -1), WORDS_MAX)).toThrow(MalformedDisclosure);
     expect(() => readDisclosure(DEEP, WORDS_MAX)).toThrow(MalformedDisclosure);
     const leaf = `["${'A'.repeat(22)}","html",${DEEP}]`;
@@ -235,7 +235,7 @@ describe('what is no disclosure', () => {
   });
 });
 
-test('ten megabytes of a part are checked in seconds, and shown in a line', async () => {
+test('ten megabytes of a part are checked in seconds, and shown in one line', async () => {
   const large = [disclosedPart('html', '"é\u001b[2J\u202e'.repeat(1_200_000))];
   const { verdict, disclosed } = await check(logWith(large), [answer(large)]);
   expect(verdict).toBe('verified');

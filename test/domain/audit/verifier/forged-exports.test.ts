@@ -80,7 +80,7 @@ describe('a key of the log', () => {
     expect((await verify(log.export({ note }), trusted(log))).verdict).toBe('verified');
   });
 
-  test('may sign the leaf that retires it, and nothing behind it', async () => {
+  test('may sign the leaf that retires it, and nothing after it', async () => {
     const log = genuine(10);
     const next = stranger();
     announce(log, next);
@@ -127,7 +127,7 @@ describe('a retired key', () => {
   });
 });
 
-describe('leaves behind those that were signed', () => {
+describe('leaves after the signed ones', () => {
   test.each([1, 2, 300])('%i of them are a fault', async (more) => {
     const log = genuine(10);
     const note = log.note(10);
@@ -205,7 +205,7 @@ describe('an honest log', () => {
     });
   });
 
-  test('is not called rewritten by a key that the checkpoint at the end vouches for in vain', async () => {
+  test('is not called rewritten by a key that the checkpoint at the end cannot vouch for', async () => {
     const log = genuine(10);
     const forger = stranger();
     announce(log, forger);
@@ -249,7 +249,7 @@ describe('a checkpoint in a leaf', () => {
     ]);
   });
 
-  test('of leaves that are not before it is a fault', async () => {
+  test('of leaves that do not come before it is a fault', async () => {
     const log = genuine(10);
     const longer = genuine(20);
     const note = longer.note(20, [log.signer.signatureLine]);

@@ -76,14 +76,14 @@ describe('an export', () => {
     ]);
   });
 
-  test('has of the streams of destinations what one organization did', async () => {
+  test('contains from the streams of destinations only what one organization did', async () => {
     const log = createAuditLog();
     log.add({ stream: 'destination-example.net', revision: 3, type: 'DestinationReleased' });
     log.add({ stream: 'destination-example.net', revision: 9, type: 'DestinationReleased' });
     expect((await verify(log.export(), keyOf(log))).verdict).toBe('verified');
   });
 
-  test('lacks an id that was expected', async () => {
+  test('lacks an expected id, which is reported', async () => {
     const log = createAuditLog();
     log.add({ stream: 'message-msg_a', id: 'one' });
     const expected = ['one', 'msg_a', 'msg_b'];
@@ -101,7 +101,7 @@ describe('the signature of an export', () => {
     expect(await verify(log.export())).toMatchObject({ verdict: 'undecided', faults: [] });
   });
 
-  test('of another key, or a forged one, is not verified', async () => {
+  test('by another key, or a forged one, is not verified', async () => {
     const log = createAuditLog();
     log.fill(3);
     const other = newSigner();
@@ -114,7 +114,7 @@ describe('the signature of an export', () => {
     ]);
   });
 
-  test('is followed through a reopening, which is said', async () => {
+  test('is followed through a reopening, which is reported', async () => {
     const log = createAuditLog();
     addKey(log, log.signer);
     log.fill(10);
@@ -153,7 +153,7 @@ describe('the signature of an export', () => {
     }
   });
 
-  test('is of a later key that a trusted one vouches for', async () => {
+  test('may be by a later key that a trusted one vouches for', async () => {
     const log = createAuditLog();
     addKey(log, log.signer);
     log.fill(10);
@@ -172,7 +172,7 @@ describe('the signature of an export', () => {
     expect(byFirst.verdict).toBe('not verified'); // the key was retired
   });
 
-  test('is not of a later key that nobody vouches for', async () => {
+  test('may not be by a later key without a trusted one that vouches for it', async () => {
     const log = createAuditLog();
     log.fill(10);
     const second = newSigner();
@@ -223,7 +223,7 @@ describe('witnesses', () => {
     expect(missed).toMatchObject({ verdict: 'undecided', doubts: ['the quorum is missed: w1, w2 has cosigned'] });
   });
 
-  test('that are too few leave it undecided, and it is said how far a quorum went', async () => {
+  test('that are too few leave it undecided, and how far a quorum went is reported', async () => {
     const log = createAuditLog();
     log.fill(20);
     const { signatures } = parseNote(log.note(20, cosigned(w1, w2)));

@@ -48,7 +48,7 @@ const verify = (changed: unknown, more: Partial<BodyOptions> = {}) => {
   return verifyReport(typeof changed === 'string' ? changed : JSON.stringify(changed), options);
 };
 
-test('a report is verified by the leaves of its events, and says what they say', () => {
+test('a report is verified by the leaves of its events, and lists what they say', () => {
   for (const text of [JSON.stringify(report), JSON.stringify(report, null, 2)]) {
     expect(isReport(text.slice(0, 64))).toBe(true);
     expect(verify(text)).toMatchObject({ verdict: 'verified', origin: ORIGIN, size: SIZE, faults: [], doubts: [] });
@@ -118,7 +118,7 @@ test('a report is undecided without the key that signed, without a signature yet
   }
 });
 
-test('a report is held against a checkpoint of as many leaves that was kept', () => {
+test('a report is compared with a kept checkpoint of as many leaves', () => {
   const kept = (by: typeof log) => [
     { name: 'kept.note', signed: readCheckpoint(by.note(SIZE, [log.signer.signatureLine])) },
   ];
@@ -130,7 +130,7 @@ test('a report is held against a checkpoint of as many leaves that was kept', ()
   });
 });
 
-test('words of a report are shown without what a terminal would obey', () => {
+test('words of a report are shown without control sequences for a terminal', () => {
   const { faults } = verify(withEvent(() => ({ event_id: '\u001b[2J\u202ex' })));
   expect(faults).toEqual([expect.stringMatching(/^event \?\[2J\?x: the report says another id/)]);
 });

@@ -36,7 +36,7 @@ describe('the record of a DKIM key is valid', () => {
   });
 });
 
-describe('the record of a DKIM key is not valid, and it is said why', () => {
+describe('the record of a DKIM key is not valid, and the reason is given:', () => {
   const half = Math.floor(VALUE.length / 2);
   test.each([
     ['revoked', ['v=DKIM1; k=rsa; p='], /p= is empty, which revokes the key/],
@@ -80,7 +80,7 @@ describe('the record of a DKIM key is not valid, and it is said why', () => {
   });
 });
 
-describe('a DKIM key that is not there', () => {
+describe('a missing DKIM key', () => {
   test.each([
     ['no TXT record', {}, 'missing', `there is no TXT record at ${HOST}`],
     ['no such name', { exists: false }, 'missing', `there is nothing at all at ${HOST}`],
@@ -90,13 +90,13 @@ describe('a DKIM key that is not there', () => {
       ...['the name doubled', { doubled: { host: `${HOST}.example.test`, texts: [VALUE] } }, 'missing'],
       /appends example\.test by itself, so enter ob-r-1\._domainkey as its host/,
     ],
-  ] as const)('is told from others: %s', (_what, more, state, problem) => {
+  ] as const)('is distinguished from other cases: %s', (_what, more, state, problem) => {
     const verdict = diagnose([], more);
     expect(verdict.state).toBe(state);
     expect(verdict.problem).toMatch(problem);
   });
 
-  test('is not what a DNS says that does not answer', () => {
+  test('is not assumed when the DNS does not answer', () => {
     expect(diagnose(null)).toMatchObject({ state: 'unknown', problem: expect.stringContaining('does not answer') });
   });
 });
@@ -107,7 +107,7 @@ test.each([
   ['control characters', ['v=DKIM1\r\n; p=\0\u{2028}']],
   ['a thousand records', Array.from({ length: 1000 }, (_, index) => `v=DKIM1; p=${index}`)],
   ['an empty one', ['']],
-])('%s is read in no time', (_what, texts) => {
+])('%s is read quickly', (_what, texts) => {
   const before = process.cpuUsage();
   expect(diagnose(texts).state).toBe('invalid');
   const { user } = process.cpuUsage(before);

@@ -64,13 +64,13 @@ describe('the return path', () => {
   });
 });
 
-describe('what is kept of an answer', () => {
+describe('the stored part of an answer', () => {
   const domain = { name: 'example.test', token: 't', dkim: { active: null, pending: null, retired: [] } };
   const [ownership] = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null });
   if (ownership === undefined) throw new Error('there is an ownership record');
   const see = (texts: readonly string[]) => diagnose(ownership, sightingOf(ownership.host, texts));
 
-  test('is short, and holds neither mailboxes nor control characters', () => {
+  test('is short, and contains neither mailboxes nor control characters', () => {
     const seen = see(['mailto:someone.else@example.com', `a\r\nb\0${'c'.repeat(10_000)}`, ...Array(100).fill('more')]);
     expect(seen.seen).toHaveLength(5);
     expect(seen.seen[0]).toBe('mailto:…@example.com');
@@ -78,7 +78,7 @@ describe('what is kept of an answer', () => {
     expect(JSON.stringify(seen).length).toBeLessThan(4000);
     expect(JSON.stringify(seen)).not.toContain('someone');
   });
-  test('is told in a sentence', () => {
+  test('is described in a sentence', () => {
     expect(see(['x']).problem).toBe('The value is "x", and should be "outbox-verification=t".');
   });
 });

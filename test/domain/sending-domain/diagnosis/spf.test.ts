@@ -34,7 +34,7 @@ const expectVerdict = ({ state, problem }: ReturnType<typeof verdict>, wanted: s
   });
 };
 
-describe('an SPF record of which nothing is asked', () => {
+describe('an SPF record without a required name', () => {
   test.each([
     ['missing', [], /no TXT record/],
     ['missing', ['google-site-verification=abc', 'v=spf10 -all', 'spf1 -all'], /no SPF record \(v=spf1/],
@@ -70,7 +70,7 @@ describe('an SPF record of which nothing is asked', () => {
   });
 });
 
-describe('an SPF record that has to include a name', () => {
+describe('an SPF record that must include a name', () => {
   test.each([
     ['valid', `v=spf1 include:${OURS} mx ~all`, null],
     ['valid', `v=spf1 +include:${OURS.toUpperCase()}. -all`, null],
@@ -95,7 +95,7 @@ describe('an SPF record that has to include a name', () => {
     ['include_broken', ['v=spf1 a', 'v=spf1 mx'], /is one of 2/],
     ['include_broken', ['v=spf1 ip4:nonsense -all'], /which is no term/],
     ['unknown', null, /does not answer for bounce\.service\.test/],
-  ] as const)('is %s where that name has the texts %j', (state, texts, problem) => {
+  ] as const)('is %s if that name has the texts %j', (state, texts, problem) => {
     expectVerdict(verdict([`v=spf1 include:${OURS} ~all`], OURS, { [OURS]: texts }), state, problem);
     expectVerdict(verdict(['v=spf1 include:through.test ~all'], OURS, { [OURS]: texts }), state, problem);
   });
