@@ -146,7 +146,7 @@ describe('a resource as it was', () => {
     ['domains', 'branding', { name: 'listed.example' }, { branding: { name: 'Shop' } }],
     ['api-keys', 'name', { name: 'Listed', permissions: ['send'] }, { name: 'Changed' }],
   ] as const)(
-    'the list of %s, with what is deleted now and without what was made since',
+    'the list of %s, with those deleted since and without those made since',
     async (list, field, made, changed) => {
       const url = `/v1/${list}`;
       let id = '';
@@ -175,7 +175,7 @@ describe('a resource as it was', () => {
     },
   );
 
-  test('lists nothing of another organization, and refuses a moment that is none', async () => {
+  test('does not list those of another organization, and refuses an invalid moment', async () => {
     const stranger = await service.makeOrganization();
     const own = await service.makeDomain(stranger, 'third.example');
     const { id, value } = await service.makeKey(stranger, own, { permissions: ['admin'] });
@@ -191,7 +191,7 @@ describe('a resource as it was', () => {
       });
   });
 
-  test('is not found before it was made, and a deleted one is', async () => {
+  test('is not found before it was made, but is found if it was deleted since', async () => {
     const before = await leaf();
     const { id } = await change('POST', '/v1/topics', { name: 'Short', default: 'in' });
     const made = await leaf();
@@ -213,7 +213,7 @@ describe('a resource as it was', () => {
     '',
     '%00',
     'a'.repeat(5_000),
-  ])('is not asked for at %s', async (at) => {
+  ])('cannot be requested for %s', async (at) => {
     const { status, body } = await ask(`/v1/domains/${domainId}?at=${at}`);
     expect([status, Object.keys(body.error.details)]).toEqual([400, ['at']]);
   });

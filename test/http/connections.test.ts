@@ -71,7 +71,7 @@ describe('connections that have not authenticated', () => {
     await ask(await open('127.0.0.2'), '/');
   });
 
-  test('half of a request is idle: who sends headers slowly holds no place', async () => {
+  test('that have sent half of a request are idle: slow headers hold no place', async () => {
     const { open, ask } = await start({ perNetwork: 1 });
     const slow = await open('127.0.0.1');
     slow.write('GET / HTTP/1.1\r\nX: ');
@@ -79,7 +79,7 @@ describe('connections that have not authenticated', () => {
     await closed(slow);
   });
 
-  test('count no longer once a request on them was authenticated', async () => {
+  test('no longer count once a request on them was authenticated', async () => {
     const { open, ask } = await start({ perNetwork: 1 });
     const member = await open('127.0.0.1');
     await ask(member, '/key');
@@ -87,7 +87,7 @@ describe('connections that have not authenticated', () => {
     await ask(member, '/');
   });
 
-  test('of a trusted proxy have no bound of their own', async () => {
+  test('of a trusted proxy have no limit of their own', async () => {
     const trusted = [parseRange('127.0.0.3')].filter((range) => range !== null);
     const { open, ask } = await start({ perNetwork: 1, trusted });
     const sockets = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')];
@@ -117,7 +117,7 @@ describe('when descriptors run out', () => {
     expect(busy.closed).toBe(false);
   });
 
-  test('clients never take them all', () => {
+  test('clients never use all of them', () => {
     expect(connectionsMax(Number.POSITIVE_INFINITY)).toBe(CONNECTIONS_MAX);
     expect(connectionsMax(4_096)).toBe(3_096);
     expect(connectionsMax(1_024)).toBe(512);

@@ -60,7 +60,7 @@ describe('dates without a time', () => {
     expect([answer.statusCode, answer.json().matched]).toEqual([200, 0]);
   });
 
-  test('mean the end of the day in `at`, and now for today', async () => {
+  test('mean the end of the day in `at`, and now if the day is today', async () => {
     expect((await get(`/v1/messages/${messageId}?at=${day(ZONE)}`)).status).toBe(200);
     expect((await get(`/v1/messages/${messageId}?at=${day(ZONE, -1)}`)).status).toBe(404);
     expect((await get(`/v1/messages?at=${day(ZONE)}`)).body.data).toHaveLength(1);
@@ -80,7 +80,7 @@ describe('a recipient domain', () => {
     },
   );
 
-  test('that is found by nobody is no fault', async () => {
+  test('that nothing matches is no fault', async () => {
     expect(await accepted('recipient_domain=%ED%A0.example')).toBe(0);
     expect((await get('/v1/messages?recipient_domain=xn--a.example')).status).toBe(200);
     expect((await get(`/v1/stats?recipient_domain=${'x'.repeat(300)}`)).status).toBe(400);

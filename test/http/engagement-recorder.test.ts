@@ -100,7 +100,7 @@ const until = async (count: number, recorded: () => Promise<readonly unknown[]>)
   for (let turn = 0; turn < 200 && (await recorded()).length < count; turn += 1) await sleep(10);
 };
 
-test('what comes together is recorded together, and what is repeated within a minute once more at its end', async () => {
+test('events that arrive together are recorded together, and one repeated within a minute once more at its end', async () => {
   const { note, recorded, recorder, stopClock, pass } = await open();
   stopClock();
   note();
@@ -129,7 +129,7 @@ test('what comes together is recorded together, and what is repeated within a mi
   await recorder.close();
 });
 
-test('what is repeated waits for the end of its minute, whatever else the recipient does', async () => {
+test('a repeated event waits for the end of its minute, whatever else the recipient does', async () => {
   const { note, recorded, recorder, stopClock, pass } = await open();
   stopClock();
   note();
@@ -154,7 +154,7 @@ test('what is repeated waits for the end of its minute, whatever else the recipi
   await recorder.close();
 });
 
-test('programs, networks and links are told apart', async () => {
+test('programs, networks and links are distinguished', async () => {
   const { note, recorded, recorder } = await open();
   note();
   note(null, { family: 'chrome' });
@@ -178,7 +178,7 @@ test('the address of a link is in the vault, once, and not in the log', async ()
   expect([...(await contents.get([...ids])).values()]).toMatchObject([{ kind: 'link', url: 'https://a.test/?me=ann' }]);
 });
 
-test('while the log is away everything is kept, and recorded afterwards', async () => {
+test('while the log is unavailable everything is kept, and recorded afterwards', async () => {
   const { note, recorded, recorder, away } = await open();
   away(true);
   note();
@@ -200,7 +200,7 @@ test('what does not fit is lost, and counted; another organization has its share
   await recorder.close();
 });
 
-test('what the log refuses for good is lost, and counted', async () => {
+test('an event that the log refuses for good is lost, and counted', async () => {
   const { note, recorder, registry, recorded } = await open();
   note(null, { family: 'unheard of' });
   await recorder.close();
@@ -208,7 +208,7 @@ test('what the log refuses for good is lost, and counted', async () => {
   expect(await registry.metrics()).toContain('outbox_engagements_lost_total 1');
 });
 
-test('messages that are not there are not heard of', async () => {
+test('messages that do not exist are not recorded', async () => {
   const { recorder, recorded } = await open();
   recorder.note(
     { messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', recipientId: 'rcp_1', organizationId: null },

@@ -197,13 +197,13 @@ describe('a test key', () => {
     expect((await get('live', `/v1/api-keys/${made.live.spareKey}/history`)).data).toHaveLength(1);
   });
 
-  test('lists test keys alone, where a live key lists both', async () => {
+  test('lists only test keys, where a live key lists both', async () => {
     const ofTest = [made.test.spareKey, made.test.keyId];
     expect(idsOf(await get('test', '/v1/api-keys'))).toEqual(ofTest);
     expect(idsOf(await get('live', '/v1/api-keys'))).toEqual([...ofTest, made.live.spareKey, made.live.keyId]);
   });
 
-  test('makes test keys alone, where a live key makes both', async () => {
+  test('makes only test keys, where a live key makes both', async () => {
     const wanted = { name: 'new', domain_id: domainId, permissions: ['send'] };
     const message = 'a test key cannot create or change live keys: use a live key';
     await withoutTrace(async () => {

@@ -21,7 +21,7 @@ const names = Object.keys(ROUTES).filter(isRouteName);
 const urls = [...new Set(names.map((name) => name.split(' ')[1] ?? ''))];
 
 describe('nosniff', () => {
-  test.each(names)('is on what %s answers, a refusal among them', async (name) => {
+  test.each(names)('is on the responses of %s, including a refusal', async (name) => {
     const [method, url = ''] = name.split(' ');
     for (const one of [undefined, key]) {
       const asked = { method: method as 'GET', url: url.replaceAll(/:\w+/g, 'none'), ...(one && { key: one }) };
@@ -35,7 +35,7 @@ describe('nosniff', () => {
     ['what is no HTTP', 'hello\r\n\r\n'],
     ['headers that are too large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['a tunnel', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ])('is on the answer to %s', async (_what, text) => {
+  ])('is on the response to %s', async (_what, text) => {
     const socket = connect(port, '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk) => {
@@ -59,7 +59,7 @@ describe.each(named)('%s', (url) => {
   const methods = names.filter((name) => name.endsWith(` ${url}`)).map((name) => name.split(' ')[0] ?? '');
   const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
 
-  test.each(others)('answers %s with the methods it takes, and no id is looked for', async (method) => {
+  test.each(others)('answers %s with the methods it accepts, and looks up no id', async (method) => {
     const answer = await service.request({ method: method as 'GET', url, key });
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, methods.join(', ')]);
     expect((await service.request({ method: method as 'GET', url })).statusCode).toBe(401);

@@ -99,7 +99,7 @@ describe.each(GUARDED)('$name', (route) => {
   const admitted = HOLDERS.filter((holder) => expectedOf(rule, holder).error === null);
   const refused = HOLDERS.filter((holder) => !admitted.includes(holder));
 
-  test.each(STRANGERS)('answers %s with 401, whatever is in the body', async (stranger) => {
+  test.each(STRANGERS)('answers %s with 401, whatever the body contains', async (stranger) => {
     await withoutTrace(async () => {
       const headers = strangers[stranger] ?? {};
       const answer = await ask(route, headers);
@@ -121,7 +121,7 @@ describe.each(GUARDED)('$name', (route) => {
     expect(headers['ratelimit-limit']).toBe('1000000');
   };
 
-  test.each(admitted)('lets in a $environment key with $permission alone', async (holder) => {
+  test.each(admitted)('accepts a $environment key with $permission only', async (holder) => {
     const answer = await ask(route, bearer(own.keyOf(holder)), await idFor(route, holder));
     expectAnswer(answer, { status: rule.status, error: null });
     expectLimit(answer);
@@ -130,7 +130,7 @@ describe.each(GUARDED)('$name', (route) => {
     expect(answer.headers['cache-control']).toBe(rule.secret === true ? 'no-store' : undefined);
   });
 
-  test.each(refused)('refuses a $environment key with $permission alone, whatever is in the body', async (holder) => {
+  test.each(refused)('refuses a $environment key with $permission only, whatever the body contains', async (holder) => {
     const headers = bearer(own.keyOf(holder));
     const expected = expectedOf(rule, holder);
     await withoutTrace(async () => {
@@ -141,7 +141,7 @@ describe.each(GUARDED)('$name', (route) => {
     });
   });
 
-  test('refuses the Idempotency-Key unless it takes it', async () => {
+  test('refuses the Idempotency-Key unless it accepts one', async () => {
     const headers = { ...bearer(own.keyOf(LIVE_ADMIN)), 'idempotency-key': route.name };
     if (rule.idempotent === true) return expectAnswer(await ask(route, headers), { status: rule.status, error: null });
     const answer = await ask(route, headers);
@@ -204,7 +204,7 @@ describe.each(named)('$name', (route) => {
   });
 
   if (law.ofOneDomain && (rule.permission === 'send' || rule.permission === 'read'))
-    test('answers a key with send and read alone about what is of another domain with 404', async () => {
+    test('answers a key with only send and read about another domain with 404', async () => {
       await withoutTrace(async () => expectAnswer(await ask(route, bearer(neighbour)), missing(kind)));
     });
 });

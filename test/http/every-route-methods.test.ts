@@ -36,7 +36,7 @@ describe.each(GUARDED.filter(({ method }) => method === 'GET'))('HEAD instead of
   const ask = (method: 'GET' | 'HEAD', id: string, headers: Readonly<Record<string, string>>) =>
     service.request({ ...requestOf(route, own, id), method, headers });
 
-  test.each(HOLDERS)('answers a $environment key with $permission as GET does, without a word', async (holder) => {
+  test.each(HOLDERS)('answers a $environment key with $permission as GET does, without a body', async (holder) => {
     for (const tenant of [own, other]) {
       const id = await idOf(tenant, route.kind);
       const headers = bearer(own.keyOf(holder));
@@ -81,7 +81,7 @@ describe.each(paths.filter(({ url }) => !methodsOf(url).includes('GET')))('$url,
   });
 });
 
-describe('a path that is not there', () => {
+describe('a path that does not exist', () => {
   test.each(['GET', 'POST', ...OTHER_METHODS])('is 404 for %s, under /v1 only with a key', async (method) => {
     const error = { code: 'not_found', message: 'there is no such path' } as const;
     const key = own.keyOf(ADMIN);

@@ -168,19 +168,19 @@ const admitted = (name: Name, isMeant: (route: WalkedRoute) => boolean = () => t
   GUARDED.filter((route) => isMeant(route) && refusalOf(ASKERS[name], route) === null).map((route) => route.name);
 
 /** Routes that a mistake in the table would open. They are deliberately listed a second time. */
-describe('the table lets', () => {
+describe('the table allows', () => {
   const OWN = ['DELETE /v1/session', 'POST /v1/session/presence', 'POST /v1/passkeys', 'DELETE /v1/passkeys/:passkey'];
 
-  test.each(['analyst', 'auditor'] as const)('an %s change nothing but their own session and passkeys', (name) => {
+  test.each(['analyst', 'auditor'] as const)('an %s to change only their own session and passkeys', (name) => {
     expect(admitted(name, isChange)).toEqual(OWN);
   });
 
-  test('who sees no contents read no route of contents', () => {
+  test('members who see no contents to read no route of contents', () => {
     for (const name of ['analyst', 'auditor', 'auditor token'] as const)
       expect(admitted(name, ({ rule }) => rule.contents === true)).toEqual([]);
   });
 
-  test('a key that only sends do that and ask who it is, and nothing else', () => {
+  test('a key that only sends to do that and ask who it is, and nothing else', () => {
     expect(admitted('send-only key')).toEqual([
       'POST /v1/messages/send',
       'POST /v1/messages/batch',
@@ -193,22 +193,22 @@ describe('the table lets', () => {
     ]);
   });
 
-  test('a key that only reads change nothing but a session, which it has none of', () => {
+  test('a key that only reads to change nothing but a session, which it does not have', () => {
     expect(admitted('read key', isChange)).toEqual(['DELETE /v1/session']);
   });
 
-  test('the token of an auditor read the log and its proofs', () => {
+  test('the token of an auditor to read the log and its proofs', () => {
     const paths = admitted('auditor token');
     expect(paths.length).toBeGreaterThan(5);
     for (const path of paths)
       expect(path).toMatch(/^GET \/v1\/audit\/(?:log|checkpoints|proof|consistency|export|tlog|reports\/api-keys)\b/);
   });
 
-  test('nobody in who is signed out', () => {
+  test('no one in who is signed out', () => {
     expect(admitted('signed out')).toEqual([]);
   });
 
-  test('only owners and keys with admin touch keys with admin, members, erasures, plans and holds', () => {
+  test('only owners and keys with admin to change keys with admin, members, erasures, plans and holds', () => {
     const guarded = /^(?:POST|PUT|PATCH|DELETE) \/v1\/(?:members|sessions|erasures|billing|organization|audit)\b/;
     for (const name of NAMES) {
       const mayNot = name !== 'owner' && name !== 'admin key' && name !== 'test key';

@@ -36,11 +36,11 @@ const countAccepted = async (): Promise<number> => {
   return page.events.filter(({ type }) => type === 'MessageAccepted').length;
 };
 
-describe('a client that closes its side right behind its request', () => {
+describe('a client that closes its side right after its request', () => {
   test.each([
     ['whole', whole],
     ['one byte a chunk', byteByByte],
-  ])('is told what was accepted, and then the connection ends: %s', async (_, request) => {
+  ])('learns what was accepted, and then the connection ends: %s', async (_, request) => {
     const before = await countAccepted();
     const socket = await openConnection(port);
     socket.end(request());
@@ -48,7 +48,7 @@ describe('a client that closes its side right behind its request', () => {
     expect(await countAccepted()).toBe(before + 1);
   });
 
-  test('gets the answers to all that it pipelined', async () => {
+  test('gets the responses to everything that it pipelined', async () => {
     const socket = await openConnection(port);
     socket.end(`${whole()}${head('GET /livez')}${whole()}`);
     expect(statusesIn(await allOf(socket))).toEqual(['202', '200', '202']);
@@ -81,7 +81,7 @@ describe('a client that closes its side right behind its request', () => {
     expect(statusesIn(await allOf(socket))).toEqual(['200']);
   });
 
-  test('behind a request and garbage is told of the garbage, and what it sent has no effect', async () => {
+  test('after a request and garbage is answered about the garbage, and what it sent has no effect', async () => {
     const before = await countAccepted();
     const socket = await openConnection(port);
     socket.end(`${whole()}garbage\r\n\r\n`);

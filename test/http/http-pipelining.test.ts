@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { oneAtATime } from '../../src/http/http-pipelining.ts';
 
-test('nothing more is read from a connection while its requests wait, also after the first answers', async () => {
+test('nothing more is read from a connection while its requests wait, also after the first responses', async () => {
   let began = 0;
   const server = createServer(
     oneAtATime((_request, response) => {

@@ -78,7 +78,7 @@ describe('large answers', () => {
     expect(await make('org_a', replies().open(), async () => 'made')).toBe('made');
   });
 
-  test('that fail give their place back with their reply', async () => {
+  test('that fail release their place with their reply', async () => {
     const { make } = createLargeAnswers();
     const { open, end } = replies();
     const failing = async () => {

@@ -49,7 +49,7 @@ const all = async (url: string) => {
 };
 
 describe('the list of messages as it was', () => {
-  test('has the states of then, and none that was accepted later', async () => {
+  test('has the states of that time, and no message that was accepted later', async () => {
     const ids = [await send('b@example.org'), await send('c@example.org'), await send('d@example.org')];
     const before = await now();
     await call('POST', `/v1/messages/${ids[1]}/cancel`, {});
@@ -71,7 +71,7 @@ describe('the list of messages as it was', () => {
     expect(one).toMatchObject(listed ?? {});
   });
 
-  test('takes no status, and shows a key no other domain', async () => {
+  test('accepts no status, and shows a key no other domain', async () => {
     const at = await now();
     const { status, body } = await call('GET', `/v1/messages?at=${at}&status=delivered`);
     expect([status, body.error.details]).toEqual([
@@ -94,7 +94,7 @@ describe('the list of messages as it was', () => {
 });
 
 describe('the list of suppressions as it was', () => {
-  test('has those in force then, by when they were first added', async () => {
+  test('contains those in force at that time, ordered by when they were first added', async () => {
     const [first, second, short] = [
       await suppress('one@example.net'),
       await suppress('two@example.net'),

@@ -90,7 +90,7 @@ describe('GET /v1/messages', () => {
     });
   });
 
-  test('shows keys with read alone their own domain only', async () => {
+  test('shows keys with only read their own domain', async () => {
     const reader = await service.makeKey(organizationId, second, { permissions: ['read', 'send'] });
     const own = await send({ from: 'x@second.test' }, reader.value);
     expect(idsOf((await get('/v1/messages', reader.value)).body)).toEqual([own]);
@@ -138,7 +138,7 @@ describe('other lists', () => {
 });
 
 describe('GET /v1/events', () => {
-  test('is the newest page without a cursor, oldest first, and what follows with one', async () => {
+  test('returns the newest page without a cursor, oldest first, and what follows with one', async () => {
     const { body } = await get('/v1/events?types=message.accepted&limit=2');
     expect(body.data.map(({ type }: { type: string }) => type)).toEqual(['message.accepted', 'message.accepted']);
     const id = await send({ to: ['x@example.org', 'y@example.org'] });
@@ -157,7 +157,7 @@ describe('GET /v1/events', () => {
     expect(Object.keys(details.body.error.details)).toEqual(['types', 'wait']);
   });
 
-  test('waits for what happens next, and answers as soon as it does', async () => {
+  test('waits for the next event, and answers as soon as it happens', async () => {
     const { next_cursor } = (await get('/v1/events')).body;
     const begun = performance.now();
     const waiting = get(`/v1/events?wait=20&after=${next_cursor}`);
@@ -227,7 +227,7 @@ test('marks of use are flushed to the vault and read back', async () => {
   expect((await get(`/v1/api-keys/${id}`)).body.last_used_at).toBe(stored[0]?.lastUsedAt.toISOString());
 });
 
-test('after the database broke every connection, requests are 503 at worst and work again by themselves', async () => {
+test('after the database broke every connection, requests are 503 at worst and recover on their own', async () => {
   await service.breakConnections();
   const statuses = new Set<number>();
   for (let asked = 0; asked < 40; asked += 1) {

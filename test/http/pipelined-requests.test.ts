@@ -36,7 +36,7 @@ const livezMs = async (): Promise<number> => {
 const paths = ['/docs', '/v1/messages'];
 
 describe.each(paths)('twenty thousand pipelined requests for %s on one connection', (path) => {
-  test.each(['', 'Accept-Encoding: gzip\r\n'])('do not hold up others (%j)', async (header) => {
+  test.each(['', 'Accept-Encoding: gzip\r\n'])('do not delay others (%j)', async (header) => {
     await livezMs(); // warms up the code
     const socket = await open();
     const answered = once(socket, 'data');
@@ -51,7 +51,7 @@ describe.each(paths)('twenty thousand pipelined requests for %s on one connectio
 });
 
 describe('pipelined requests', () => {
-  test('are answered whole and in order, a body among them', async () => {
+  test('are answered whole and in order, including one with a body', async () => {
     const socket = await open();
     const body = JSON.stringify({ text: 'x'.repeat(30_000) });
     const post = `POST /livez HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -62,7 +62,7 @@ describe('pipelined requests', () => {
     expect(statusesIn(await allOf(socket))).toEqual(['200', '404', '405', '405', '405', '405', '405', '302', '200']);
   });
 
-  test('are taken up one at a time: what waits behind a slow one has not begun', async () => {
+  test('are handled one at a time: one behind a slow one has not begun', async () => {
     let inFlight = 0;
     let most = 0;
     const slow = await startService(
@@ -88,7 +88,7 @@ describe('pipelined requests', () => {
     await slow.close();
   });
 
-  test('hold nothing back from a client that goes away while they wait', async () => {
+  test('hold nothing for a client that disconnects while they wait', async () => {
     const socket = await open();
     socket.write('GET /docs HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
     await once(socket, 'data');

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createRecordingLogger } from '../workers/recording-logger.ts';
 import { startService } from './support/service.ts';
 
-test('each answer is a line for debugging: what was asked by whom, and how long it took; never the path', async () => {
+test('each response is one line for debugging: who asked what, and how long it took; never the path', async () => {
   const logger = createRecordingLogger();
   const lines: object[] = [];
   const service = await startService({ logger: { ...logger, debug: (fields) => lines.push(fields) } });

@@ -55,14 +55,14 @@ describe('every event of a request', () => {
     ['8.8.8.8', 'public'],
     ['::ffff:8.8.8.8', 'public'],
     ['2a00:1450::1', 'public'],
-  ])('records that %s is a %s address, and no more of it', async (address, sourceClass) => {
+  ])('records that %s is a %s address, and nothing more of it', async (address, sourceClass) => {
     const event = await send(tenant.admin.value, {}, { 'x-forwarded-for': address });
     expect(event.metadata.sourceClass).toBe(sourceClass);
     expect(JSON.stringify(event.metadata)).not.toContain(address);
     expect(event.metadata).not.toHaveProperty('originId');
   });
 
-  test('that manages something names its origin, which is kept before', async () => {
+  test('that manages something names its origin, which is stored before', async () => {
     const headers = { 'user-agent': `curl/8 ${'x'.repeat(1_000)}`, 'x-forwarded-for': '203.0.113.9' };
     const { id } = await tenant.make();
     expect((await tenant.ask('PATCH', `/${id}`, { payload: { name: 'x' }, headers })).status).toBe(200);
@@ -111,7 +111,7 @@ describe('the digest of a request body', () => {
     expect([plain, keyed].map(({ data }) => 'idempotent' in data && data.idempotent)).toEqual([false, true]);
   });
 
-  test('tells long contents apart', async () => {
+  test('distinguishes long contents', async () => {
     const attached = (last: string) => ({
       attachments: [{ filename: 'a.bin', content: Buffer.from('a'.repeat(400_000) + last).toString('base64') }],
     });

@@ -21,7 +21,7 @@ describe('the route table', () => {
     expect(service.server.hasRoute({ method: method as 'GET', url })).toBe(true);
   });
 
-  test('is all there is: a server with another route does not come about', async () => {
+  test('is complete: a server with another route does not start', async () => {
     const server = await buildServer(service.deps);
     expect(() => server.get('/v1/secrets', async () => 'all')).toThrow(
       'route GET /v1/secrets is not in the route table',
@@ -50,7 +50,7 @@ describe('the route table', () => {
     expect(methodsOf('/v1/messages/x/y')).toEqual([]);
   });
 
-  test('has no inbox where mail leaves the machine', async () => {
+  test('has no inbox when mail leaves the machine', async () => {
     const sending = await startService({ inbox: null });
     const organizationId = await sending.makeOrganization();
     const { value } = await sending.makeKey(organizationId, await sending.makeDomain(organizationId, 'example.test'));

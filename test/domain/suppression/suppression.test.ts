@@ -234,7 +234,7 @@ describe('an unsubscription by the recipient', () => {
     ['was taken off', removed],
     ['subscribed again', resubscribed(null, source)],
     ['asked for a topic', resubscribed('top_1', source)],
-  ])('is older or younger than that it %s by the log, whatever the clocks say', (_, event) => {
+  ])('is ordered against one that %s by the log, whatever the clocks say', (_, event) => {
     expect(stands([bounced, event], { after: 1, at: '2030-01-01T00:00:00.000Z' })).toBe(false);
     expect(stands([bounced, event], { after: 2, at: '2020-01-01T00:00:00.000Z' })).toBe(true);
   });

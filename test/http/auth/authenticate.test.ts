@@ -77,7 +77,7 @@ describe('a key', () => {
     expect(await statusOf(value)).toBe(401);
   });
 
-  test('is refused from an address outside its list, and let in from one inside', async () => {
+  test('is refused from an address outside its list, and accepted from one inside', async () => {
     await start();
     const { value } = await service.makeKey(organizationId, domainId, {
       allowedCidrs: ['192.0.2.0/24', '2001:db8::/32'],
@@ -123,8 +123,8 @@ describe('authentication', () => {
 
   const unknown = (): string => formatSecret('live', randomBytes(32));
 
-  describe('with another client at the same address that shows wrong keys', () => {
-    test('answers every one of them 401, and lets valid keys in as ever', async () => {
+  describe('with another client at the same address that presents wrong keys', () => {
+    test('answers every one of them 401, and still accepts valid keys', async () => {
       const { value } = await startWithLog();
       for (let turn = 0; turn < 30; turn += 1) {
         expect(await statusOf('wrong')).toBe(401);
@@ -151,7 +151,7 @@ describe('authentication', () => {
       expect(log.reads - later).toBe(1);
     });
 
-    test('lets in a key that was made elsewhere a moment ago', async () => {
+    test('accepts a key that was made elsewhere a moment ago', async () => {
       const { system } = await startWithLog();
       for (let turn = 0; turn < 20; turn += 1) expect(await statusOf(unknown())).toBe(401);
       const { value } = await service.makeKey(organizationId, domainId);
@@ -161,7 +161,7 @@ describe('authentication', () => {
     });
   });
 
-  test('answers 503 when the log has not been read for 900 ms, and opens again by itself', async () => {
+  test('answers 503 when the log has not been read for 900 ms, and recovers on its own', async () => {
     const { system, log, value } = await startWithLog();
     expect(await statusOf(value)).toBe(200);
     log.away = true;
@@ -202,7 +202,7 @@ describe('authentication', () => {
     expect((await service.request({ url: '/nothing' })).statusCode).toBe(404);
   });
 
-  test('refuses the (limit + 1)th request of a minute with what to wait', async () => {
+  test('refuses the (limit + 1)th request of a minute with the time to wait', async () => {
     await start();
     const { value } = await service.makeKey(organizationId, domainId, { rateLimits: { read: 2 } });
     const first = await service.request({ url: '/v1/organization', key: value });
@@ -226,7 +226,7 @@ describe('authentication', () => {
     });
   });
 
-  test('never lets a key have more than its organization may', async () => {
+  test('never allows a key more than its organization', async () => {
     await start();
     const bounded = await service.makeOrganization({ read: 1 });
     const domain = await service.makeDomain(bounded, 'bounded.test');

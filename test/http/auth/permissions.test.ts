@@ -60,7 +60,7 @@ describe('a route', () => {
     expect(asked(key('send'), { ...LIVE, permission: 'any' })).toBe('allowed');
   });
 
-  test('is open to auditors only where it says so, and with contents only to those who see them', () => {
+  test('is open to auditors only if it says so, and with contents only to those who see them', () => {
     const forAuditors = { ...BOTH, auditors: true } as const;
     expect(asked(auditor(true), BOTH)).toBe('permission_missing');
     expect(asked(auditor(false), forAuditors)).toBe('allowed');
@@ -68,7 +68,7 @@ describe('a route', () => {
     expect(asked(auditor(true), { ...forAuditors, contents: true })).toBe('allowed');
   });
 
-  test('of members refuses keys, and one of operators members who are none', () => {
+  test('of members refuses keys, and one of operators refuses members who are not operators', () => {
     const ofMembers = { ...BOTH, membersOnly: true } as const;
     expect([asked(key('admin'), ofMembers), asked(member('analyst'), ofMembers)]).toEqual([
       'permission_missing',
@@ -80,7 +80,7 @@ describe('a route', () => {
     ).toEqual(['permission_missing', 'permission_missing', 'allowed']);
   });
 
-  test('that names roles looks at the role, and at no permission', () => {
+  test('that names roles checks the role, and no permission', () => {
     const ofOwners = { ...LIVE, permission: 'read', roles: ['owner'] } as const;
     expect([
       asked(member('owner'), ofOwners),
@@ -89,7 +89,7 @@ describe('a route', () => {
     ]).toEqual(['allowed', 'permission_missing', 'allowed']);
   });
 
-  test('with contents refuses members who see none, and one that changes something those who only read', () => {
+  test('with contents refuses members who see none, and one that changes something refuses read-only members', () => {
     const blind = member('owner', { withoutContents: true });
     expect([asked(blind, BOTH), asked(blind, { ...BOTH, contents: true })]).toEqual(['allowed', 'permission_missing']);
     const reader = member('owner', { safeMethodsOnly: true });
@@ -108,7 +108,7 @@ describe('a filter of a caller who sees no contents', () => {
   const filtered = (query: object, route: object = {}, caller = blind): string =>
     outcomeOf(() => requireOpenFilters(caller, route, query));
 
-  test('may not be a content, unless the route searches by itself', () => {
+  test('may not be a content, unless the route itself searches for it', () => {
     for (const name of ['to', 'from', 'subject', 'address', 'metadata', 'q']) {
       expect([name, filtered({ [name]: 'x' })]).toEqual([name, 'permission_missing']);
       expect([name, filtered({ [name]: 'x' }, { searches: true })]).toEqual([name, 'allowed']);
@@ -116,13 +116,13 @@ describe('a filter of a caller who sees no contents', () => {
     }
   });
 
-  test('may be a range of time where `from` and `to` are one', () => {
+  test('may be a range of time if `from` and `to` are one', () => {
     const range = { from: '2026-01-01', to: '2026-02-01' };
     expect([filtered(range), filtered(range, { ranges: true })]).toEqual(['permission_missing', 'allowed']);
     expect(filtered({ ...range, subject: 'x' }, { ranges: true })).toBe('permission_missing');
   });
 
-  test('may hold no address, but for a Message-ID, which the service made', () => {
+  test('may contain no address, except a Message-ID, which the service made', () => {
     expect(filtered({ tag: 'user:ann@example.org' })).toBe('permission_missing');
     expect(filtered({ tag: ['a', 'user:ann@example.org'] })).toBe('permission_missing');
     expect(filtered({ tag: 'user:ann', limit: 5 })).toBe('allowed');

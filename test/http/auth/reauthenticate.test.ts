@@ -55,13 +55,13 @@ const slowly = (path: string, key: string, body: object, meanwhile: () => Promis
 describe.each([
   ['/v1/messages/send', MESSAGE],
   ['/v1/messages/batch', { messages: [MESSAGE] }],
-])('a body that is long on its way to %s', (path, body) => {
-  test('is taken from a key that works when it ends', async () => {
+])('a slow body sent to %s', (path, body) => {
+  test('is accepted from a key that works when it ends', async () => {
     const { value } = await makeKey();
     expect(await slowly(path, value, body, async () => undefined)).toBe(202);
   });
 
-  test('is refused, whatever is in it, from a key that was revoked meanwhile', async () => {
+  test('is refused, whatever it contains, from a key that was revoked in the meantime', async () => {
     for (const sent of [body, { nonsense: true }]) {
       const { id, value } = await makeKey();
       const head = await service.deps.context.store.head();
@@ -104,7 +104,7 @@ describe('a request that waits for events', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  test('is refused when its key expires meanwhile', async () => {
+  test('is refused when its key expires in the meantime', async () => {
     const expiresAt = new Date(service.deps.context.system.now().getTime() + 500).toISOString();
     const { value } = await service.makeKey(...place, { permissions: ['read'], expiresAt });
     expect((await wait(value, 1)).statusCode).toBe(401);

@@ -66,7 +66,7 @@ describe('a resource', () => {
     expect(await statusOf('test', `/v1/domains/${ids.domain}`)).toBe(200);
   });
 
-  test('of another domain is 404 for keys that see their own only', async () => {
+  test('of another domain is 404 for keys that see only their own', async () => {
     expect(await statusOf('reader', `/v1/messages/${ids.message}`)).toBe(200);
     expect(await statusOf('secondReader', `/v1/messages/${ids.message}`)).toBe(404);
   });
@@ -109,7 +109,7 @@ describe('API keys', () => {
     expect((await create('test')).json().environment).toBe('test');
   });
 
-  test('with admin are touched by admin alone, and the last one of an organization cannot be revoked', async () => {
+  test('with admin can be changed by admin only, and the last one of an organization cannot be revoked', async () => {
     const answer = await post(`/v1/api-keys/${ids['key-admin']}/revoke`, keys.manager ?? '');
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'permission_missing']);
     const last = await post(`/v1/api-keys/${ids['key-foreign']}/revoke`, keys.foreign ?? '');
@@ -134,7 +134,7 @@ describe('API keys', () => {
     expect((await rotate('*')).json().error.code).toBe('too_many_live_secrets');
   });
 
-  test.each(['rotate', 'revoke'])('asked to %s twice at once at one revision are changed once', async (change) => {
+  test.each(['rotate', 'revoke'])('are changed once by two concurrent requests to %s at one revision', async (change) => {
     const { id } = (await create('admin')).json();
     const ask = () =>
       service.request({

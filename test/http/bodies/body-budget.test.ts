@@ -16,7 +16,7 @@ const hold = async (budget: ReturnType<typeof budgetOf>, organization: string, b
   return reservation;
 };
 
-test('eight bodies of 24 MB get their room one after another, and none is refused', async () => {
+test('eight bodies of 24 MB get room one after another, and none is refused', async () => {
   const budget = budgetOf(5_000);
   let most = 0;
   const done = await Promise.all(
@@ -33,7 +33,7 @@ test('eight bodies of 24 MB get their room one after another, and none is refuse
   expect(budget.held()).toBe(0);
 });
 
-test('an organization that takes all it can leaves room for a body of another one, and for small ones', async () => {
+test('an organization that takes all the room it can leaves some for a body of another one, and for small ones', async () => {
   const budget = budgetOf();
   for (let at = 0; at < 3; at += 1) await hold(budget, 'a');
   expect(await budget.reserve('a', LARGE, { waits: false })).toBeNull();
@@ -81,7 +81,7 @@ test('organizations take turns, however many bodies one of them has waiting', as
   expect(budget.held()).toBe(0);
 });
 
-test('a body that waits in vain is refused, holds no memory and blocks no other', async () => {
+test('a body that waits too long is refused, holds no memory and blocks no other', async () => {
   const budget = budgetOf(50);
   const held = [await hold(budget, 'a'), await hold(budget, 'a'), await hold(budget, 'a'), await hold(budget, 'b')];
   expect(await budget.reserve('c', LARGE, { waits: true })).toBeNull();
@@ -95,7 +95,7 @@ test('a body that waits in vain is refused, holds no memory and blocks no other'
   expect(budget.held()).toBe(10_000_000);
 });
 
-test('no more wait than can have their turn', async () => {
+test('no more bodies wait than can get their turn', async () => {
   const budget = budgetOf(300);
   for (let at = 0; at < 3; at += 1) await hold(budget, 'a');
   const asked = Array.from({ length: 70 }, () => budget.reserve('a', LARGE, { waits: true }));
@@ -116,7 +116,7 @@ test('no number of organizations takes all places to wait from one that has none
   expect(await other).not.toBeNull();
 });
 
-test('what is given back in part is there for others', async () => {
+test('room that is returned in part is available to others', async () => {
   const budget = budgetOf();
   const room = await hold(budget, 'a', 80_000_000);
   expect(await budget.reserve('a', LARGE, { waits: false })).toBeNull();

@@ -47,7 +47,7 @@ describe('a body', () => {
     }
   });
 
-  test('is let go of but for its beginning', async () => {
+  test('is released except for its beginning', async () => {
     const bounds = { bytesMax: 10_000_000, restBytesMax: 10_000_000, valuesMax: 10 };
     const json = createBoundedJson(bounds, 'marker');
     const text = `["${'ä'.repeat(1_000_000)}"]`;
@@ -65,7 +65,7 @@ describe('a body', () => {
     expect(await read('')).toBeUndefined();
   });
 
-  test('whose contents are given twice has the last ones', async () => {
+  test('with repeated contents keeps the last ones', async () => {
     const text = `{"attachments":[{"content":"AAAA","content":"BBBB"},{"content":"CCCC"}],"attachments":[{"content":"DDDD"}]}`;
     expect(await read(text)).toEqual({ attachments: [{ content: 'DDDD' }] });
   });
@@ -90,7 +90,7 @@ describe('a body', () => {
     [`{"a":[${`[${'1,'.repeat(900)}1],`.repeat(4)}`, 'body must have at most 3000 values in all'],
     [`{"a":"${'x'.repeat(100_000)}"`, 'body_too_large'],
     [`{"attachments":[{"content":"${'A'.repeat(29_000_000)}"`, 'body_too_large'],
-  ])('%.40s is refused before its end has come', async (text, problem) => {
+  ])('%.40s is refused before its end has arrived', async (text, problem) => {
     expect(await refusalOf(text)).toBe(problem);
     expect(await refusalOf(text, 997)).toBe(problem);
   });
@@ -102,7 +102,7 @@ describe('a body', () => {
     expect(json.heldBytes()).toBeLessThan(2 * body.length);
   });
 
-  test('of 25 MB keeps the event loop for a moment only, whichever piece of it comes', async () => {
+  test('of 25 MB blocks the event loop only for a moment, whichever piece arrives', async () => {
     const body = Buffer.from(`{"attachments":[{"content":"${'QUJD'.repeat(6_000_000)}"}]}`);
     const json = createBoundedJson(BOUNDS, MARKER);
     const longest = { us: 0 };

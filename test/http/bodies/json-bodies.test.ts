@@ -79,7 +79,7 @@ describe('a body', () => {
     ).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('of 30 MB is answered 413 to a client that writes all of it, on a connection that lives on', async () => {
+  test('of 30 MB is answered 413 to a client that writes all of it, on a connection that stays open', async () => {
     const before = process.memoryUsage().rss;
     const large = JSON.stringify({ ...VALID, html: 'x'.repeat(30_000_000) });
     expect(await refusalOf(await post('/v1/messages/send', large))).toEqual([413, 'body_too_large']);
@@ -87,12 +87,12 @@ describe('a body', () => {
     expect((await post('/v1/messages/send', JSON.stringify(VALID))).status).toBe(202);
   });
 
-  test('announced as 30 MB is answered before any of it has come', async () => {
+  test('announced as 30 MB is answered before any of it has arrived', async () => {
     const answer = await speak(head(['Content-Type: application/json', 'Content-Length: 30000000']));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('that has no announced length is cut off at the limit', async () => {
+  test('without an announced length is cut off at the limit', async () => {
     const chunk = `${(1_000_000).toString(16)}\r\n${'x'.repeat(1_000_000)}\r\n`;
     const answer = await speak(
       head(['Content-Type: application/json', 'Transfer-Encoding: chunked']) + chunk.repeat(30),
@@ -100,7 +100,7 @@ describe('a body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('of a small endpoint may be small only', async () => {
+  test('of a small endpoint must be small', async () => {
     expect(await refusalOf(await post('/v1/domains', JSON.stringify({ name: 'x'.repeat(70_000) })))).toEqual([
       413,
       'body_too_large',
@@ -113,7 +113,7 @@ describe('a body', () => {
     expect(await refusalOf(await post('/v1/messages/send', body))).toEqual([413, 'body_too_large']);
   });
 
-  test('finds no room when others in flight hold it, and finds it again when they are gone', async () => {
+  test('finds no room while others in flight hold it, and finds it again when they are gone', async () => {
     const part = Buffer.from('{"attachments":[{"content":"'.padEnd(26_000_000, 'A'));
     const lines = ['Content-Type: application/json', `Content-Length: ${part.length + 1}`];
     const holders = Array.from({ length: 4 }, () => {
@@ -136,7 +136,7 @@ describe('a body', () => {
   });
 });
 
-describe('a body that comes', () => {
+describe('a body that arrives', () => {
   const BODY = JSON.stringify(VALID);
   // A function, because the key is created before the tests.
   const whole = (): string => head(['Content-Type: application/json', `Content-Length: ${BODY.length}`]) + BODY;
@@ -164,7 +164,7 @@ describe('a body that comes', () => {
     ['in two parts', () => [whole().slice(0, -20), BODY.slice(-20)]],
     ['with the next request', () => [whole() + whole()]],
     ['with the head of the next', () => [whole() + whole().slice(0, -BODY.length), BODY]],
-  ])('%s is read, its connection lives on, and its memory is free again', async (_what, piecesOf) => {
+  ])('%s is read, its connection stays open, and its memory is free again', async (_what, piecesOf) => {
     const pieces = [...piecesOf(), whole()];
     const requests = pieces.join('').split('POST ').length - 1;
     expect(await statusesOf(pieces, requests)).toEqual(Array.from({ length: requests }, () => 'HTTP/1.1 202'));
@@ -175,7 +175,7 @@ describe('a body that comes', () => {
     ['too deep', '['.repeat(100)],
     ['not JSON', '{"from": '],
     ['cut off within a string', '{"from": "a'],
-  ])('with its head and is %s is 400, on a connection that lives on', async (_what, broken) => {
+  ])('with its head and is %s is 400, on a connection that stays open', async (_what, broken) => {
     const refused =
       whole().slice(0, -BODY.length).replace(`Length: ${BODY.length}`, `Length: ${broken.length}`) + broken;
     expect(await statusesOf([refused, whole()], 2)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 202']);
@@ -183,7 +183,7 @@ describe('a body that comes', () => {
   });
 });
 
-describe('fields with far too much in them', () => {
+describe('fields with far too many problems', () => {
   const many = <T>(count: number, make: (index: number) => T): readonly T[] =>
     Array.from({ length: count }, (_, index) => make(index));
   const keyed = (count: number) => Object.fromEntries(many(count, (index) => [`x-${index}`, '\0']));
@@ -215,11 +215,11 @@ describe('fields with far too much in them', () => {
   });
 });
 
-describe('what is not even a request', () => {
+describe('input that is not even a request', () => {
   test.each([
     ['garbage', 'EHLO example.org\r\n\r\n', 400],
     ['headers without end', `GET /livez HTTP/1.1\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
-  ])('%s is answered in the one shape of errors', async (_what, text, status) => {
+  ])('%s is answered in the common shape of errors', async (_what, text, status) => {
     const answer = await speak(text);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/\r\nX-Request-Id: req_[0-9a-f]{32}\r\n/);

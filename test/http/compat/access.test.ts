@@ -28,7 +28,7 @@ describe('without a key, or with another permission', () => {
     }
   });
 
-  test('postmark takes its key from its own header alone', async () => {
+  test('postmark accepts its key in its own header only', async () => {
     const answer = await ask('postmark', 'POST', '/email', {
       by: '',
       payload: POSTMARK,
@@ -66,7 +66,7 @@ describe("another organization's message, or one of another environment", () => 
   });
 });
 
-test("another organization's template is none", async () => {
+test("another organization's template is not found", async () => {
   const other = await now.service.makeOrganization();
   const theirs = await now.service.makeKey(other, await now.service.makeDomain(other, 'd.test'));
   const post = (url: string, payload: object) =>
@@ -112,7 +112,7 @@ describe('an idempotency key', () => {
     expect(await accepted()).toBe(before);
   });
 
-  test('is refused where nothing is sent', async () => {
+  test('is refused if nothing is sent', async () => {
     const headers = { 'idempotency-key': 'x' };
     expect((await ask('resend', 'POST', '/emails/msg_none/cancel', { headers })).status).toBe(400);
   });
@@ -141,8 +141,8 @@ describe('a rate limit', () => {
   });
 });
 
-describe('what was refused', () => {
-  test('is recorded in the names of the client, without what it says', async () => {
+describe('a refused request', () => {
+  test('is recorded in the names of the client, without its contents', async () => {
     // An organization with few rejections so far, so that each request is recorded individually.
     const other = await now.service.makeOrganization();
     const by = (await now.service.makeKey(other, await now.service.makeDomain(other, 'c.test'))).value;

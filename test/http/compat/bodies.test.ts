@@ -4,7 +4,7 @@ import { BATCHES, SENDGRID, SENDS, said, useTenant } from './tenant.ts';
 const { ask, accepted } = useTenant();
 
 describe('bodies of the wrong type or size', () => {
-  test.each(SENDS)('%s refuses what is no message', async (vendor, path) => {
+  test.each(SENDS)('%s refuses what is not a message', async (vendor, path) => {
     const before = await accepted();
     for (const payload of [[], 'text', 1, null, [[]], true]) {
       const answer = await ask(vendor, 'POST', path, { payload: JSON.stringify(payload) });
@@ -55,7 +55,7 @@ describe('bodies of the wrong type or size', () => {
     expect(said(vendor, ten)).toMatch(/larger than \d+ bytes/);
   });
 
-  test.each(BATCHES)('%s %s refuses batches that are none, empty or too long', async (vendor, path, good) => {
+  test.each(BATCHES)('%s %s refuses batches that are invalid, empty or too long', async (vendor, path, good) => {
     const wrap = (messages: unknown): unknown => {
       if (vendor === 'sendgrid') return { ...SENDGRID, personalizations: messages };
       return Array.isArray(good) ? messages : { Messages: messages };

@@ -7,7 +7,7 @@ const { now, ask, accepted } = useTenant();
 /** Each is inserted into a name, an address, a subject, a header and a file. */
 const INJECTIONS = ['\r\nBcc: evil@example.org', '\n', '\r', '\0', '\u2028', '\ud800'];
 
-describe('CR, LF, NUL and their like', () => {
+describe('CR, LF, NUL and similar characters', () => {
   const places: readonly (readonly [Vendor, string, (bad: string) => object])[] = [
     ['resend', '/emails', (bad) => ({ ...RESEND, from: `"x${bad}" <a@a.test>` })],
     ['resend', '/emails', (bad) => ({ ...RESEND, to: [`b@example.org${bad}x`] })],
@@ -49,7 +49,7 @@ describe('CR, LF, NUL and their like', () => {
     expect(await accepted()).toBe(before);
   });
 
-  test('sendgrid takes whatever else is in a name as a name', async () => {
+  test('sendgrid accepts anything else in a name as a name', async () => {
     const name = 'x" <evil@example.org>, "y\\';
     const to = [{ email: 'b@example.org', name }];
     const { headers } = await ask('sendgrid', 'POST', '/v3/mail/send', {
@@ -67,7 +67,7 @@ describe('CR, LF, NUL and their like', () => {
       ).toBe(400);
   });
 
-  test('postmark takes no more mailboxes than there are, and a broken quotation in no time', async () => {
+  test('postmark accepts no more mailboxes than there are, and reads a broken quotation quickly', async () => {
     for (const To of [
       '"a, b" <b@example.org',
       '"<b@example.org>',

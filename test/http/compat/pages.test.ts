@@ -26,7 +26,7 @@ const wordsIn = (cells: readonly string[]): readonly string[] =>
 describe.each(VENDORS)('the page about %s', (vendor) => {
   const page = pageOf(vendor);
 
-  test('names the path of its routes, and is named by what is not there', async () => {
+  test('names the path of its routes, and is linked from what is not there', async () => {
     expect(page).toContain(`outbox.example.com/compat/${vendor}`);
     const answer = await ask(vendor, 'GET', '/nothing');
     expect(said(vendor, answer)).toContain(`docs/migrating-from-${vendor}.md lists what is`);
@@ -42,7 +42,7 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
     }
   });
 
-  test('says of nothing both that it maps and that it does not', () => {
+  test('does not list anything as both mapped and not mapped', () => {
     const [maps, not] = ['What maps', 'What does not'].map((heading) => wordsIn(cellsUnder(page, heading)));
     expect(maps?.length).toBeGreaterThan(10);
     expect(

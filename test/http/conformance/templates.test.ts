@@ -65,11 +65,11 @@ describe('templates', () => {
     ['', 400],
     ['a/b', 400],
     ['ä', 400],
-  ])('an alias is of [a-z0-9-]{1,64}: %j is answered %d', async (alias, status) => {
+  ])('an alias matches [a-z0-9-]{1,64}: %j is answered %d', async (alias, status) => {
     expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(status);
   });
 
-  test('a published template keeps being sent meanwhile, and a rollback points at an earlier version', async () => {
+  test('a published template keeps being sent while it is edited, and a rollback points at an earlier version', async () => {
     const alias = await templates.makePublished();
     await templates.ask('PATCH', `/${alias}`, { subject: 'Draft {{ name }}' });
     expect((await templates.ask('GET', `/${alias}`)).body).toMatchObject({ status: 'published', has_draft: true });

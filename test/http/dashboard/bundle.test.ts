@@ -22,7 +22,7 @@ describe('the bundle of the dashboard', () => {
     await writeFile(cache, serialize({ ...kept, bundle: { ...made, script: 'marked.js' }, ...change(kept) }));
   };
 
-  test('is kept, and read while its sources are as they were', async () => {
+  test('is cached, and read while its sources are unchanged', async () => {
     expect(await readBundle(cache)).toEqual(made);
     await mark(() => ({}));
     expect((await readBundle(cache)).script).toBe('marked.js');
@@ -36,12 +36,12 @@ describe('the bundle of the dashboard', () => {
       ({ sources }) => ({ sources: sources.map((one, at) => ({ ...one, bytes: one.bytes - (at ? 0 : 1) })) }),
     ],
     ['is gone', ({ sources }) => ({ sources: [...sources, { path: join(folder, 'gone'), bytes: 0, changed: 0 }] })],
-  ])('is made anew when a source %s', async (_, change) => {
+  ])('is built again when a source %s', async (_, change) => {
     await mark(change);
     expect(await readBundle(cache)).toEqual(made);
   });
 
-  test('is made of sources, its own code and its bundler', async () => {
+  test('is built from sources, its own code and its bundler', async () => {
     const { sources } = deserialize(await readFile(cache)) as StoredBundle;
     const named = (ending: string): number => sources.filter(({ path }) => path.endsWith(ending)).length;
     expect([named('dashboard/main.tsx'), named('dashboard/bundle.ts'), named('esbuild/lib/main.js')]).toEqual([
@@ -50,12 +50,12 @@ describe('the bundle of the dashboard', () => {
     expect(named('.css')).toBeGreaterThan(10);
   });
 
-  test('is made anew when what is kept is damaged', async () => {
+  test('is built again when the cached one is damaged', async () => {
     await writeFile(cache, 'damaged');
     expect(await readBundle(cache)).toEqual(made);
   });
 
-  test('is made where nothing can be kept', async () => {
+  test('is built where nothing can be cached', async () => {
     expect(await readBundle(join(cache, 'below a file'))).toEqual(made);
   });
 });

@@ -100,7 +100,7 @@ describe('/docs', () => {
     expect(open).toEqual([]);
   });
 
-  test('writes what it is told as text, whatever it is', () => {
+  test('writes any text it gets as text', () => {
     const hostile = JSON.parse(JSON.stringify(source).replaceAll('Send a message', '<script>alert(1)</script>&amp;'));
     const shown = docsPage(hostile);
     expect(shown).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;');

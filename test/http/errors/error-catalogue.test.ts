@@ -265,11 +265,11 @@ const PROVOKED = {
 } satisfies Record<ErrorCode, () => ReturnType<typeof ask>>;
 
 describe('the catalogue of errors', () => {
-  test('holds the codes that are provoked here and no other', () => {
+  test('contains the codes that are provoked here and no others', () => {
     expect(Object.keys(PROVOKED).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
   });
 
-  test.each(Object.entries(PROVOKED))('has %s, which a request is answered with', async (code, provoke) => {
+  test.each(Object.entries(PROVOKED))('has %s, with which a request is answered', async (code, provoke) => {
     const answer = await provoke();
     if (code === 'link_suspended')
       expect(answer.headers['content-type']).toMatch(/^text\/html/); // tracked links only have pages

@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const send = () => service.request({ method: 'POST', url: '/v1/messages/send', key, payload: VALID });
 
-describe('while something is away', () => {
+describe('while a dependency is unavailable', () => {
   test.each([
     ['the log', () => Promise.reject(new StoreUnavailable('away'))],
     ['any answer of the log', () => Promise.reject(new AppendOutcomeUnknown('no answer'))],
@@ -48,13 +48,13 @@ describe('while something is away', () => {
     expect((await send()).statusCode).toBe(202);
   });
 
-  test('the html check, nothing is sent unchecked', async () => {
+  test('if it is the html check, nothing is sent unchecked', async () => {
     const check = () => Promise.reject(new HtmlCheckUnavailable('busy'));
     await start({ htmlChecker: { check, close: async () => undefined } });
     expect((await send()).statusCode).toBe(503);
   });
 
-  test('the read models, lists are 503 and single resources are not', async () => {
+  test('if it is the read models, lists are 503 and single resources are not', async () => {
     await start();
     const list = await service.request({ url: '/v1/messages', key });
     expect([list.statusCode, list.headers['retry-after']]).toEqual([503, '1']);
@@ -62,7 +62,7 @@ describe('while something is away', () => {
     expect((await service.request({ url: `/v1/messages/${id}`, key })).statusCode).toBe(200);
   });
 
-  test('a probe, the process is alive and not ready', async () => {
+  test('if it is a probe, the process is alive and not ready', async () => {
     await start({ probes: { database: () => Promise.reject(new Error('away')), queue: async () => undefined } });
     expect((await service.request({ url: '/livez' })).statusCode).toBe(200);
     const ready = await service.request({ url: '/readyz' });

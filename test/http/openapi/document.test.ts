@@ -94,7 +94,7 @@ describe('/openapi.json', () => {
     expect(ids).toEqual(expect.arrayContaining(['sendMessage', 'listMessages', 'createKey', 'rotateKey', 'getStats']));
   });
 
-  test('points only to what is there, and holds no component that nothing points to', () => {
+  test('refers only to what is there, and contains no component without references', () => {
     const { 'x-elsewhere': _elsewhere, ...standard } = source as Readonly<Record<string, unknown>>;
     const all = references(standard); // programs do not read the extension
     const broken = all.filter((reference) => {
@@ -122,7 +122,7 @@ describe('/openapi.json', () => {
     for (const { name, schema } of parameters) expect(() => ajv.compile(schema), name).not.toThrow();
   });
 
-  test('has examples that fit the schemas they stand beside', () => {
+  test('has examples that fit their schemas', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
     ajv.addVocabulary(['components', 'discriminator']);
@@ -136,7 +136,7 @@ describe('/openapi.json', () => {
     expect(problems).toEqual([]);
   });
 
-  test('describes each part of a path, and nothing that is none', () => {
+  test('describes each part of a path, and nothing else', () => {
     const told = operations.map(({ path, operation }) => {
       const described = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`);
       return [path, described];
@@ -173,7 +173,7 @@ describe('/openapi.json', () => {
     expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
 
-  test('takes Idempotency-Key and If-Match where the table says so', () => {
+  test('accepts Idempotency-Key and If-Match where the table says so', () => {
     const taking = (header: string): readonly string[] =>
       operations
         .filter(({ operation }) => operation.parameters.some(({ name }) => name === header))
@@ -202,7 +202,7 @@ describe('/openapi.json', () => {
     expect(Object.keys(document['x-elsewhere'][405]?.headers ?? {})).toContain('Allow');
   });
 
-  test('introduces the reader to what holds everywhere', () => {
+  test('introduces the reader to the general rules', () => {
     const { info } = source as { readonly info: { readonly description: string } };
     const headings = [...info.description.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual([
@@ -217,7 +217,7 @@ describe('/openapi.json', () => {
     ]);
   });
 
-  test('requires of a request what must be sent, and nothing that has a default', () => {
+  test('requires what must be sent in a request, and nothing that has a default', () => {
     const all = within(document.components.schemas);
     const fields = new Set(all.map((one) => (one as { readonly properties?: unknown }).properties));
     const bodies = all.filter((one) => 'default' in one && !fields.has(one)); // a field may be called `default`

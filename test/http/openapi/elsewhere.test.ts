@@ -78,7 +78,7 @@ describe('where there is no operation', () => {
     expect(check({ method, path, ...answer })).toEqual([]);
   });
 
-  test('every path refuses the methods it does not take, and names those it takes', async () => {
+  test('every path refuses the methods it does not accept, and names those it accepts', async () => {
     for (const template of Object.keys(paths)) {
       const path = template.replaceAll(/\{\w+\}/g, 'x');
       const taken = methodsOf(path);
@@ -91,7 +91,7 @@ describe('where there is no operation', () => {
     }
   });
 
-  test('one that asks for another protocol is answered as ever, and on a connection that ends', async () => {
+  test('a request for another protocol is answered as usual, on a connection that ends', async () => {
     const lines = ['Upgrade: websocket', 'Connection: Upgrade', 'Content-Type: application/json', 'Content-Length: 2'];
     const head = ['POST /v1/domains HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`, ...lines, '', '{}'];
     const answer = await speak(head.join('\r\n'));
@@ -108,7 +108,7 @@ describe('where there is no operation', () => {
   });
 });
 
-describe('what Fastify and Node refuse by themselves', () => {
+describe('requests that Fastify and Node refuse on their own', () => {
   const BODY = ['Content-Type: application/json', 'Content-Length: 1'];
   test.each([
     ['a body that is no JSON', () => ask('POST /v1/domains HTTP/1.1', BODY, '{'), 400, 'invalid_json'],

@@ -123,7 +123,7 @@ describe('every example of the document', () => {
     expect(check({ method, path: url, status, headers, text })).toEqual([]);
   });
 
-  test('is there for whatever takes JSON', () => {
+  test('exists for every operation that accepts JSON', () => {
     expect(new Set(examples.map(({ located }) => located.operation.operationId))).toEqual(
       new Set(
         operationsOf(document)

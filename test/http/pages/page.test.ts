@@ -29,7 +29,7 @@ describe('the sentences of every language', () => {
   const [english, ...others] = LOCALES;
   const blanks = (sentence: string) => [...new Set(sentence.match(/\{\w+\}/g) ?? [])].sort();
 
-  test.each(others)('of $tag have the blanks of the English ones, and say something of their own', ({ say }) => {
+  test.each(others)('of $tag have the blanks of the English ones, and differ from them', ({ say }) => {
     for (const [name, sentence] of Object.entries(english?.say ?? {})) {
       const other = Object.entries(say).find(([key]) => key === name)?.[1] ?? '';
       expect([name, blanks(other)]).toEqual([name, blanks(sentence)]);

@@ -27,7 +27,7 @@ const describe = (body: object, details: Readonly<Record<string, readonly string
   return describeRefusal(refusal, CALLER, { request, reply, at: new Date(0), withBody });
 };
 
-test('names no person that a field is named after', () => {
+test('names no person after whom a field is named', () => {
   const body = { 'Ann Person': 1, metadata: { 'Ann Person': 2 }, to: ['ann@example.org', { 'ann.p@b.c': 1 }] };
   const described = describe(body, {
     'Ann Person': ['Ann Person is not a known field'],
@@ -48,12 +48,12 @@ test('names no person that a field is named after', () => {
   expect(JSON.stringify(recorded).toLowerCase()).not.toMatch(/ann|person/);
 });
 
-test('has no body and no places where it is counted with others', () => {
+test('has no body and no places if it is counted with others', () => {
   const { body, problems, addresses } = describe({ to: 'ann@example.org' }, { to: ['to must be an array'] }, false);
   expect([body, problems[0]?.line, addresses]).toEqual([null, null, []]);
 });
 
-test('is bounded, however much is wrong', () => {
+test('is bounded, however many problems there are', () => {
   const many = Array.from({ length: 100 }, (_, index) => `to[${index}] must be ${'x'.repeat(10_000)}`);
   const { problems } = describe({ to: many.map(() => 1) }, { to: many });
   expect(problems).toHaveLength(20);

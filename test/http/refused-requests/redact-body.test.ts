@@ -48,7 +48,7 @@ describe('the body of a refused request', () => {
     expect(shown(pretty(body))).toMatchObject({ text: pretty(body), formatted: false, cut: false });
   });
 
-  test('hides secrets, numbers that are long and names that are none', () => {
+  test('hides secrets, long numbers and unknown names', () => {
     const text = JSON.stringify({ url: 'https://a.test/?key=1', secret: `ob_live_${'a'.repeat(49)}`, 'a b': 1 });
     expect(shown(`${text.slice(0, -1)},"n":${'9'.repeat(30)}}`).text).toBe(
       pretty({ url: '*** (21 characters)', secret: '*** (57 characters)', '***': 1, n: '***' }),
@@ -70,7 +70,7 @@ describe('the body of a refused request', () => {
     expect(shown(text, 'a/b~c').places.get('a/b~c')?.pointer).toBe('/a~1b~0c');
   });
 
-  test('says where the outer field is of one that is missing', () => {
+  test('says where the outer field of a missing one is', () => {
     const { places, names } = shown('{"to":[{}],"x":1}', 'to[0].address', 'x', 'subject');
     expect(places.get('to[0]')).toMatchObject({ pointer: '/to/0', column: 8 });
     expect(names.get('x')).toMatchObject({ column: 12 });
@@ -94,13 +94,13 @@ describe('the body of a refused request', () => {
     ['[', 1, 2, 'a value or ]'],
     ['', 1, 1, 'a value'],
     ['['.repeat(30), 1, 21, 'at most 20 levels'],
-  ])('says where %j ends being JSON', (text, line, column, expected) => {
+  ])('says where %j stops being JSON', (text, line, column, expected) => {
     const { fault, text: told } = shown(text);
     expect(fault).toMatchObject({ line, column, expected: expect.stringContaining(expected) });
     expect(told.slice(fault?.marked?.start)).toBe('…');
   });
 
-  test('counts columns past the contents of attachments, which are gone', async () => {
+  test('counts columns past the removed contents of attachments', async () => {
     const bounds = { bytesMax: 1e6, restBytesMax: 1e6, valuesMax: 100, contentsAt: ['attachments', null, 'content'] };
     const json = createBoundedJson(bounds, 'content:marker:');
     const text = `{"attachments":[{"content":"${'QUJD'.repeat(100)}\\/","filename":"a.txt"}],"stream":1}`;
@@ -193,7 +193,7 @@ describe('a sentence of a refused request', () => {
     ["API key lacks 'admin' permission", "API key lacks 'admin' permission"],
     ['a\r\nb\0c', 'a  b c'],
     ['ann%40example.org ann＠example.org', '*** ***'],
-  ])('%j is told as %j', (text, told) => {
+  ])('%j becomes %j', (text, told) => {
     expect(redactSentence(text, 300)).toBe(told);
   });
 
@@ -210,6 +210,6 @@ test.each([
   [`/v1/templates/tpl_${'a'.repeat(26)}/versions/3/diff`, `/v1/templates/tpl_${'a'.repeat(26)}/versions/3/diff`],
   ['/', '/'],
   ['/v1', '/v1'],
-])('the path %s is told as %s', (path, told) => {
+])('the path %s is shown as %s', (path, told) => {
   expect(redactPath(path)).toBe(told);
 });

@@ -8,7 +8,7 @@ const BUNDLES = 100_000;
 describe('an export of a large log', () => {
   const { ask, withLeaves, exported } = serveLargeLog();
 
-  test.each(['gzip', 'identity'])('as %s breaks off where the database does, and the service goes on', async (type) => {
+  test.each(['gzip', 'identity'])('as %s breaks off if the database does, and the service continues', async (type) => {
     withLeaves(BUNDLES * BUNDLE, async (bundle) => {
       if (bundle === 3) throw new Error('the database is away');
     });

@@ -48,7 +48,7 @@ const entriesOf = async (query: string, by = key): Promise<readonly Entry[]> => 
 };
 
 describe('an entry of the audit log', () => {
-  test('says from where a change was asked for, and with which secret of the key', async () => {
+  test('says from where a change was requested, and with which secret of the key', async () => {
     const { id } = await call('POST', '/v1/api-keys', key, {
       ...{ name: 'Shop', domain_id: domainId, permissions: ['manage', 'send'] },
     });
@@ -71,7 +71,7 @@ describe('an entry of the audit log', () => {
     ]);
   });
 
-  test('says so to auditors, but not from where mail was sent: that is not kept', async () => {
+  test('says so to auditors, but not from where mail was sent, which is not kept', async () => {
     const auditor = { name: 'Ann', expires_at: '2099-01-01T00:00:00Z' };
     const { token } = await call('POST', '/v1/audit/auditors', key, auditor);
     const entries = await entriesOf('type=AuditorAdded', token);
@@ -83,7 +83,7 @@ describe('an entry of the audit log', () => {
 });
 
 describe('entries about one message', () => {
-  test('are those of its stream, and who read it', async () => {
+  test('are those of its stream, and those about reading it', async () => {
     const id = await send();
     await send();
     await call('GET', `/v1/messages/${id}/content`);
@@ -95,7 +95,7 @@ describe('entries about one message', () => {
     expect(await entriesOf(`message_id=${id}&type=DataRead`)).toEqual(entries.slice(1));
   });
 
-  test('are found in full bundles, and without those of a message whose id begins alike', async () => {
+  test('are found in full bundles, without those of a message whose id begins alike', async () => {
     const ids: string[] = [];
     for (let round = 0; round < 300 / MESSAGES; round += 1) {
       ids.push(...(await Promise.all(Array.from({ length: MESSAGES }, () => send()))));

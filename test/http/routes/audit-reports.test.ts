@@ -134,7 +134,7 @@ describe('a report about an API key', () => {
 });
 
 describe('a report about a message', () => {
-  test('says what happened to it, and that it was read is on record', async () => {
+  test('says what happened to it, and that reading it is on record', async () => {
     const message = { from: 'shop@reports.example', to: 'ann@example.net', subject: 'Hello Ann', text: 'Hello' };
     const { id } = await post('/v1/messages/send', message);
     await post('/v1/audit/checkpoints', {});

@@ -93,7 +93,7 @@ describe('the audit log', () => {
     expect(await wholeLog('&actor=nobody')).toEqual([]);
   });
 
-  test('goes on over full bundles, with a filter and without, in both orders', async () => {
+  test('continues over full bundles, with a filter and without, in both orders', async () => {
     const before = (await wholeLog()).length;
     await makeSome(300);
     const entries = await wholeLog();
@@ -190,7 +190,7 @@ describe('checkpoints and proofs', () => {
     expect(body.data.filter(({ size }: { size: number }) => size === one.size)).toHaveLength(1);
   });
 
-  test('are asked for too early', async () => {
+  test('are refused too early', async () => {
     const signed = await sign();
     await makeSome(1);
     const newest = (await wholeLog()).at(-1);
@@ -203,7 +203,7 @@ describe('checkpoints and proofs', () => {
     });
   });
 
-  test('tell nothing of another organization, and nothing to a key without admin', async () => {
+  test('reveal nothing about another organization, and nothing to a key without admin', async () => {
     const [entry] = await wholeLog();
     await sign(other);
     expect((await ask(`/v1/audit/proof/${entry?.event_id}`, other)).status).toBe(404);
@@ -221,7 +221,7 @@ describe('an export', () => {
     return { text, lines: text.trimEnd().split('\n') };
   };
 
-  test('holds each leaf with its hash, and ends with the checkpoint of all of them', async () => {
+  test('contains each leaf with its hash, and ends with the checkpoint of all of them', async () => {
     await makeSome(20);
     const checkpoint = await sign();
     const { text, lines } = await exported();
@@ -245,7 +245,7 @@ describe('an export', () => {
     expect(await verify(text, { keys })).toMatchObject({ verdict: 'verified', size: checkpoint.size });
   });
 
-  test('goes on from a bundle, with the hashes of what is before it', async () => {
+  test('continues from a bundle, with the hashes of what comes before it', async () => {
     const { text, lines } = await exported('?from=300');
     const keys = [parseVerifierKey((await sign()).verifier_key)];
     expect(await verify(text, { keys })).toMatchObject({ verdict: 'verified', faults: [] });

@@ -45,7 +45,7 @@ const isRefused = async (token: string): Promise<void> => {
 };
 
 describe('an auditor', () => {
-  test('gets a token that is shown once and is nowhere else', async () => {
+  test('gets a token that is shown once and is not stored', async () => {
     const added = await add();
     const { id, token } = added.body;
     expect([added.status, added.headers['cache-control'], added.headers.location]).toEqual([
@@ -89,14 +89,14 @@ describe('an auditor', () => {
     await expect(authenticateKey(auth, token, '127.0.0.1')).rejects.toMatchObject({ code: 'permission_missing' });
   });
 
-  test('is on record as who exported', async () => {
+  test('is on record as the one who exported', async () => {
     const { id, token } = (await add()).body;
     await ask('GET', '/v1/audit/export', token);
     const { body } = await ask('GET', `/v1/audit/log?type=AuditExported&actor=auditor:${id}`, token);
     expect(body.data).toMatchObject([{ actor: { type: 'auditor', id, secret: null } }]);
   });
 
-  test('sees the own organization alone', async () => {
+  test('sees only their own organization', async () => {
     const { token } = (await add({}, other)).body;
     const { body } = await ask('GET', '/v1/audit/log?order=asc&limit=100', token);
     expect(JSON.stringify(body)).not.toContain(organizationId);
@@ -125,7 +125,7 @@ describe('an auditor', () => {
       expect((await ask('GET', `/v1/audit/reports/${url}`, theirs)).code).toBe('other_organization');
   });
 
-  test('is let in by a process that starts later', async () => {
+  test('is accepted by a process that starts later', async () => {
     const { token } = (await add()).body;
     const server = await buildServer(service.deps);
     await server.ready();
@@ -149,7 +149,7 @@ describe('a token', () => {
     expect(body.data.map((one: { id: string }) => one.id)).not.toContain(id);
   });
 
-  test('ends at its time', async () => {
+  test('ends at its expiry', async () => {
     const expires_at = new Date(Date.now() + HOUR_MS).toISOString();
     const { id, token } = (await add({ expires_at })).body;
     shiftMs = 2 * HOUR_MS;
@@ -158,7 +158,7 @@ describe('a token', () => {
     shiftMs = 0;
   });
 
-  test('is of one form: no other value is let in', async () => {
+  test('has one form: no other value is accepted', async () => {
     const { token } = (await add()).body;
     const flipped = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
     const never = formatSecret('audit', new Uint8Array(32).fill(3));
@@ -211,11 +211,11 @@ describe('adding an auditor', () => {
     expect([status, Object.keys(body.error.details)]).toEqual([400, [field]]);
   });
 
-  test('is refused with 10 MB', async () => {
+  test('is refused with a body of 10 MB', async () => {
     expect((await add({ name: 'a'.repeat(10_000_000) })).code).toBe('body_too_large');
   });
 
-  test('takes a live key with admin', async () => {
+  test('requires a live key with admin', async () => {
     const manager = await service.makeKey(organizationId, domainId, { permissions: ['manage', 'read', 'send'] });
     const simulated = await service.makeKey(organizationId, domainId, { environment: 'test' });
     expect((await add({}, manager.value)).code).toBe('permission_missing');

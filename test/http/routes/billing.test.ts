@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a plan', () => {
-  test('is the default one until another is chosen, and is chosen among those that the operator offers', async () => {
+  test('is the default one until another is chosen from those that the operator offers', async () => {
     expect((await ask('GET', '/v1/billing')).body).toMatchObject({ plan: { id: 'unlimited', price: 0 }, quota: null });
     const { body } = await ask('GET', '/v1/billing/plans');
     expect(body).toEqual({ object: 'list', data: [STARTER, TINY], has_more: false, next_cursor: null });
@@ -95,7 +95,7 @@ describe('a plan', () => {
 });
 
 describe('a hard limit', () => {
-  test('refuses what goes beyond it, single and in batches, and answers repeats as before', async () => {
+  test('refuses what exceeds it, single and in batches, and answers repeats as before', async () => {
     const own = await service.makeOrganization();
     const limited = await service.makeKey(own, await service.makeDomain(own, 'limited.test'));
     const by = { key: limited.value };

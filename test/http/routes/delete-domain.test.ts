@@ -51,7 +51,7 @@ describe('deleting a domain', () => {
     expect(elsewhere).not.toBe(second);
   });
 
-  test('is refused where the last admin key is bound to it', async () => {
+  test('is refused if the last admin key is bound to it', async () => {
     const { organizationId, first, second, admin } = await setUp();
     const refused = await remove(first, admin.value);
     expect([refused.statusCode, refused.json().error.code]).toEqual([409, 'last_admin_key']);
@@ -60,7 +60,7 @@ describe('deleting a domain', () => {
     expect((await remove(second, spare.value)).json().error.code).toBe('last_admin_key');
   });
 
-  test('of the last two that hold an admin key, at the same moment, succeeds for one', async () => {
+  test('of the last two that hold an admin key succeeds for one of two concurrent requests', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { organizationId, first, second, admin } = await setUp();
       const spare = await service.makeKey(organizationId, second);

@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('suspended destinations', () => {
-  test('are listed with the reason, the latest first, and those whose time is over are not', async () => {
+  test('are listed with the reason, the latest first, without those whose time is over', async () => {
     const { status, body } = await list();
     expect(status).toBe(200);
     expect(namesIn(body)).toEqual(['second.example', 'first.example']);
@@ -66,13 +66,13 @@ describe('suspended destinations', () => {
     expect(namesIn((await list(`?limit=1&after=${body.next_cursor}`)).body)).toEqual(['first.example']);
   });
 
-  test('are not listed where it is one recipient domain alone, which can be released by its name', async () => {
+  test('are not listed if it is one recipient domain alone, which can be released by its name', async () => {
     await suspend('@their-customer.example', inMinutes(10));
     expect(JSON.stringify((await list()).body)).not.toContain('their-customer');
     expect(await release({ destination: '@their-customer.example' })).toMatchObject({ body: { released: true } });
   });
 
-  test('for one sending domain are listed and released by its own organization alone', async () => {
+  test('for one sending domain are listed and released only by its own organization', async () => {
     const other = await service.makeOrganization();
     const otherDomain = await service.makeDomain(other, 'other.test');
     const otherAdmin = (await service.makeKey(other, otherDomain)).value;
@@ -92,7 +92,7 @@ describe('suspended destinations', () => {
     expect((await list('?limit=1')).body.data[0].until).toBe(until);
   });
 
-  test('are released once, in whatever case they are written', async () => {
+  test('are released once, in upper or lower case', async () => {
     const released = { object: 'released_destination', destination: 'first.example', released: true };
     expect(await release({ destination: 'First.Example' })).toEqual({ status: 200, body: released });
     expect((await release({ destination: 'first.example' })).body.released).toBe(false);
@@ -113,7 +113,7 @@ describe('suspended destinations', () => {
     expect(JSON.stringify(body.error.details)).toContain(problem);
   });
 
-  test('are the business of admin keys', async () => {
+  test('require admin keys', async () => {
     expect((await release({ destination: 'second.example' }, reader)).status).toBe(403);
     expect((await service.request({ url: '/v1/destinations', key: reader })).statusCode).toBe(403);
   });

@@ -30,7 +30,7 @@ describe('the disclosure of a message', () => {
   const rootOf = (parts: readonly Part[]): string =>
     rootOfParts(parts.map(({ hash }) => Buffer.from(hash, 'base64'))).toString('base64');
 
-  test('shows each part as it is hashed, to admin keys of its organization, and is on record', async () => {
+  test('shows each part as it is hashed, only to admin keys of its organization, and is on record', async () => {
     const { id } = await send({ cc: OTHER, html: '<p>Hi</p>' });
     const { root, body, parts } = await disclose(id);
     expect([rootOf(parts), body.content_root]).toEqual([root, root]);
@@ -99,7 +99,7 @@ describe('the disclosure of a message', () => {
     expect(gone.part.removed).toMatchObject({ reason: 'expired', erasure_id: null });
   }, 60_000);
 
-  test('is for auditors who may see contents', async () => {
+  test('is available to auditors who may see contents', async () => {
     const { id } = await send();
     const token = async (contents: boolean): Promise<string> => {
       const auditor = { name: 'Ann', contents, expires_at: '2030-01-01T00:00:00Z' };

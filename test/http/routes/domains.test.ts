@@ -46,7 +46,7 @@ const publishing = (records: readonly ShownRecord[]): Published =>
   Object.fromEntries(records.map(({ name, value }) => [name, [value]]));
 
 describe('a domain that was registered', () => {
-  test('lists the records to publish, which are required, and the time of the next check', async () => {
+  test('lists the records to publish, which of them are required, and the time of the next check', async () => {
     const { register } = await start();
     const { status, body } = await register('mail.example.test');
     expect(status).toBe(201);
@@ -88,7 +88,7 @@ describe('a domain that was registered', () => {
     ['Straße.example', 'xn--strae-oqa.example'],
     ['例え.テスト', 'xn--r8jz45g.xn--zckzah'],
     ['MAIL.Example.COM', 'mail.example.com'],
-  ])('%s is kept and looked for as %s', async (written, name) => {
+  ])('%s is stored and looked up as %s', async (written, name) => {
     const { register } = await start();
     const { status, body } = await register(written);
     expect([status, body.name]).toEqual([201, name]);
@@ -97,7 +97,7 @@ describe('a domain that was registered', () => {
   });
 
   test.each(['co.uk', 'CO.UK', '公司.cn', 'xn--55qx5d.cn'])(
-    'is refused where anybody registers names: %s',
+    'is refused under a name where anyone can register names: %s',
     async (name) => {
       const { register } = await start();
       const { status, body } = await register(name);
@@ -158,7 +158,7 @@ describe('verifying a domain', () => {
     expect((await call('GET', url)).body).toEqual(verified);
   });
 
-  test('is answered, and changes nothing, where the DNS is away', async () => {
+  test('is answered, and changes nothing, if the DNS is unavailable', async () => {
     const { register, call, zone } = await start();
     const { body: pending } = await register('mail.example.test');
     zone.now = 'away';
@@ -170,7 +170,7 @@ describe('verifying a domain', () => {
 });
 
 describe('a domain that lost a record', () => {
-  test('sends until it fails, and then no more until it is verified again', async () => {
+  test('sends until it fails, and then nothing until it is verified again', async () => {
     const { organizationId, register, call, zone, system } = await start();
     const { body: pending } = await register('mail.example.test');
     const url = `/v1/domains/${pending.id}`;
@@ -223,7 +223,7 @@ describe('rotating DKIM keys', () => {
     expect((await call('GET', url)).body.dkim[1].removable).toBe(true);
   });
 
-  test('takes no body of its own, and no test key', async () => {
+  test('accepts neither a body nor a test key', async () => {
     const { organizationId, register, call } = await start();
     const { body: pending } = await register('mail.example.test');
     const url = `/v1/domains/${pending.id}/dkim/rotate`;

@@ -71,7 +71,7 @@ describe('an erasure', () => {
     ]);
   });
 
-  test('of an address that another organization erases too is its own', async () => {
+  test('of an address that another organization erases too is separate', async () => {
     const [mine, theirs] = [await ask('POST', '/v1/erasures', ANN), await ask('POST', '/v1/erasures', ANN, other)];
     expect(theirs.body.id).not.toBe(mine.body.id);
     expect((await ask('GET', `/v1/erasures/${mine.body.id}`, undefined, other)).body.error.code).toBe(
@@ -81,7 +81,7 @@ describe('an erasure', () => {
     expect((await ask('GET', '/v1/erasures', undefined, other)).body.data).toHaveLength(1);
   });
 
-  test('is requested by live admin keys alone', async () => {
+  test('can be requested by live admin keys only', async () => {
     for (const path of ['/v1/erasures', '/v1/erasures/preview']) {
       expect((await ask('POST', path, ANN, manager)).body.error.code).toBe('permission_missing');
       expect((await ask('POST', path, ANN, testKey)).body.error.code).toBe('environment_not_allowed');
@@ -101,7 +101,7 @@ describe('an erasure', () => {
     { ...ANN, suppress: 'yes' },
     { ...ANN, dry_run: true },
     { ...ANN, __proto__: null, constructor: {} },
-  ])('is refused and not repeated in the answer: %j', async (body) => {
+  ])('is refused and not repeated in the response: %j', async (body) => {
     for (const path of ['/v1/erasures', '/v1/erasures/preview']) {
       const answer = await ask('POST', path, body);
       expect([400, 413]).toContain(answer.status);

@@ -160,7 +160,7 @@ describe('the link of an invoice line', () => {
     ]);
   });
 
-  test('has bounds that pages take and streams refuse', async () => {
+  test('has bounds that pages accept and streams refuse', async () => {
     const { get, key } = await open('bounds');
     for (const bad of ['billed_from=1969-12-31', 'billed_to=2026-02-30']) {
       expect((await get(`/v1/events?${bad}`)).error.code).toBe('invalid_request');

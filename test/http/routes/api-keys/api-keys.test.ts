@@ -46,7 +46,7 @@ describe('POST /v1/api-keys', () => {
 });
 
 describe('DELETE /v1/api-keys/{id}', () => {
-  test('ends the key with all its values, and leaves nothing of it but its history', async () => {
+  test('ends the key with all its values, and leaves only its history', async () => {
     const { id, value } = await tenant.make();
     const { body: rotated } = await tenant.ask('POST', `/${id}/rotate`);
     const { status, body } = await tenant.ask('DELETE', `/${id}`, { by: tenant.manager.value });
@@ -68,7 +68,7 @@ describe('DELETE /v1/api-keys/{id}', () => {
     ]);
   });
 
-  test('takes revoked keys too, honours If-Match, and refuses admin keys to manage', async () => {
+  test('accepts revoked keys too, honours If-Match, and refuses admin keys to manage', async () => {
     const { id } = await tenant.make();
     await tenant.ask('POST', `/${id}/revoke`);
     expect((await tenant.ask('DELETE', `/${id}`, { headers: { 'if-match': '"0"' } })).status).toBe(412);
@@ -80,7 +80,7 @@ describe('DELETE /v1/api-keys/{id}', () => {
 });
 
 describe('a key of another organization', () => {
-  test('is refused by every operation, and one that never was is not found', async () => {
+  test('is refused by every operation, and one that never existed is not found', async () => {
     const { id } = await tenant.make();
     const foreign = await service.makeOrganization();
     const stranger = await service.makeKey(foreign, await makeDomain(service, foreign));
@@ -118,7 +118,7 @@ describe('a key', () => {
     expect(types).toEqual(['KeyCreated']);
   });
 
-  test('never has three earlier values that work, however many rotations come at once', async () => {
+  test('never has three earlier values that work, however many rotations arrive at once', async () => {
     const { id } = await tenant.make();
     const rotate = (payload: object = {}) => tenant.ask('POST', `/${id}/rotate`, { payload });
     const answers = await Promise.all(Array.from({ length: 8 }, () => rotate()));
@@ -143,7 +143,7 @@ describe('a key', () => {
     expect(Object.keys(body.error.details)).toEqual(['grace_period_minutes']);
   });
 
-  test('keeps each earlier value for the grace it was given: a day, unless it is said', async () => {
+  test('keeps each earlier value for its own grace period: a day, unless another is given', async () => {
     const { id } = await tenant.make();
     const first = (await tenant.ask('POST', `/${id}/rotate`)).body;
     const second = (await tenant.ask('POST', `/${id}/rotate`, { payload: { grace_period_minutes: 10_080 } })).body;

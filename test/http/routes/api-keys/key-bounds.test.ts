@@ -33,8 +33,8 @@ const tooWide = (...fields: readonly string[]) => ({
   body: { error: { details: Object.fromEntries(fields.map((field) => [field, [expect.any(String)]])) } },
 });
 
-describe('a key that is bound to networks and an expiry', () => {
-  test('makes keys that are bound alike where nothing is said of it', async () => {
+describe('a key with allowed networks and an expiry', () => {
+  test('makes keys with the same bounds unless others are given', async () => {
     expect(await create({})).toMatchObject({ status: 201, body: { allowed_cidrs: OWN, expires_at: SOON } });
   });
 
@@ -54,7 +54,7 @@ describe('a key that is bound to networks and an expiry', () => {
     expect(await create(fields)).toMatchObject(tooWide(...named));
   });
 
-  test('does not widen another key in anything beyond its own bounds', async () => {
+  test('does not widen another key beyond its own bounds', async () => {
     const { id } = await tenant.make({ permissions: ['send'], allowedCidrs: ['192.0.2.1'], expiresAt: SOON });
     const update = (payload: object) => tenant.update(id, payload, bound.value);
     expect(await update({ allowed_cidrs: [] })).toMatchObject(tooWide('allowed_cidrs'));
@@ -70,7 +70,7 @@ describe('a key that is bound to networks and an expiry', () => {
     expect(await update({ allowed_cidrs: OWN })).toMatchObject(tooWide('allowed_cidrs'));
   });
 
-  test('gives a key that reaches further no permission more, and may narrow, rename and end it', async () => {
+  test('gives no permission to a key with wider bounds, but may narrow, rename and end it', async () => {
     const { id } = await tenant.make({ permissions: ['send'] });
     const update = (payload: object) => tenant.update(id, payload, bound.value);
     expect(await update({ permissions: ['send', 'read'] })).toMatchObject(tooWide('allowed_cidrs', 'expires_at'));
@@ -78,7 +78,7 @@ describe('a key that is bound to networks and an expiry', () => {
     expect((await tenant.ask('POST', `/${id}/revoke`, { by: bound.value })).status).toBe(200);
   });
 
-  test('rotates itself and narrower keys, and learns the value of none that reaches further', async () => {
+  test('rotates itself and narrower keys, and never learns the value of a wider one', async () => {
     const wide = await tenant.make({ permissions: ['send'] });
     const narrow = await tenant.make({ permissions: ['send'], allowedCidrs: ['192.0.2.1'], expiresAt: SOON });
     expect(await rotate(wide.id)).toMatchObject(tooWide('allowed_cidrs', 'expires_at'));
@@ -88,7 +88,7 @@ describe('a key that is bound to networks and an expiry', () => {
     expect(refusal).toMatchObject({ type: 'api_key.change_refused', actor: { id: bound.id } });
   });
 
-  test('is held to them with admin too', async () => {
+  test('is bound by them with admin too', async () => {
     const admin = await tenant.make({ permissions: ['admin'], allowedCidrs: OWN, expiresAt: SOON });
     expect(await create({ permissions: ['admin'], expires_at: null }, admin.value)).toMatchObject(
       tooWide('expires_at'),
@@ -108,7 +108,7 @@ describe('a manage key with low limits', () => {
     expect((await rotate(child.body.id, slow.value)).status).toBe(200);
   });
 
-  test('sets none, which admin does up to the ceilings whatever its own are', async () => {
+  test('sets none, while admin does so up to the ceilings, whatever its own are', async () => {
     const slow = await tenant.make({ permissions: ['manage'], rateLimits: { send: 5 } });
     expect(await create({ rate_limits: { send: 4 } }, slow.value)).toMatchObject({ code: 'permission_missing' });
     const admin = await tenant.make({ permissions: ['admin'], rateLimits: { send: 5 } });

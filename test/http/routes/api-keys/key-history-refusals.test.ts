@@ -56,7 +56,7 @@ describe('a refused change', () => {
     });
   });
 
-  test('of an admin key is in the history: by whom it was touched, and that it was the last', async () => {
+  test('of an admin key is in the history: who changed it, and that it was the last', async () => {
     const own = await service.makeOrganization();
     const alone = await service.makeKey(own, await service.makeDomain(own, 'alone.test'));
     const remove = await tenant.ask('DELETE', `/${alone.id}`, { by: alone.value });
@@ -67,7 +67,7 @@ describe('a refused change', () => {
     expect((await refusalsOf(tenant.admin.id))[0]).toEqual({ change: 'rotate', code: 'permission_missing' });
   });
 
-  test('is there once, however often it is asked for in a minute', async () => {
+  test('is there once, however often it is requested in a minute', async () => {
     const { id } = await tenant.make();
     await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -77,7 +77,7 @@ describe('a refused change', () => {
     expect(await refusalsOf(id)).toEqual([{ change: 'update', code: 'permission_missing' }]);
   });
 
-  test('is not kept where it is a slip in the request', async () => {
+  test('is not recorded if it is a slip in the request', async () => {
     const { id } = await tenant.make();
     await tenant.ask('PATCH', `/${id}`, { payload: { name: '' } });
     await tenant.ask('PATCH', `/${id}`, { payload: {} });
@@ -88,7 +88,7 @@ describe('a refused change', () => {
   test.each<[string, () => Promise<never>]>([
     ['fails', () => Promise.reject(new Error('away'))],
     ['hangs', () => new Promise<never>(() => undefined)],
-  ])('is answered all the same when the log %s over it', async (_what, failing) => {
+  ])('is answered all the same when the log %s while recording it', async (_what, failing) => {
     const { id } = await tenant.make();
     await tenant.ask('POST', `/${id}/revoke`);
     fault = failing;
@@ -99,8 +99,8 @@ describe('a refused change', () => {
   });
 });
 
-describe('permissions that are given more than once', () => {
-  test('are kept once, and more than there are is refused', async () => {
+describe('repeated permissions', () => {
+  test('are kept once, and too many are refused', async () => {
     const { id } = await tenant.make();
     const twice = await tenant.ask('PATCH', `/${id}`, { payload: { permissions: ['send', 'read', 'send'] } });
     expect([twice.status, twice.body.permissions]).toEqual([200, ['send', 'read']]);

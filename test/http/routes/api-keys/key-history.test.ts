@@ -95,7 +95,7 @@ describe('the history of an API key', () => {
     expect(Object.keys(others[1]?.details ?? {}).sort()).toEqual(['expires_at', 'name', 'rate_limits']);
   });
 
-  test('names the operator where the operator did it', async () => {
+  test('names the operator if the operator did it', async () => {
     const [entry] = await historyOf(tenant.admin.id);
     expect(entry).toMatchObject({
       actor: { type: 'operator', id: null, secret: null, secret_last4: null, session_id: null },
@@ -150,7 +150,7 @@ describe('the history of an API key', () => {
     ]);
   });
 
-  test('pages by cursor without skipping or repeating, whatever is refused meanwhile', async () => {
+  test('pages by cursor without skipping or repeating, whatever is refused in the meantime', async () => {
     const { id } = await make();
     for (let time = 0; time < 3; time += 1) {
       await ask('PATCH', `/${id}`, { name: `name ${time}` });

@@ -88,7 +88,7 @@ describe('GET /v1/api-keys/{id}/secrets', () => {
     expect(await secretsOf(id)).toMatchObject([ended, ended]);
   });
 
-  test('names the value by which a key rotated itself, also after it has ended', async () => {
+  test('names the value with which a key rotated itself, also after it has ended', async () => {
     const own = await tenant.make({ permissions: ['manage'] });
     const second = await rotate(own.id, {}, own.value);
     await rotate(own.id, { revoke_previous: true }, second);
@@ -99,7 +99,7 @@ describe('GET /v1/api-keys/{id}/secrets', () => {
     ]);
   });
 
-  test('shows addresses to live keys with admin alone', async () => {
+  test('shows addresses only to live keys with admin', async () => {
     const { id } = await tenant.make({ environment: 'test', permissions: ['manage'] });
     await rotate(id);
     const tester = await tenant.make({ environment: 'test', permissions: ['admin'] });

@@ -19,7 +19,7 @@ const list = async (by?: string): Promise<readonly Listed[]> =>
   (await tenant.ask('GET', '', by === undefined ? {} : { by })).body.data;
 
 describe('GET /v1/api-keys', () => {
-  test('shows each key as it is when it is read alone, and deleted ones not at all', async () => {
+  test('shows each key as it is when read individually, and no deleted ones', async () => {
     const [used, removed] = [await tenant.make(), await tenant.make()];
     await tenant.opens(used.value, '198.51.100.7');
     await tenant.update(used.id, { name: 'Used', permissions: ['read'] });
@@ -30,7 +30,7 @@ describe('GET /v1/api-keys', () => {
     expect(listed[0]).toMatchObject({ name: 'Used', last_used_address: '198.51.100.7', status: 'active' });
   });
 
-  test('shows keys whose domain was deleted as ended, and test keys test keys alone', async () => {
+  test('shows keys whose domain was deleted as ended, and only test keys to test keys', async () => {
     const gone = await service.makeDomain(tenant.organizationId, 'gone.test');
     const bound = await service.makeKey(tenant.organizationId, gone, { environment: 'test', permissions: ['read'] });
     const tester = await tenant.make({ environment: 'test', permissions: ['manage'] });
@@ -42,7 +42,7 @@ describe('GET /v1/api-keys', () => {
   });
 });
 
-test('what becomes of a key is in the feed', async () => {
+test('every change of a key is in the feed', async () => {
   const { id } = await tenant.make();
   await tenant.update(id, { name: 'n' });
   await tenant.ask('POST', `/${id}/rotate`);

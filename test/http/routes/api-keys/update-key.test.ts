@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterAll(() => service.close());
 
 describe('PATCH /v1/api-keys/{id}', () => {
-  test('changes what is named, leaves the rest, and answers the key as it is now', async () => {
+  test('changes the given fields, leaves the rest, and returns the key as it is now', async () => {
     const { id } = await tenant.make();
     const before = (await tenant.ask('GET', `/${id}`)).body;
     const changes = {
@@ -36,7 +36,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     expect((await tenant.ask('GET', `/${id}`)).body).toEqual(body);
   });
 
-  test('brings a limit back to its default by null', async () => {
+  test('restores the default of a limit with null', async () => {
     const { id } = await tenant.make();
     expect((await tenant.update(id, { rate_limits: { send: null } })).body.rate_limits).toMatchObject({ send: 100 });
   });
@@ -55,7 +55,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     expect([current.status, current.headers.etag]).toEqual([200, '"1"']);
   });
 
-  test('lets manage change any key without admin, grant no admin, and set no limits', async () => {
+  test('lets manage change any key without admin, but not grant admin or set limits', async () => {
     const { id } = await tenant.make();
     const other = await tenant.make({});
     expect((await tenant.update(id, { name: 'x', permissions: ['manage'] }, tenant.manager.value)).status).toBe(200);
@@ -71,7 +71,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     }
   });
 
-  test('hides live keys from test keys, and lets those change each other', async () => {
+  test('hides live keys from test keys, and lets test keys change each other', async () => {
     const tester = await tenant.make({ environment: 'test', permissions: ['manage'] });
     const simulated = await tenant.make({ environment: 'test', permissions: ['send'] });
     const { id } = await tenant.make();
@@ -118,7 +118,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     expect((await tenant.update(own.id, { rate_limits: { send: 10 } }, own.value)).body.rate_limits.send).toBe(10);
   });
 
-  test('of the last admin key needs the address it is asked from among its networks', async () => {
+  test('of the last admin key requires that its networks include the address of the request', async () => {
     const { id, value } = await tenant.make({});
     const [first] = (await tenant.ask('GET', `/${id}/history`)).body.data;
     expect(first.type).toBe('api_key.created');

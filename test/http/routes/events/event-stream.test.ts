@@ -74,7 +74,7 @@ describe('a stream of events', () => {
     expect(await wholeFeed()).toContainEqual(frame?.data);
   });
 
-  test('after=start has the whole feed in order, and then goes on', async () => {
+  test('after=start has the whole feed in order, and then continues', async () => {
     const stream = await open({ query: 'after=start' });
     const before = await wholeFeed();
     const id = await send();
@@ -109,7 +109,7 @@ describe('a stream of events', () => {
     }
   });
 
-  test('has only what its filters ask for', async () => {
+  test('has only what its filters match', async () => {
     const family = await open({ query: 'types=api_key.*,message.accepted' });
     const tagged = await open({ query: 'tag=order:7' });
     const atDomain = await open({ query: 'recipient_domain=Elsewhere.example' });
@@ -122,7 +122,7 @@ describe('a stream of events', () => {
     expect((await atDomain.atLeast(1)).map(messageOf)).toEqual([id]);
   });
 
-  test('that is silent for long says where it is, and resumes there', async () => {
+  test('that is silent for long sends its position, and resumes there', async () => {
     const rare = await open({ query: 'types=topic.created' });
     await send();
     aheadMs += 15_000;
@@ -154,7 +154,7 @@ describe('a stream of events', () => {
     expect(own.frames()).toHaveLength(1);
   });
 
-  test('ends when its key is revoked, with the reason and where to go on', async () => {
+  test('ends when its key is revoked, with the reason and where to resume', async () => {
     const brief = await service.makeKey(organizationId, domainId);
     const stream = await open({ key: brief.value });
     const answer = await service.request({ method: 'POST', url: `/v1/api-keys/${brief.id}/revoke`, key: key.value });
@@ -162,7 +162,7 @@ describe('a stream of events', () => {
     expect(await stream.ended()).toMatch(/event: end\ndata: \{"reason":"unauthorized","next_cursor":"[\w-]+"\}\n\n$/);
   });
 
-  test('ends when its key ends by itself', async () => {
+  test('ends when its key expires', async () => {
     const brief = await service.makeKey(organizationId, domainId, {
       expiresAt: new Date(Date.now() + 5_000).toISOString(),
     });
@@ -194,7 +194,7 @@ describe('a stream of events', () => {
     expect(await stream.ended()).toContain(`"code":"${code}"`);
   });
 
-  test('is cut off when its reader takes nothing for a minute; another is not', async () => {
+  test('is cut off when its reader reads nothing for a minute; another is not', async () => {
     const stalled = await open();
     const steady = await open();
     stalled.pause();
@@ -237,7 +237,7 @@ describe('a stream of events', () => {
   });
 });
 
-test('pages take families and filters too, and lead on where nothing matched', async () => {
+test('pages accept families and filters too, and lead on if nothing matched', async () => {
   const id = await send({ tags: [{ name: 'rare', value: '1' }] });
   const get = async (query: string) => (await service.request({ url: `/v1/events?${query}`, key: key.value })).json();
   const newest = await get('tag=rare:1');

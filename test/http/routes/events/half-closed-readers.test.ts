@@ -35,7 +35,7 @@ test('a stream ends when its reader closes its side', async () => {
   await expect.poll(() => service.deps.liveFeed.size()).toBe(0);
 });
 
-test('so does a stream whose reader has closed its side behind the request', async () => {
+test('a stream also ends if its reader has closed its side right after the request', async () => {
   const socket = await ask('after=start', 'text/event-stream');
   socket.end();
   await allOf(socket);

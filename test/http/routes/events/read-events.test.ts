@@ -61,7 +61,7 @@ test('until ends the feed with the event of a cursor, on every page and for ever
   expect((await page(`after=start&types=message.*&until=${third}`)).ids.length).toBeLessThan(4);
 });
 
-test('an until that is no cursor, is not issued yet, or would end a stream is refused', async () => {
+test('an until that is not a cursor, is not issued yet, or would end a stream is refused', async () => {
   for (const until of ['x', 'start%0D%0A', 'a'.repeat(5_000)]) {
     const { statusCode, body } = await service.request({ url: `/v1/events?until=${until}`, key });
     expect([statusCode, body]).toEqual([400, expect.stringContaining('until is not a cursor of this list')]);

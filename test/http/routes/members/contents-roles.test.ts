@@ -49,10 +49,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-describe.each(['analyst', 'auditor'] as const)('contents of mail, allowed to the %s by an owner', (role) => {
+describe.each(['analyst', 'auditor'] as const)('contents of mail that an owner allowed to the %s', (role) => {
   const other = role === 'analyst' ? 'auditor' : 'analyst';
 
-  test('are shown to it at once, and to it alone, until they are withdrawn', async () => {
+  test('are shown to it at once, and only to it, until they are withdrawn', async () => {
     const [masked, beside] = [await signIn(role), await signIn(other)];
     const shown = (person: Person) => ask(person, `/v1/messages/${messageId}`);
     expect((await shown(masked)).text).not.toContain('Secretsubject');
@@ -152,8 +152,8 @@ describe('contents of mail that are withdrawn', () => {
   });
 });
 
-describe('who sees contents of mail', () => {
-  test('is on record with who said so, once for each change', async () => {
+describe('a change of who sees contents of mail', () => {
+  test('is on record with its author, once for each change', async () => {
     await allow(owner, []);
     const events = () => service.deps.context.store.readStream(organizationStream(organizationId), { from: 0 });
     const before = await events();
@@ -167,7 +167,7 @@ describe('who sees contents of mail', () => {
     expect(data[0]).toMatchObject({ actor: { type: 'member', id: owner.id }, data: { roles: ['analyst', 'auditor'] } });
   });
 
-  test('is said at the revision that was read', async () => {
+  test('is made at the revision that was read', async () => {
     const { etag } = await ask(owner, '/v1/organization');
     await allow(owner, ['analyst']);
     await allow(owner, []);
@@ -189,26 +189,26 @@ describe('who sees contents of mail', () => {
     ['analyst'],
     [null],
     [{ analyst: true }],
-  ])('is not said by %j', async (roles) => {
+  ])('is not made by %j', async (roles) => {
     await allow(owner, []);
     expect((await allow(owner, roles as readonly unknown[])).status).toBe(400);
     expect((await ask(owner, '/v1/organization')).body.contents_allowed_to).toEqual([]);
   });
 
-  test.each(['developer', 'analyst', 'auditor'])('is nothing that %s says', async (role) => {
+  test.each(['developer', 'analyst', 'auditor'])('cannot be made by %s', async (role) => {
     await allow(owner, []);
     const { status, body } = await allow(await signIn(role), ['analyst', 'auditor']);
     expect([status, body.error.code]).toEqual([403, 'permission_missing']);
     expect((await ask(owner, '/v1/organization')).body.contents_allowed_to).toEqual([]);
   });
 
-  test('is nothing that a role says for itself once it is allowed them', async () => {
+  test('cannot be made by a role for itself once it is allowed them', async () => {
     await allow(owner, ['auditor', 'analyst']);
     for (const role of ['analyst', 'auditor']) expect((await allow(await signIn(role), [])).status).toBe(403);
     expect((await ask(owner, '/v1/organization')).body.contents_allowed_to).toEqual(['analyst', 'auditor']);
   });
 
-  test('is nothing that an API key or the token of an auditor says', async () => {
+  test('cannot be made by an API key or the token of an auditor', async () => {
     const added = await service.request({
       method: 'POST',
       url: '/v1/audit/auditors',
@@ -221,14 +221,14 @@ describe('who sees contents of mail', () => {
     }
   });
 
-  test('is nothing that another site says, or that nobody says', async () => {
+  test('cannot be made from another site, or without signing in', async () => {
     const headers = { cookie: owner.cookie, 'sec-fetch-site': 'cross-site' };
     expect((await allow(owner, ['analyst'], { headers })).body.error.code).toBe('cross_site_request');
     const nobody = await service.request({ method: 'PUT', url: URL, payload: { allowed_to: [] } });
     expect(nobody.statusCode).toBe(401);
   });
 
-  test('is said for the own organization alone', async () => {
+  test('applies to one’s own organization only', async () => {
     await allow(owner, []);
     const stranger = await signIn('owner', otherKey);
     const foreign = await signIn('analyst', otherKey);

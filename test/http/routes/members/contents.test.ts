@@ -82,7 +82,7 @@ const expectMasked = (text: string, { mail }: Pick<WalkedRoute['rule'], 'mail'> 
 };
 
 describe('a member who sees no contents', () => {
-  test('asks for ranges, and not for what mail says', async () => {
+  test('may ask for ranges, but not for what mail says', async () => {
     const cookie = await signIn('auditor');
     const ask = async (url: string) => (await service.request({ url, headers: { cookie } })).statusCode;
     const from = new Date(Date.now() - 3_600_000).toISOString();
@@ -91,7 +91,7 @@ describe('a member who sees no contents', () => {
     expect(await ask('/v1/messages?from=a@example.net')).toBe(403);
   });
 
-  test('is answered 500 by a route that gives a file and has not said what is in it', () => {
+  test('is answered 500 by a route that returns a file without declaring its contents', () => {
     for (const file of [Buffer.from('Secretbody'), Readable.from(['Secretbody']), { file: new Uint8Array(1) }])
       expect(() => maskContents(file)).toThrow('no JSON');
   });
@@ -115,7 +115,7 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
 
   const get = (url: string) => service.request({ url, headers: { cookie, ...SAME_ORIGIN } });
 
-  test.each(READS)('$name shows nobody', async (route) => {
+  test.each(READS)('$name reveals no person', async (route) => {
     for (const url of pathsOf(route)) {
       for (const accept of ACCEPTED) {
         const answer = await service.request({ url, headers: { cookie, accept, ...SAME_ORIGIN } });
@@ -125,7 +125,7 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
     }
   });
 
-  test('of an address its domain is left, and of a reply its codes and what they mean', async () => {
+  test('only the domain of an address is shown, and of a reply its codes and what they mean', async () => {
     const { body, statusCode } = await get(`/v1/messages/${planted.messageId}`);
     const { recipients } = JSON.parse(body);
     expect(statusCode).toBe(200);
@@ -157,7 +157,7 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
     expect(answer.json().error.message).toMatch(/sees no contents of mail/);
   });
 
-  test('a tag without an address is a filter as any other', async () => {
+  test('a tag without an address is a filter like any other', async () => {
     for (const list of ['messages', 'events', 'stats'])
       expect((await get(`/v1/${list}?tag=campaign:spring`)).statusCode).toBe(200);
     expect((await get('/v1/messages?tag=campaign:spring')).json().data).toHaveLength(2);
@@ -166,7 +166,7 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
     expect(tagged.body).toContain('user:***@example.net');
   });
 
-  test('a stream of events shows nobody', async () => {
+  test('a stream of events reveals no person', async () => {
     // The test of another role may already have started it.
     await service.server.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined);
     const { port } = service.server.server.address() as AddressInfo;
@@ -201,14 +201,14 @@ const SHOWN = {
   'GET /v1/audit/reports/messages/:id': ['reply', 'mailbox', 'subject'],
 } as const satisfies Partial<Record<GuardedRouteName, readonly (keyof typeof PLANTED)[]>>;
 
-test('the token of an auditor who is shown no contents shows nobody', async () => {
+test('the token of an auditor who sees no contents reveals no person', async () => {
   const { token } = await post('/v1/audit/auditors', newAuditor());
   for (const route of READS) {
     for (const url of pathsOf(route)) expectMasked((await service.request({ url, key: token })).body);
   }
 });
 
-test('an owner is shown all of it', async () => {
+test('an owner sees all of it', async () => {
   const cookie = await signIn('owner');
   for (const [name, words] of Object.entries(SHOWN)) {
     const route = READS.find((one) => one.name === name);
@@ -237,7 +237,7 @@ describe('a mask', () => {
     expect(maskContents({ sentence: text })).toEqual({ sentence: masked });
   });
 
-  test('takes a long text without an address in little time', () => {
+  test('masks a long text without an address quickly', () => {
     const began = performance.now();
     maskContents({ text: `${'"a\\'.repeat(50_000)}@` });
     maskContents({ text: `${'a'.repeat(200_000)} @` });

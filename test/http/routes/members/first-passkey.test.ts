@@ -79,20 +79,20 @@ describe('the first passkey of a member', () => {
     },
   );
 
-  test('is mailed to the member where they have an address', async () => {
+  test('is mailed to the member if they have an address', async () => {
     const person = await enter('operator', 'first@example.net');
     shiftMs += 30 * MINUTE_MS;
     expect((await people.add(person)).statusCode).toBe(201);
     expect(await mailsTo('first@example.net')).toEqual(['A passkey was added to your account at Test']);
   });
 
-  test('is added as any other after an hour', async () => {
+  test('is added like any other after an hour', async () => {
     const person = await enter('operator');
     shiftMs += 60 * MINUTE_MS;
     expect(codeOf(await people.add(person))).toEqual(REFUSED);
   });
 
-  test('is added as any other after signing in by a link of an owner or the API', async () => {
+  test('is added like any other after signing in by a link of an owner or the API', async () => {
     const person = await people.join();
     expect((await people.add(person)).statusCode).toBe(201); // their presence is proved
     const other = await people.join();
@@ -102,7 +102,7 @@ describe('the first passkey of a member', () => {
     expect(session.json().first_passkey_until).toBe(null);
   });
 
-  test('is one, of two that are added at the same moment', async () => {
+  test('is only one of two that are added concurrently', async () => {
     const person = await enter('operator');
     shiftMs += 20 * MINUTE_MS;
     const second = { ...person, authenticator: createAuthenticator(person.memberId) };
@@ -111,7 +111,7 @@ describe('the first passkey of a member', () => {
     expect(await added(person.memberId)).toHaveLength(1);
   });
 
-  test('is all that is allowed: nothing else is done without presence', async () => {
+  test('is all that is allowed: everything else requires presence', async () => {
     const { cookie, memberId } = await enter('operator');
     shiftMs += 10 * MINUTE_MS;
     for (const [method, url] of [
@@ -124,7 +124,7 @@ describe('the first passkey of a member', () => {
     }
   });
 
-  test('is not the only way: a link of the operator for the member shows that they are present', async () => {
+  test('is not the only way: a link of the operator for the member proves that they are present', async () => {
     const { cookie, memberId } = await enter('operator');
     shiftMs += 70 * MINUTE_MS;
     const { token } = await createSignInLink(service.deps.context, originOf('operator'), { memberId });

@@ -50,7 +50,7 @@ const accept = async (url: string) => {
 const SPENT = [401, 'sign_in_link_invalid'];
 
 describe('an invitation', () => {
-  test('can be accepted for seven days, and says until when', async () => {
+  test('can be accepted for seven days, and shows until when', async () => {
     const [early, late] = [await invite(), await invite()];
     const days = (Date.parse(early.link.expires_at) - real.now().getTime() - shiftMs) / DAY_MS;
     expect([days > 6.99, days <= 7]).toEqual([true, true]);
@@ -91,7 +91,7 @@ describe('an invitation', () => {
     for (const url of [link.url, renewed.body.url]) await expect.poll(() => accept(url)).toEqual(SPENT);
   });
 
-  test('has five links that work at most; another one ends the oldest', async () => {
+  test('has at most five links that work; another one ends the oldest', async () => {
     const { id, link } = await invite();
     const urls: string[] = [link.url];
     for (let made = 0; made < 5; made += 1) urls.push((await ask('POST', `/v1/members/${id}/links`, {})).body.url);
@@ -99,7 +99,7 @@ describe('an invitation', () => {
     expect(await accept(urls[1] ?? '')).toEqual([200, id]);
   });
 
-  test('is on record by the hash of its link alone', async () => {
+  test('is on record only by the hash of its link', async () => {
     const { link } = await invite();
     const log = JSON.stringify(await readWholeStream(service.deps.context.store, membersStream(organizationId)));
     expect(log).not.toContain(new URL(link.url).hash.slice(1));
@@ -123,7 +123,7 @@ describe('an invitation is mailed', () => {
     return [...(await context.contents.get(ids)).values()].flatMap((body) => (body.kind === 'message' ? [body] : []));
   };
 
-  test('where mail leaves the machine, again when it is renewed, and is shown to no key', async () => {
+  test('if mail leaves the machine, again when it is renewed, and is shown to no key', async () => {
     const sending = await startService({ inbox: null });
     const id = await sending.makeOrganization();
     const domainId = await sending.makeDomain(id, 'members.test');
@@ -154,7 +154,7 @@ describe('an invitation is mailed', () => {
     await sending.close();
   });
 
-  test('not for a suspended organization, which could write to any address by it; its link is handed over', async () => {
+  test('but not for a suspended organization, which could write to any address by it; its link is handed over', async () => {
     const sending = await startService({ inbox: null });
     const id = await sending.makeOrganization();
     const { value } = await sending.makeKey(id, await sending.makeDomain(id, 'members.test'));
@@ -168,7 +168,7 @@ describe('an invitation is mailed', () => {
     await sending.close();
   });
 
-  test('nowhere else', async () => {
+  test('and shown only in that mail', async () => {
     const { link, email } = await invite();
     expect(link.mailed).toBe(false);
     const to = (await mailsIn(service)).flatMap(({ recipients }) => recipients.map(({ address }) => address));

@@ -65,7 +65,7 @@ describe('a mailed link', () => {
     expect((await signInWith(service, (await links.mailed(email, 4)).url)).statusCode).toBe(200);
   });
 
-  test('tells the log nothing by which the network that asked is found', async () => {
+  test('leaves nothing in the log that identifies the network that asked', async () => {
     const { email, id } = await links.join();
     await links.ask(email, { remoteAddress: '203.0.113.98' });
     await links.mailed(email);
@@ -77,7 +77,7 @@ describe('a mailed link', () => {
     expect(JSON.stringify(made)).not.toContain('203.0.113');
   });
 
-  test('is of no use to accept an invitation: somebody who is only invited is mailed none', async () => {
+  test('cannot accept an invitation: someone who is only invited is mailed none', async () => {
     const { email, url } = await links.invite();
     await links.ask(email);
     await links.settle();

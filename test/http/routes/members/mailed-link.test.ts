@@ -51,7 +51,7 @@ describe('a mailed link', () => {
     expect(log).not.toContain(new URL(url).hash.slice(1));
   });
 
-  test('is answered alike where nobody has the address, and mails nobody', async () => {
+  test('is answered alike for an unknown address, and then not mailed', async () => {
     const { email } = await links.join();
     const [known, unknown] = [await links.ask(email), await links.ask('nobody@example.net')];
     const shown = ({ statusCode, body, headers }: typeof known) => [statusCode, body, Object.keys(headers).sort()];
@@ -60,7 +60,7 @@ describe('a mailed link', () => {
     expect(await links.mailsTo('nobody@example.net')).toEqual([]);
   });
 
-  test('is not asked for too often from one network', async () => {
+  test('cannot be requested too often from one network', async () => {
     const remoteAddress = '203.0.113.77';
     const answers = await Promise.all(
       Array.from({ length: 25 }, (_, index) => links.ask(`nobody${index}@example.net`, { remoteAddress })),
@@ -79,7 +79,7 @@ describe('a mailed link', () => {
     expect([led.statusCode, led.json().error.details.return_to.length]).toEqual([400, 1]);
   });
 
-  test('of a removed member is worth nothing, and they get no other', async () => {
+  test('of a removed member is invalid, and they get no other', async () => {
     const { id, email } = await links.join();
     await links.ask(email);
     const { url } = await links.mailed(email);
@@ -90,7 +90,7 @@ describe('a mailed link', () => {
     expect((await links.mailsTo(email)).length).toBe(1);
   });
 
-  test('is over after a quarter of an hour', async () => {
+  test('expires after a quarter of an hour', async () => {
     const { email } = await links.join();
     await links.ask(email);
     const { url } = await links.mailed(email);
@@ -110,14 +110,14 @@ describe('a mailed link', () => {
     }
   });
 
-  test('speaks the language of whoever asks', async () => {
+  test('is in the language of the request', async () => {
     const { email } = await links.join();
     await links.ask(email, { headers: { 'accept-language': 'ja, en;q=0.5' } });
     const { subject, html } = await links.mailed(email);
     expect([subject, html?.includes('<html lang="ja">')]).toEqual(['Test へのサインイン用リンク', true]);
   });
 
-  test('is asked for by pages of this service alone', async () => {
+  test('can be requested by pages of this service only', async () => {
     const { email } = await links.join();
     const answer = await links.ask(email, { headers: { 'sec-fetch-site': 'cross-site' } });
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'cross_site_request']);
@@ -142,12 +142,12 @@ describe('a mailed link', () => {
     );
   });
 
-  test('is refused where the body has 10 MB', async () => {
+  test('is refused with a body of 10 MB', async () => {
     expect((await links.ask('a'.repeat(10_000_000))).statusCode).toBe(413);
   });
 });
 
-test('ways to sign in are told to anybody', async () => {
+test('ways to sign in are public', async () => {
   const answer = await service.request({ url: '/v1/session/methods' });
   expect([answer.statusCode, answer.json()]).toEqual([
     200,

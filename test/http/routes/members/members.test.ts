@@ -53,7 +53,7 @@ const as = async (cookie: string, method: Method, url: string, payload?: object)
 };
 
 describe('a member', () => {
-  test('is invited with a link that is shown once, and whose name and address are in the vault alone', async () => {
+  test('is invited with a link that is shown once, and has name and address only in the vault', async () => {
     const person = newPerson('developer');
     const made = await ask('POST', '/v1/members', person);
     expect([made.status, made.headers['cache-control']]).toEqual([201, 'no-store']);
@@ -75,7 +75,7 @@ describe('a member', () => {
     });
   });
 
-  test('is invited once, also by two at the same moment', async () => {
+  test('is invited once, also by two concurrent requests', async () => {
     const person = newPerson('analyst');
     const answers = await Promise.all([1, 2, 3].map(() => ask('POST', '/v1/members', person)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
@@ -108,7 +108,7 @@ describe('a member', () => {
     },
   );
 
-  test('is not made by a key that reaches less far than a session', async () => {
+  test('cannot be made by a key that reaches less far than a session', async () => {
     const bounded = { permissions: ['admin'] as const, expiresAt: '2099-01-01T00:00:00.000Z' };
     const { value } = await service.makeKey(organizationId, domainId, bounded);
     expect((await ask('POST', '/v1/members', newPerson('owner'), value)).code).toBe('wider_than_own_key');
@@ -170,7 +170,7 @@ describe('the last owner', () => {
     expect((await as(owners[1].cookie, 'DELETE', `/v1/members/${owners[1].id}`)).code).toBe('last_owner');
   });
 
-  test('is left, however many are removed and lowered at the same moment', async () => {
+  test('remains, however many are removed and lowered at the same moment', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { by, owners } = await twoOwners();
       const [one, two] = owners;
@@ -188,7 +188,7 @@ describe('the last owner', () => {
 });
 
 describe('a role', () => {
-  test('that is lowered holds for open sessions within a second', async () => {
+  test('that is lowered applies to open sessions within a second', async () => {
     const { id, cookie } = await signIn('owner');
     expect((await as(cookie, 'GET', '/v1/members')).status).toBe(200);
     await signIn('owner');
@@ -206,7 +206,7 @@ describe('a role', () => {
     return has && mayChange && !(withoutContents && rule.contents === true);
   };
 
-  test.each(ROLES)('%s may ask for what it allows and for nothing else', async (role) => {
+  test.each(ROLES)('%s may request what it allows and nothing else', async (role) => {
     const { cookie } = await signIn(role);
     for (const route of GUARDED) {
       if (route.name === 'DELETE /v1/session') continue;

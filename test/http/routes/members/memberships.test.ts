@@ -43,20 +43,20 @@ const statusOf = async (id: string, organization = 0) => {
 };
 
 describe('an invitation gives no power over the invited person', () => {
-  test('somebody else’s invitation keeps a member from nothing', async () => {
+  test('an invitation from elsewhere does not restrict a member', async () => {
     const { email, id } = await opened.join(0);
     await opened.invite(1, email);
     const answer = await opened.enter({ email, email_verified: true });
     expect([answer.statusCode, answer.json().member.id]).toEqual([200, id]);
   });
 
-  test('somebody who is only invited is not signed in without accepting it', async () => {
+  test('a person who is only invited is not signed in without accepting it', async () => {
     const { email, id } = await opened.invite(1);
     expect(codeOf(await opened.enter({ email, email_verified: true }))).toEqual(NO_MEMBER);
     expect(await statusOf(id, 1)).toBe('invited');
   });
 
-  test('they see their invitations and nothing else, and join the one that they choose', async () => {
+  test('invited people see only their invitations, and join the one that they choose', async () => {
     const { email, id } = await opened.invite(0);
     const other = await opened.invite(1, email);
     const seen = await list(email);
@@ -111,7 +111,7 @@ describe('a member of several organizations', () => {
 });
 
 describe('a choice', () => {
-  test('works once, in the browser that was given it, for ten minutes', async () => {
+  test('works once, in the browser that received it, for ten minutes', async () => {
     const { email, id } = await opened.join(0);
     const [seen, other, late] = [await list(email), await list(email), await list(email)];
     expect(codeOf(await choose({ ...seen, browser: '' }, id))).toEqual(INVALID);
@@ -132,7 +132,7 @@ describe('a choice', () => {
   });
 
   test.each([[''], ['.'], ['a.b'], ['\u0000'], ['a\r\nb'], ['x'.repeat(8_000)]])(
-    'cannot be made up as %j',
+    'cannot be forged as %j',
     async (made) => {
       const { email, id } = await opened.join(0);
       const { browser } = await list(email);

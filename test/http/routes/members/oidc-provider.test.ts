@@ -30,7 +30,7 @@ describe('an identity provider', () => {
     };
   };
 
-  test('that is down is said to be, and is found once it is up', async () => {
+  test('that is down is reported as such, and is found once it is up', async () => {
     let issuer = `http://127.0.0.1:${await freePort()}`;
     const { ask, close } = await at(issuer);
     const answer = await ask();
@@ -90,7 +90,7 @@ describe('an identity provider', () => {
     await close();
   });
 
-  test('is shown by its host, and not where there is none', async () => {
+  test('is shown by its host, and not if there is none', async () => {
     const shown = await at('https://accounts.example.com:8443/tenant');
     expect((await shown.methods()).json().oidc).toEqual({ host: 'accounts.example.com:8443' });
     await shown.close();

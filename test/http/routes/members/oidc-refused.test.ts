@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-describe('a sign-in at an identity provider is refused where', () => {
+describe('a sign-in at an identity provider is refused if', () => {
   /** A sign-in that would succeed. */
   const ready = async () => {
     const { email } = await opened.join();
@@ -76,7 +76,7 @@ describe('a sign-in at an identity provider is refused where', () => {
     [{ code: 'x', state: 'x', issuer: ['x'] }],
     ['x'],
     [null],
-  ])('it is no answer (%#)', async (oidc) => {
+  ])('it is not a valid answer (%#)', async (oidc) => {
     expect(codeOf(await post(opened.service, '/v1/session', { oidc }))).toEqual([400, 'invalid_request']);
   });
 
@@ -90,7 +90,7 @@ describe('a sign-in at an identity provider is refused where', () => {
     },
   );
 
-  test('a link is sent beside it, or the body has 10 MB', async () => {
+  test('a link is sent with it, or the body has 10 MB', async () => {
     const { answer } = await ready();
     const both = await post(opened.service, '/v1/session', { oidc: answer, token: 'x' });
     expect(codeOf(both)).toEqual([400, 'invalid_request']);
@@ -107,7 +107,7 @@ describe('a sign-in at an identity provider is refused where', () => {
     }
   });
 
-  test('the dashboard is open at another name of this machine, which is said', async () => {
+  test('the dashboard is open at another name of this machine, which is reported', async () => {
     const answer = await opened.service.request({
       method: 'POST',
       url: '/v1/session/oidc',

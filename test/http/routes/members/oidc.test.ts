@@ -74,7 +74,7 @@ describe('signing in at an identity provider', () => {
     ['was not invited', { email: 'stranger@example.net', email_verified: true }, 'oidc_no_member'],
     ['looks like that of a member', { email: '\u212Aim@example.net', email_verified: true }, 'oidc_no_member'],
     ['is broken', { email: 'kim@example.net\r\n', email_verified: true }, 'oidc_no_member'],
-  ])('creates nobody where the address %s', async (_what, person, code) => {
+  ])('creates no member if the address %s', async (_what, person, code) => {
     const key = opened.keys[0] ?? '';
     const count = async () => (await opened.service.request({ url: '/v1/members', key })).json().data.length;
     const known = (await opened.service.request({ url: '/v1/members', key })).json().data;
@@ -86,7 +86,7 @@ describe('signing in at an identity provider', () => {
     expect(await count()).toBe(before);
   });
 
-  test('leads a member of another organization to that one alone', async () => {
+  test('leads a member of another organization only to that one', async () => {
     const { email, id } = await join(1);
     const answer = await enter({ email, email_verified: true });
     expect([answer.json().member.id, answer.json().organization.id]).toEqual([id, opened.organizations[1]]);

@@ -50,7 +50,7 @@ describe('a member whose role does not allow something', () => {
     return body.error.message as string;
   };
 
-  test('is told who can allow it: owners who have signed in, of their own organization', async () => {
+  test('learns who can allow it: owners of their own organization who have signed in', async () => {
     const [{ by }, { by: other }] = [await tenant(), await tenant()];
     await join(other, 'owner', 'A stranger');
     const analyst = await join(by, 'analyst', 'Ana');
@@ -70,7 +70,7 @@ describe('a member whose role does not allow something', () => {
     await expect.poll(said).toBe(of(`the owners ${HOSTILE}, Jonas Vik and Lea Roth`));
   });
 
-  test('is told that contents can be allowed to the role', async () => {
+  test('learns that contents can be allowed to the role', async () => {
     const { by } = await tenant();
     await join(by, 'owner', 'Ada Moreno');
     const auditor = await join(by, 'auditor', 'Aud');
@@ -92,7 +92,7 @@ describe('a member whose role does not allow something', () => {
     get.mockRestore();
   });
 
-  test('is told of names only who is a member: a key is not', async () => {
+  test('learns names only as a member: a key does not', async () => {
     const { by, sender } = await tenant();
     await join(by, 'owner', 'Ada Moreno');
     const { body } = await ask('GET', '/v1/messages', undefined, sender);

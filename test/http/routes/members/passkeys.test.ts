@@ -28,7 +28,7 @@ describe('a passkey', () => {
     expect(asked.json().member.id).toBe(person.memberId);
   });
 
-  test('signs in no more once it was removed, or its member', async () => {
+  test('no longer signs in once it, or its member, was removed', async () => {
     const [one, other] = [await people.withPasskey(), await people.withPasskey()];
     expect((await people.remove(one, one.id)).statusCode).toBe(204);
     expect(codeOf(await people.enter(one))).toEqual([401, 'passkey_invalid']);
@@ -36,7 +36,7 @@ describe('a passkey', () => {
     expect(codeOf(await people.enter(other))).toEqual([401, 'passkey_invalid']);
   });
 
-  test('of somebody else is neither seen nor removed', async () => {
+  test('of another member is neither shown nor removed', async () => {
     const [own, colleague, stranger] = [
       await people.withPasskey(),
       await people.withPasskey(),
@@ -48,7 +48,7 @@ describe('a passkey', () => {
     expect((await people.enter(colleague)).statusCode).toBe(200);
   });
 
-  test('is listed and removed by an owner, and by nobody else', async () => {
+  test('is listed and removed only by an owner', async () => {
     const [owner, person, stranger] = [await people.join(), await people.withPasskey(), await people.join('owner', 1)];
     const path = `/v1/members/${person.memberId}/passkeys`;
     const ask = ({ cookie }: typeof owner, url: string, method: 'GET' | 'DELETE' = 'GET') =>
@@ -71,7 +71,7 @@ describe('a passkey', () => {
     expect(codeOf(await ask(owner, `${path}/${person.id}`, 'DELETE'))).toEqual([404, 'not_found']);
   });
 
-  test('is none of API keys', async () => {
+  test('is not available to API keys', async () => {
     const key = people.key;
     const answer = await service.request({ url: '/v1/passkeys', key });
     expect(codeOf(answer)).toEqual([403, 'permission_missing']);

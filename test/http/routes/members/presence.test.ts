@@ -59,10 +59,10 @@ const answerOf = async ({ authenticator }: Person, more: object = {}) => {
 const proveWith = ({ cookie }: { readonly cookie: string }, { body, browser }: { body: object; browser: string }) =>
   ask([cookie, browser].filter((one) => one !== '').join('; '), 'POST', '/v1/session/presence', body);
 
-describe('what needs a member to be present', () => {
+describe('an action that requires presence', () => {
   const marked = GUARDED.filter(({ rule }) => rule.presence === 'always' || rule.presence === 'unlessFirst');
 
-  test('is what gives or takes the power to act, what cannot be undone, and what leaves with all proofs', () => {
+  test('gives or takes the power to act, cannot be undone, or exports all proofs', () => {
     expect(marked.map(({ name }) => name).sort()).toEqual([
       'DELETE /v1/members/:id',
       'DELETE /v1/members/:id/passkeys/:passkey',
