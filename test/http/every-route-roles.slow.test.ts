@@ -204,7 +204,7 @@ describe('the table allows', () => {
       expect(path).toMatch(/^GET \/v1\/audit\/(?:log|checkpoints|proof|consistency|export|tlog|reports\/api-keys)\b/);
   });
 
-  test('no one in who is signed out', () => {
+  test('no access without signing in', () => {
     expect(admitted('signed out')).toEqual([]);
   });
 

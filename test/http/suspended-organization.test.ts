@@ -82,7 +82,7 @@ const accepted = async (): Promise<number> =>
   ).length;
 
 describe('a suspended organization', () => {
-  test('sends nothing, by whatever way, and is told why and who can help', async () => {
+  test('sends nothing, by any way, and gets the reason and who can help', async () => {
     const { id: template } = (
       await post('/v1/templates', { alias: 'hello', name: 'Hello', subject: 'Hello', html: '<p>Hello</p>' })
     ).json();
@@ -138,7 +138,7 @@ describe('a suspended organization', () => {
     await own.close();
   });
 
-  test('is told so before anything else that is wrong with a valid request', async () => {
+  test('gets this error before any other about a valid request', async () => {
     const unverified = await service.makeKey(organizationId, await service.makeDomain(organizationId, 'new.test'));
     await suspend();
     const sent = [
@@ -149,7 +149,7 @@ describe('a suspended organization', () => {
     for (const answer of await Promise.all(sent)) expect(answer.json().error.code).toBe('organization_suspended');
   });
 
-  test('still reads, checks, cancels and manages', async () => {
+  test('can still read, check, cancel and manage', async () => {
     const { id } = await send({ scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
     await suspend();
     const get = (url: string) => service.request({ url, key });
@@ -174,7 +174,7 @@ describe('a suspended organization', () => {
     expect((await get('/v1/organization')).json().suspension).toBeNull();
   });
 
-  test('gets the answer of what it had sent before, once more', async () => {
+  test('gets the first response again for what it had sent before', async () => {
     const first = await post(SEND, MESSAGE, once('one'));
     const batch = await post(BATCH, { messages: [MESSAGE, MESSAGE] }, once('batch'));
     await suspend();
@@ -203,13 +203,13 @@ describe('a suspended organization', () => {
     expect((await post(SEND, MESSAGE)).statusCode).toBe(202);
   });
 
-  test('stops nobody else', async () => {
+  test('stops no other organization', async () => {
     await suspend();
     const answer = await post(SEND, { ...MESSAGE, from: 'a@other.test' }, { key: other.key });
     expect(answer.statusCode).toBe(202);
   });
 
-  test('is told of the operator, host and reason in its audit log, and tells its own people', async () => {
+  test('has the operator, host and reason in its audit log, and shows only the suspension to members', async () => {
     await suspend();
     const origin = { ...operator(organizationId), operator: { user: 'ada', host: 'mail-1' } };
     await suspendOrganization(service.deps.context, origin, 'Phishing.');
@@ -236,7 +236,7 @@ describe('a link in mail of a suspended organization', () => {
   const statuses = (urls: readonly string[], more: InjectOptions = {}) =>
     Promise.all(urls.map(async (url) => (await service.request({ url, ...more })).statusCode));
 
-  test('answers 410 with a page that says so, to be asked for again', async () => {
+  test('answers 410 with a page that says so, and is not cached', async () => {
     const { click, open, earlierClick, earlierOpen } = linksOf(await send());
     await suspend();
     expect(await statuses([click, open, earlierClick, earlierOpen])).toEqual([410, 410, 410, 410]);
@@ -252,7 +252,7 @@ describe('a link in mail of a suspended organization', () => {
     expect(await statuses([click, open, earlierClick, earlierOpen])).toEqual([302, 200, 302, 200]);
   });
 
-  test('counts for nobody', async () => {
+  test('counts for no recipient', async () => {
     const own = await startService({ context: service.deps.context });
     const sent = await send({ tracking: { opens: true, clicks: true } });
     const { click, open, earlierClick } = linksOf(sent);
@@ -264,7 +264,7 @@ describe('a link in mail of a suspended organization', () => {
     expect(events.map(({ type }) => type)).toEqual(['MessageAccepted']);
   });
 
-  test('answers 410 while the log and the database are away; links of earlier versions then redirect', async () => {
+  test('answers 410 while the log and the database are unavailable; links of earlier versions then redirect', async () => {
     const { click, open, earlierClick } = linksOf(await send());
     const free = linksOf(await send(), other.organizationId);
     await suspend();
@@ -275,7 +275,7 @@ describe('a link in mail of a suspended organization', () => {
     expect(answered).toEqual([410, 410, 302, 302]);
   });
 
-  test('is looked up in the log once where it names no organization, and for nobody if none is suspended', async () => {
+  test('is looked up in the log once if it names no organization, and never if none is suspended', async () => {
     const { earlierClick, earlierOpen } = linksOf(await send());
     const before = reads;
     expect(await statuses([earlierClick, earlierOpen])).toEqual([302, 200]);
@@ -320,13 +320,13 @@ describe('a link in mail of a suspended organization', () => {
     );
   });
 
-  test('of a message that the log does not have redirects', async () => {
+  test('redirects if the log does not have its message', async () => {
     const nobody = { id: `msg_${'a'.repeat(26)}`, recipients: [{ id: `rcp_${'a'.repeat(26)}` }] };
     await suspend();
     expect(await statuses([linksOf(nobody).earlierClick])).toEqual([302]);
   });
 
-  test('unsubscribes as ever, by a person and by their mail program, and shows no mail', async () => {
+  test('unsubscribes as usual, by a person and by their mail program, and shows no mail', async () => {
     const { id, recipients } = await send({ stream: 'bulk', unsubscribe: 'managed' });
     const secret = await organizationSecret(service.deps.context.secrets, organizationId);
     const recipientId = recipients[0]?.id ?? '';

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a client whose request cannot be parsed', () => {
-  test('is told so although it still writes', async () => {
+  test('gets the error although it still writes', async () => {
     for (let round = 0; round < 20; round += 1) {
       const asked = request({
         host: '127.0.0.1',

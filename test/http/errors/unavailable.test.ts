@@ -62,14 +62,14 @@ describe('while a dependency is unavailable', () => {
     expect((await service.request({ url: `/v1/messages/${id}`, key })).statusCode).toBe(200);
   });
 
-  test('if it is a probe, the process is alive and not ready', async () => {
+  test('if a probe fails, the process is alive and not ready', async () => {
     await start({ probes: { database: () => Promise.reject(new Error('away')), queue: async () => undefined } });
     expect((await service.request({ url: '/livez' })).statusCode).toBe(200);
     const ready = await service.request({ url: '/readyz' });
     expect([ready.statusCode, ready.json().error.message]).toEqual([503, 'not ready: database']);
   });
 
-  test('our own sense, it is 500 without a word of what happened, and logged with the request id', async () => {
+  test('a fault of ours is 500 without a word of what happened, and logged with the request id', async () => {
     const logged: object[] = [];
     const log = (fields: object): void => {
       logged.push(fields);

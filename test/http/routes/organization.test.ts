@@ -32,7 +32,7 @@ describe('the settings of an organization', () => {
   };
   const patch = (payload: object, more: object = {}) => ask('PATCH', URL, payload, more);
 
-  test('have defaults, change one by one, and stay as they are when absent or the same', async () => {
+  test('have defaults, change one by one, and stay the same when absent or equal', async () => {
     const first = await ask('GET', URL);
     expect(first.body).toMatchObject({
       contact: null,
@@ -96,7 +96,7 @@ describe('the settings of an organization', () => {
     expect((await ask('GET', URL, undefined, { key: testKey })).status).toBe(200);
   });
 
-  test('decide on the analysis of sends that name none', async () => {
+  test('decide on the analysis of sends that specify none', async () => {
     const send = async (more: object = {}) => ask('POST', '/v1/messages/send', { ...BAD, ...more });
     expect((await send()).body.analysis).toBeUndefined();
     await patch({ default_analysis: 'warn' });
@@ -110,7 +110,7 @@ describe('the settings of an organization', () => {
     await patch({ default_analysis: 'off' });
   });
 
-  test('decide on the time zone of statistics that name none', async () => {
+  test('decide on the time zone of statistics that specify none', async () => {
     await patch({ timezone: 'Asia/Kathmandu' });
     expect((await ask('GET', '/v1/stats')).body.timezone).toBe('Asia/Kathmandu');
     expect((await ask('GET', '/v1/stats?timezone=UTC')).body.timezone).toBe('UTC');

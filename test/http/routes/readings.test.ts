@@ -19,8 +19,8 @@ afterAll(() => service.close());
 
 const ask = (url: string, by = key) => service.request({ url, key: by });
 
-describe('who reads', () => {
-  test('is on record before it is shown, with what and by which key', async () => {
+describe('reading', () => {
+  test('is recorded before anything is shown, with what was read and by which key', async () => {
     const mail = { from: 'a@audit.example', to: 'b@example.org', subject: 'Secret', text: 'Hello' };
     const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: mail });
     const { id } = sent.json();
@@ -35,7 +35,7 @@ describe('who reads', () => {
     expect(JSON.stringify(entries)).not.toContain('example.org');
   });
 
-  test('is shown nothing while it cannot be put on record', async () => {
+  test('shows nothing while it cannot be recorded', async () => {
     const mail = { from: 'a@audit.example', to: 'b@example.org', subject: 'Secret', text: 'Hello' };
     const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: mail });
     const { id } = sent.json();
@@ -67,7 +67,7 @@ describe('who reads', () => {
     [0, 0, 0],
     [10, 10, 50],
     [100, 200, 200],
-  ])('is on record in %i of 100 cases', async (readingsPercent, atLeast, atMost) => {
+  ])('is recorded in %i of 100 cases', async (readingsPercent, atLeast, atMost) => {
     const { store, system } = service.deps.context;
     const append = vi.fn<typeof store.append>(async () => ({ revision: 0, position: '' }));
     const context = { store: { ...store, append }, system, readingsPercent };

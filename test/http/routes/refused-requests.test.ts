@@ -85,7 +85,7 @@ describe('a refused request', () => {
     );
   });
 
-  test('that is not JSON says where it ends being JSON', async () => {
+  test('that is not JSON says where it stops being JSON', async () => {
     const { id } = await ask('/v1/messages/send', admin.value, '{\n "to": "ann@example.org"\n "subject": "Hi"}');
     const { problems, body, code } = await read(id);
     expect(code).toBe('invalid_json');
@@ -95,7 +95,7 @@ describe('a refused request', () => {
     expect(body.text).toBe('{\n "to": "***@example.org"\n …');
   });
 
-  test('is kept whatever it is refused for, and only where somebody known sent it', async () => {
+  test('is kept for any reason, but only if a known caller sent it', async () => {
     const confined = await service.makeKey(organizationId, domainId, { allowedCidrs: ['192.0.2.0/24'] });
     const reader = await service.makeKey(organizationId, domainId, { permissions: ['read'] });
     const before = (await list()).length;
@@ -129,7 +129,7 @@ describe('a refused request', () => {
     expect((await list()).length).toBe(before + refused.length);
   });
 
-  test('is seen by its own organization, environment and domain alone, and its body by who sees contents', async () => {
+  test('is shown only to its own organization, environment and domain, and its body to those who see contents', async () => {
     const { id } = await ask('/v1/messages/send', admin.value, { to: 'x' });
     const testKey = await service.makeKey(organizationId, domainId, { environment: 'test' });
     const neighbour = await service.makeKey(organizationId, await service.makeDomain(organizationId, 'next.test'), {
@@ -160,7 +160,7 @@ describe('a refused request', () => {
     expect(await list(`&member_id=${invited.body.id}`)).toMatchObject([{ key_id: null, member_id: invited.body.id }]);
   });
 
-  test('pages, filters and counts', async () => {
+  test('is listed in pages, filtered and counted', async () => {
     const { id: keyId, value } = await service.makeKey(organizationId, domainId);
     for (const url of ['/v1/domains/x', '/v1/domains/y', '/v1/topics/x']) await ask(url, value);
     await ask('/v1/messages/send', value, {});
@@ -199,11 +199,11 @@ describe('a refused request', () => {
     ['/req_x', 'not_found'],
     [`/req_${'0'.repeat(32)}`, 'not_found'],
     ['/%00', 'not_found'],
-  ])('asked for by %s is refused as %s', async (query, code) => {
+  ])('requested by %s is refused as %s', async (query, code) => {
     expect((await ask(`/v1/requests${query}`)).body.error.code).toBe(code);
   });
 
-  test('is a row of many when a flood of them comes', async () => {
+  test('is one row of many when a flood of them arrives', async () => {
     const { id: keyId, value } = await service.makeKey(organizationId, domainId, {
       rateLimits: { send: 1, read: 1_000_000, manage: 1_000_000 },
     });
@@ -223,7 +223,7 @@ describe('a refused request', () => {
     expect(missing.length).toBeLessThan(60);
   });
 
-  test('goes after a week, and with a person whose address it had', async () => {
+  test('is deleted after a week, and together with a person whose address it had', async () => {
     const stored = async (text: string) =>
       Number(
         (await db.query('select count(*) from vault.refused_requests r where r::text like $1', [`%${text}%`])).rows[0]

@@ -156,7 +156,7 @@ describe('the search', () => {
     expect(await find(id, strange.key)).toEqual([]);
   });
 
-  test('takes nothing for a wildcard, and finds nothing where there is nothing', async () => {
+  test('treats nothing as a wildcard, and finds nothing if nothing matches', async () => {
     for (const q of ['%', 'shop _', 'wn.test', '550', '5.1.1', 'nobody@example.com', 'nowhere.example', '   ', '😀'])
       expect([q, await find(q)]).toEqual([q, []]);
   });

@@ -65,7 +65,7 @@ describe('the reputation of a domain', () => {
     }
   });
 
-  test('is reported with its cause, and is released by admin keys only, once', async () => {
+  test('is reported with its cause, and is released only by admin keys, once', async () => {
     await pause();
     expect((await read()).body).toMatchObject({ level: 'paused', measure: 'bounces', released_at: null });
     expect((await release(manager)).status).toBe(403);
@@ -106,7 +106,7 @@ describe('the reputation of an organization', () => {
     return { status: answer.statusCode, body: answer.json() };
   };
 
-  test('is its own, is shown with each of its domains, and is released by admin keys alone, once', async () => {
+  test('is its own, is shown with each of its domains, and is released only by admin keys, once', async () => {
     expect(await look(manager)).toMatchObject({ object: 'organization_reputation', level: 'good', since: null });
     await evaluateReputation(service.deps.context, {
       domainId: null,
@@ -153,7 +153,7 @@ describe('bulk mail of an organization', () => {
   const since = async (key: string) =>
     (await service.request({ url: '/v1/organization/reputation', key })).json().bulk_mail_paused_since;
 
-  test('is paused and resumed by admin keys alone, for their own organization, and on record once for each', async () => {
+  test('is paused and resumed only by admin keys, for their own organization, and on record once for each', async () => {
     const recorded = async () => {
       const events = await service.deps.context.store.readStream(`reputation-${organizationId}`, { from: 0 });
       return events

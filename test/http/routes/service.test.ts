@@ -53,7 +53,7 @@ const as = async (cookie: string, url: string) => {
 };
 
 describe('an operator', () => {
-  test('is who the command line made one, in open sessions within a second, and no longer when it is withdrawn', async () => {
+  test('is made by the command line, in open sessions within a second, and no longer when that is withdrawn', async () => {
     const { id, cookie } = await signIn('analyst');
     const isOperator = async () => (await as(cookie, '/v1/session')).body.operator;
     expect([await isOperator(), (await ask('GET', `/v1/members/${id}`)).body.operator]).toEqual([false, false]);
@@ -72,20 +72,20 @@ describe('an operator', () => {
     ]);
   });
 
-  test.each([{ operator: true }, { role: 'analyst', operator: true }])('is nobody by the API: %j', async (change) => {
+  test.each([{ operator: true }, { role: 'analyst', operator: true }])('cannot be made by the API: %j', async (change) => {
     const { id } = await signIn('analyst');
     expect((await ask('PATCH', `/v1/members/${id}`, change)).code).toBe('invalid_request');
     expect((await ask('POST', '/v1/members', { ...newPerson('analyst'), ...change })).code).toBe('invalid_request');
   });
 
-  test('has to be a member of the organization that is named', async () => {
+  test('must be a member of the named organization', async () => {
     const { id } = await signIn('analyst', other);
     await expect(grant(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 describe('the health of the service', () => {
-  test('is shown to operators of any role, and to nobody else', async () => {
+  test('is shown only to operators, of any role', async () => {
     const { id, cookie } = await signIn('analyst');
     expect((await ask('GET', '/v1/service')).code).toBe('permission_missing');
     const refused = await as(cookie, '/v1/service');
@@ -107,7 +107,7 @@ describe('the health of the service', () => {
   const hurried = { ...createSystem(), sleep: async () => undefined };
   const healthWith = (parts: Partial<HealthParts>) => createServiceHealth({ ...HEALTHY, ...parts }, hurried)();
 
-  test('has parts that are unknown when they do not answer or fail, beside those that do', async () => {
+  test('has unknown parts when they do not answer or fail, next to those that do', async () => {
     const found = await healthWith({ disk: never, redis: () => Promise.reject(new Error('secret of a tenant')) });
     expect(found).toMatchObject({
       status: 'unknown',
@@ -119,7 +119,7 @@ describe('the health of the service', () => {
     });
   });
 
-  test('asks a part that hangs no second time, and shares an answer for a second', async () => {
+  test('asks a part that hangs only once, and shares an answer for a second', async () => {
     let asked = 0;
     let answered = 0;
     let nowMs = 0;

@@ -63,7 +63,7 @@ describe('GET /v1/stats', () => {
     expect(complete_until).toBe(events.at(-1)?.metadata.occurredAt);
   });
 
-  test('gives rates of the metrics asked for, null where there is nothing to compare with', async () => {
+  test('gives rates of the requested metrics, null if there is nothing to compare with', async () => {
     const { totals } = (await get(`${today()}&metrics=accepted,delivered,opened`)).json();
     expect(totals.rates).toEqual({
       delivered: totals.delivered / 3,
@@ -73,14 +73,14 @@ describe('GET /v1/stats', () => {
     expect(empty).toMatchObject({ attribution: 'cohort', totals: { rates: { delivered: null, clicked: null } } });
   });
 
-  test('compares with the period before', async () => {
+  test('compares with the previous period', async () => {
     const body = (await get(`${today()}&compare=previous&metrics=accepted`)).json();
     expect(body.totals.accepted).toBe(3);
     expect(body.previous).toMatchObject({ totals: { accepted: 0 }, data: expect.any(Array) });
     expect(Date.parse(body.previous.to)).toBeLessThanOrEqual(Date.parse(body.from));
   });
 
-  test('groups by tag, in clear, and counts those with one', async () => {
+  test('groups by tag, in plaintext, and counts messages with one', async () => {
     const asked = `${today()}&metrics=accepted&granularity=month`;
     const { data, totals } = (await get(`${asked}&group_by=tag,stream`)).json();
     const tag = 'campaign:spring: first';
@@ -100,7 +100,7 @@ describe('GET /v1/stats', () => {
     expect(gone.data.at(-1).group).toMatch(/^\(expired [0-9a-f]{8}\)$/);
   });
 
-  test('is a table of CSV', async () => {
+  test('can be a table of CSV', async () => {
     const answer = await get(`${today()}&group_by=recipient_domain&metrics=accepted&granularity=month`, 'text/csv');
     expect(answer.headers).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',
@@ -113,7 +113,7 @@ describe('GET /v1/stats', () => {
     expect(rows.at(-1)).toBe('');
   });
 
-  test('is a table of JSON Lines, of many rows too', async () => {
+  test('can be a table of JSON Lines, of many rows too', async () => {
     const year = 'from=2026-09-01&to=2026-11-01&granularity=hour&metrics=accepted';
     const answer = await get(year, 'application/x-ndjson, */*;q=0.1');
     expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
@@ -148,7 +148,7 @@ describe('GET /v1/stats', () => {
     expect([answer.statusCode, Object.keys(answer.json().error.details)]).toEqual([400, [field]]);
   });
 
-  test('says what to do where a tag and recipient domains are asked for at once', async () => {
+  test('says what to do when a tag and recipient domains are requested at once', async () => {
     const { details } = (await get('group_by=recipient_domain&tag=a:b')).json().error;
     expect(details.group_by[0]).toContain('ask for each by itself, or count the events of GET /v1/events?tag=');
   });

@@ -16,14 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('where mail is taken by SMTP is read, and that it is nowhere', async () => {
+test('the address for mail by SMTP can be read, and so can its absence', async () => {
   const read = async () => (await service.request({ url: '/v1/submission', key })).json();
   expect(await read()).toEqual({ object: 'submission', user: 'outbox', servers: [] });
   servers.push({ host: 'mail.example.com', port: 587, tls: 'starttls' });
   expect((await read()).servers).toEqual([{ host: 'mail.example.com', port: 587, tls: 'starttls' }]);
 });
 
-test('where mail is taken by SMTP is told nobody without a key that reads', async () => {
+test('the address for mail by SMTP is not shown without a key that reads', async () => {
   expect((await service.request({ url: '/v1/submission' })).statusCode).toBe(401);
   expect((await service.request({ url: '/v1/submission', key: sendOnly })).statusCode).toBe(403);
 });

@@ -106,7 +106,7 @@ describe('the audit log as a transparency log', () => {
     expect(subtrees.length).toBeGreaterThan(1);
   });
 
-  test('serves a part of a tile, which does not change when the tile grows, to keys with admin, too', async () => {
+  test('serves a part of a tile, which does not change when the tile grows, to keys with admin too', async () => {
     const whole = await read('tile/0/000', key);
     const part = await read('tile/0/000.p/17', key);
     expect([whole.bytes.length, part.bytes]).toEqual([TILE_WIDTH * 32, whole.bytes.subarray(0, 17 * 32)]);
@@ -153,7 +153,7 @@ describe('the audit log as a transparency log', () => {
     expect(bytes.length).toBeLessThan(25_000);
   });
 
-  test('is of one organization', async () => {
+  test('belongs to one organization', async () => {
     for (const path of ['checkpoint', 'tile/0/000.p/1', 'tile/entries/000.p/1']) {
       expect(await read(path, other)).toMatchObject({ status: 403, code: 'other_organization' });
       expect(await read(path, token, stranger)).toMatchObject({ status: 403, code: 'other_organization' });
@@ -167,12 +167,12 @@ describe('the audit log as a transparency log', () => {
 });
 
 describe('the policy of a log', () => {
-  test('is there once something was signed, for an id of an organization', async () => {
+  test('exists once something was signed, for an id of an organization', async () => {
     for (const id of [stranger, formatId('org', new Uint8Array(16)), 'service', '..%2f', '%00', 'o'.repeat(10_000)])
       expect([id, (await policy(id)).statusCode]).toEqual([id, 404]);
   });
 
-  test('names the witnesses that the operator asks and their quorum, and not where they are asked', async () => {
+  test('names the witnesses that the operator asks and their quorum, but not their addresses', async () => {
     const { body } = await policy();
     const [log, ...witnesses] = body.split('\n');
     expect(log).toMatch(/^log localhost\/v1\/audit\/tlog\/org_/);
@@ -181,7 +181,7 @@ describe('the policy of a log', () => {
     expect(['w', 'v'].map(met)).toEqual([true, false]);
   });
 
-  test('names both keys while one takes the place of the other', async () => {
+  test('names both keys while one replaces the other', async () => {
     const { store, system } = service.deps.context;
     const before = (await policy()).body;
     const [last] = await store.readStream(auditStream(organizationId), { direction: 'backwards', limit: 1 });
@@ -197,7 +197,7 @@ describe('the policy of a log', () => {
     expect((await policy()).body).toBe(before.replace('\nwitness', `\nlog ${vkey}\nwitness`));
   });
 
-  test('is not asked for again and again by one network', async () => {
+  test('cannot be requested again and again by one network', async () => {
     const ask = () => service.request({ url: `/.well-known/outbox-audit/${stranger}`, remoteAddress: '192.0.2.9' });
     const statuses = await Promise.all(Array.from({ length: 70 }, async () => (await ask()).statusCode));
     expect(new Set(statuses)).toEqual(new Set([404, 429]));

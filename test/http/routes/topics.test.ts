@@ -48,7 +48,7 @@ describe('a topic', () => {
     expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(problem)]);
   });
 
-  test('keeps its default for good', async () => {
+  test('keeps its default forever', async () => {
     expect((await ask('PATCH', `/v1/topics/${await make()}`, { default: 'out' })).status).toBe(400);
   });
 
@@ -71,7 +71,7 @@ describe('a topic', () => {
     expect((await ask('POST', '/v1/topics', { name: 'x', default: 'in', domain_id: 'dom_x' })).status).toBe(404);
   });
 
-  test('that was deleted since does not change the answer to a repeated send', async () => {
+  test('that was deleted since does not change the response to a repeated send', async () => {
     const topic = await make();
     const again = () =>
       request({
@@ -87,7 +87,7 @@ describe('a topic', () => {
 });
 
 describe('one click on mail about a topic', () => {
-  test('ends that topic alone, and the reason is told', async () => {
+  test('ends that topic only, and the reason is reported', async () => {
     const [offers, news] = [await make(), await make({ name: 'News' })];
     const first = await send('one@example.net', offers);
     expect((await page(`/unsubscribe/${first.token}`)).html).toContain('Do you want no more “Offers”?');

@@ -82,7 +82,7 @@ describe('what is tracked', () => {
     },
   );
 
-  test('is changed at the revision that was seen, and told by an event', async () => {
+  test('is changed at the revision that was read, and reported by an event', async () => {
     const [before] = await memory.readStream(`domain-${domainId}` as never);
     expect(before).toBeDefined();
     const stale = await service.request({
@@ -97,7 +97,7 @@ describe('what is tracked', () => {
 });
 
 describe('a tracked link', () => {
-  test('leads where it did, and is not cached or passed on', async () => {
+  test('leads to its original target, and is not cached or passed on', async () => {
     const answer = await get(linksOf(await send()).click);
     expect([answer.statusCode, answer.headers.location, answer.body]).toEqual([302, TARGET, '']);
     expect(answer.headers).toMatchObject({
@@ -115,7 +115,7 @@ describe('a tracked link', () => {
     expect([head.statusCode, head.headers.location, head.body]).toEqual([302, TARGET, '']);
   });
 
-  test('leads there while the log and the database are away', async () => {
+  test('leads there while the log and the database are unavailable', async () => {
     const { click, open } = linksOf(await send());
     isAway = true;
     const answers = [await get(click), await get(open)];
@@ -123,7 +123,7 @@ describe('a tracked link', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([302, 200]);
   });
 
-  test('leads nowhere else', async () => {
+  test('leads to no other target', async () => {
     const { click, open } = linksOf(await send());
     const other = linksOf(await send(), 'https://elsewhere.test/');
     const [path = '', query = ''] = click.split('?');
@@ -163,19 +163,19 @@ describe('a tracked link', () => {
     }
   });
 
-  test('follows the host it was asked at in nothing', async () => {
+  test('ignores the host of the request', async () => {
     const { click } = linksOf(await send());
     const answer = await get(click, { headers: { host: 'evil.test', 'x-forwarded-host': 'evil.test' } });
     expect(answer.headers.location).toBe(TARGET);
   });
 
-  test('with a signature for something that is no web address leads nowhere', async () => {
+  test('leads nowhere with a signature for something that is not a web address', async () => {
     for (const target of ['javascript:alert(1)', 'https://shop.test/\r\nX: y', 'data:text/html,x', 'https://ä.test/']) {
       expect((await get(linksOf(await send(), target).click)).statusCode).toBe(404);
     }
   });
 
-  test('takes no other method', async () => {
+  test('accepts no other method', async () => {
     const { click, open } = linksOf(await send());
     const own = await startService({}, () => undefined);
     for (const url of [click, open]) expect((await own.request({ url, method: 'POST' })).statusCode).toBe(405);
@@ -191,15 +191,15 @@ describe('the image', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  test('is not there for a token that was not made for it', async () => {
+  test('does not exist for a token that was not made for it', async () => {
     const { click } = linksOf(await send());
     const answer = await get(click.replace('/c/', '/o/'));
     expect(answer.statusCode).toBe(404);
   });
 });
 
-describe('what is recorded', () => {
-  test('is who did what, with the program and kind of network, in the environment of the message', async () => {
+describe('a recorded opening or click', () => {
+  test('says who did what, with the program and kind of network, in the environment of the message', async () => {
     const own = await startService({ context: { contents, store: memory } });
     const sent = await send({ tracking: { opens: true, clicks: true } });
     const { click, open } = linksOf(sent);

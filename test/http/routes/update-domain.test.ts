@@ -19,7 +19,7 @@ describe('the branding of a domain', () => {
     return { status: answer.statusCode, body: answer.json(), etag: answer.headers.etag };
   };
 
-  test('is nothing at first, replaced as a whole, left alone when absent, and taken away by null', async () => {
+  test('is empty at first, replaced as a whole, left alone when absent, and removed by null', async () => {
     const url = `/v1/domains/${id}`;
     expect((await service.request({ url, key })).json().branding).toBeNull();
     const first = await patch({ branding: { name: 'Müller & Söhne <b>', color: '#1A56B0' } });

@@ -42,12 +42,12 @@ const NONE = {
 };
 
 describe('the warm-up of a domain', () => {
-  test('is none unless it is asked for', async () => {
+  test('does not exist until it is requested', async () => {
     expect(await ask('GET')).toEqual({ status: 200, body: { ...NONE, domain_id: domainId } });
     expect((await ask('DELETE')).status).toBe(204);
   });
 
-  test('begins today with a plan of its own or with the default, and ends when it is ended', async () => {
+  test('begins today with a plan of its own or with the default, and ends on request', async () => {
     const begun = await ask('PUT', {});
     expect(begun).toMatchObject({
       status: 200,
@@ -124,7 +124,7 @@ describe('the warm-up of a domain', () => {
     expect((await ask('GET')).body.status).toBe('none');
   });
 
-  test('is not begun by ten megabytes', async () => {
+  test('is not begun by a body of ten megabytes', async () => {
     expect((await ask('PUT', { plan: Array.from({ length: 5_000_000 }, () => 1) })).status).toBe(413);
   });
 });

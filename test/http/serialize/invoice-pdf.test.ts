@@ -86,7 +86,7 @@ describe('an invoice as PDF', () => {
     expect(long.length).toBeLessThan(1_000);
   });
 
-  test('of every day a plan of its own goes over several pages, and holds the event loop for less than 50 ms', async () => {
+  test('with a different plan every day has several pages, and blocks the event loop for less than 50 ms', async () => {
     const lines = Array.from({ length: 250 }, () => line());
     await shown(closed([line()]), SHOP); // loads pdfkit
     const delay = monitorEventLoopDelay({ resolution: 1 });

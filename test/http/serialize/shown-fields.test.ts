@@ -64,7 +64,7 @@ const LOOKED_AT = `address advice alias allowed_cidrs api_key_id api_key_name au
   stream summary tags template_id text timezone title tls to topic_id type url user_agent value verdict version
   webhook_id`;
 
-test('who sees no contents is shown no field that nobody has looked at', async () => {
+test('roles without access to contents see only fields that were reviewed', async () => {
   const { paths, components } = (await service.request({ url: '/openapi.json' })).json();
   const found = new Set<string>();
   for (const { url, method, rule } of GUARDED) {

@@ -50,7 +50,7 @@ describe('a cursor that was never given', () => {
     expect((await get(`/v1/events?after=${cursorOf('events', head, '0')}`)).status).toBe(200);
   });
 
-  test('because it is of another message is refused', async () => {
+  test('is refused with one of another message', async () => {
     const url = `/v1/messages/${sent[0]}/events`;
     const { next_cursor } = (await get(`${url}?limit=1`)).body;
     expect((await get(`${url}?limit=1&after=${next_cursor}`)).body.data).toHaveLength(1);
@@ -58,7 +58,7 @@ describe('a cursor that was never given', () => {
     await refused(url, cursorOf(`message-events/${sent[0]}`, '1.5'));
   });
 
-  test('because it is of another webhook, or of none, is refused', async () => {
+  test('is refused with one of another webhook, or of an unknown one', async () => {
     const make = async (): Promise<string> => {
       const payload = { url: 'http://127.0.0.1:9/', events: ['message.*'] };
       return (await service.request({ method: 'POST', url: '/v1/webhooks', key, payload })).json().id;
@@ -95,7 +95,7 @@ describe('a time', () => {
     '/v1/stats?from=9999-12-01&to=9999-12-31T23:59:59.999Z&granularity=month&timezone=Pacific/Kiritimati',
     '/v1/billing/usage?period=1970-01',
     '/v1/billing/usage?period=9999-11',
-  ])('at the edge of them is taken: %s', async (url) => {
+  ])('at the edge of them is accepted: %s', async (url) => {
     expect((await get(url)).status).toBe(200);
   });
 });

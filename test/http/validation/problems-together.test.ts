@@ -20,7 +20,7 @@ const post = async (url: string, payload: object) => {
   return { status: answer.statusCode, error: answer.json().error };
 };
 
-describe('problems that need a look-up are reported together with the others', () => {
+describe('problems that need a look-up are reported together with the others:', () => {
   test.each(['http://192.168.1.1/hook', 'https://10.0.0.1/', 'ftp://example.com', 'not a url'])(
     'the address of a webhook: %s',
     async (url) => {
@@ -56,7 +56,7 @@ describe('problems that need a look-up are reported together with the others', (
     expect([alone.status, alone.error.code]).toEqual([404, 'not_found']);
   });
 
-  test('the domain of another organization is named as one that is not there; an own one is not', async () => {
+  test('the domain of another organization is reported as missing; the organization’s own is not', async () => {
     const wrong = { name: '', permissions: ['send'] };
     const foreign = await post('/v1/api-keys', { ...wrong, domain_id: foreignDomainId });
     expect(Object.keys(foreign.error.details).sort()).toEqual(['domain_id', 'name']);

@@ -45,7 +45,7 @@ describe('dates in a request', () => {
     });
   });
 
-  test('stay as they are in other fields, and so do times', () => {
+  test('are unchanged in other fields, and so are times', () => {
     const time = '2026-11-27T01:02:03.000Z';
     expect(read({ q: '2026-11-27', since: time, at: time })).toEqual({
       q: '2026-11-27',
@@ -59,7 +59,7 @@ describe('dates in a request', () => {
     expect(schema.safeParse({ since: text }).success).toBe(false);
   });
 
-  test('are looked for in no schema that accepts none', () => {
+  test('are not searched for in a schema that accepts none', () => {
     expect(dateFieldsOf(z.strictObject({ q: z.string() })).size).toBe(0);
     expect(dateFieldsOf(z.union([z.string(), z.number()])).size).toBe(0);
   });

@@ -168,7 +168,7 @@ describe('an invitation is mailed', () => {
     await sending.close();
   });
 
-  test('and shown only in that mail', async () => {
+  test('in no other case', async () => {
     const { link, email } = await invite();
     expect(link.mailed).toBe(false);
     const to = (await mailsIn(service)).flatMap(({ recipients }) => recipients.map(({ address }) => address));

@@ -85,7 +85,7 @@ describe('an action that requires presence', () => {
     ...{ 'POST /v1/erasures': { address: 'late@example.net' }, 'PUT /v1/organization/contents': { allowed_to: [] } },
   };
 
-  test('is refused ten minutes after signing in, and done after a proof by passkey', async () => {
+  test('is refused ten minutes after signing in, and succeeds after a proof by passkey', async () => {
     const person = await people.withPasskey();
     expect(await isPresent(person.cookie)).toBe(true);
     leave();
@@ -105,14 +105,14 @@ describe('an action that requires presence', () => {
     expect(await isPresent(person.cookie)).toBe(false);
   });
 
-  test('is asked of no API key', async () => {
+  test('requires none of an API key', async () => {
     leave();
     const payload = { email: 'by-key@example.net', role: 'analyst' };
     const answer = await service.request({ method: 'POST', url: '/v1/members', key: people.key, payload });
     expect(answer.statusCode).toBe(201);
   });
 
-  test('is of keys what is about those with admin', async () => {
+  test('concerns API keys only if they have admin', async () => {
     const { cookie } = await people.join();
     const key = { name: 'A key', domain_id: people.domainId };
     const [admin, sending] = await Promise.all(
@@ -152,7 +152,7 @@ describe('an action that requires presence', () => {
 });
 
 describe('a proof of presence', () => {
-  test('by passkey is taken once, also of eight at the same moment, and starts no session', async () => {
+  test('by passkey is accepted once, even of eight at the same moment, and starts no session', async () => {
     const person = await people.withPasskey();
     leave();
     const answer = await answerOf(person);
@@ -167,7 +167,7 @@ describe('a proof of presence', () => {
     expect(await isPresent(person.cookie)).toBe(false);
   });
 
-  test('by link is taken once, for whoever has no passkey, and spends it', async () => {
+  test('by link is accepted once, from members without a passkey, and uses up the link', async () => {
     const { cookie, memberId } = await people.join();
     leave();
     const token = await newLink(memberId);
@@ -180,7 +180,7 @@ describe('a proof of presence', () => {
     expect((await signInWith(service, `http://localhost/#${token}`)).statusCode).toBe(401);
   });
 
-  test('of a colleague, or of a member of another organization, proves nothing and is not spent', async () => {
+  test('of a colleague, or of a member of another organization, proves nothing and is not used up', async () => {
     const person = await people.withPasskey();
     const others = [await people.withPasskey(), await people.withPasskey('owner', 1)];
     leave();
@@ -195,7 +195,7 @@ describe('a proof of presence', () => {
     expect(await isPresent(person.cookie)).toBe(false);
   });
 
-  test('is of one session, and not of another of the member', async () => {
+  test('belongs to one session, and not to another of the member', async () => {
     const person = await people.withPasskey();
     const elsewhere = cookieOf(await people.enter(person));
     leave();
@@ -203,14 +203,14 @@ describe('a proof of presence', () => {
     expect([await isPresent(person.cookie), await isPresent(elsewhere)]).toEqual([true, false]);
   });
 
-  test('serves no session that has ended', async () => {
+  test('is not accepted for a session that has ended', async () => {
     const person = await people.withPasskey();
     const answer = await answerOf(person);
     expect((await ask(person.cookie, 'DELETE', '/v1/session')).statusCode).toBe(204);
     expect(codeOf(await proveWith(person, answer))).toEqual([401, 'unauthorized']);
   });
 
-  test('is refused where the browser, the origin or the count is another', async () => {
+  test('is refused if the browser, the origin or the count differs', async () => {
     const person = await people.withPasskey();
     leave();
     const { body } = await answerOf(person);
@@ -231,12 +231,12 @@ describe('a proof of presence', () => {
     [{ passkey: 'x' }],
     [[]],
     [{ token: 'x'.repeat(10_000) }],
-  ])('is refused where it is %j', async (body) => {
+  ])('is refused if it is %j', async (body) => {
     const { cookie } = await people.join();
     expect(codeOf(await proveWith({ cookie }, { body, browser: '' }))).toEqual([400, 'invalid_request']);
   });
 
-  test('is refused in 10 MB, with NUL in it, from another site, and of an API key', async () => {
+  test('is refused in 10 MB, with NUL in it, from another site, and from an API key', async () => {
     const { cookie } = await people.join();
     const huge = { token: 'x'.repeat(10_000_000) };
     expect((await proveWith({ cookie }, { body: huge, browser: '' })).statusCode).toBe(413);

@@ -36,7 +36,7 @@ const endings: readonly (readonly [string, (of: SignedIn) => object])[] = [
   ['who was removed', ({ memberId }) => ({ method: 'DELETE', url: `/v1/members/${memberId}` })],
 ];
 
-describe.each(endings)('of a member %s', (_, end) => {
+describe.each(endings)('after a member is %s', (_, end) => {
   test('a request whose body was still on its way changes nothing', async () => {
     const member = await signIn('developer');
     const body = JSON.stringify({ name: 'theirs', domain_id: domainId, permissions: ['send'] });
@@ -99,7 +99,7 @@ describe('a member', () => {
       expect((await ask(from)).json().error.code).toBe('from_domain_mismatch');
   });
 
-  test('sends a batch from several domains of the organization, and each message by itself', async () => {
+  test('sends a batch from several domains of the organization, or each message individually', async () => {
     const stranger = await service.makeOrganization();
     await service.makeDomain(stranger, 'elsewhere.test');
     await service.makeDomain(organizationId, 'second.test');
@@ -171,7 +171,7 @@ describe('a member', () => {
     expect((await service.request({ url, key })).body).toContain('test@revoked.test');
   });
 
-  test('changes of an owner whose role is lowered at that moment are refused', async () => {
+  test('cannot make changes as an owner whose role is lowered at that moment', async () => {
     const [member] = [await signIn('owner'), await signIn('owner')];
     const payload = { role: 'auditor' };
     await service.request({ method: 'PATCH', url: `/v1/members/${member.memberId}`, key, payload });

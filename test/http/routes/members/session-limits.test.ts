@@ -41,7 +41,7 @@ const newLink = async (): Promise<string> => {
 };
 
 describe('an organization', () => {
-  test('lowers how long sessions may rest, of those that are open too, and of no other organization', async () => {
+  test('shortens how long sessions may idle, including open ones, but not those of another organization', async () => {
     const [resting, used, stranger] = [await people.join(), await people.join(), await people.join('owner', 1)];
     await limit({ session_idle_minutes: 30 });
     for (let minutes = 0; minutes < 60; minutes += 20) {
@@ -52,7 +52,7 @@ describe('an organization', () => {
     await limit({ session_idle_minutes: 720 });
   });
 
-  test('lowers how long sessions last, of those that are open too, and says when they end', async () => {
+  test('shortens how long sessions last, including open ones, and says when they end', async () => {
     const { cookie } = await people.join();
     await limit({ session_hours: 2 });
     const { data } = (await service.request({ url: '/v1/sessions', headers: { cookie, ...SAME_ORIGIN } })).json();
@@ -66,7 +66,7 @@ describe('an organization', () => {
   });
 });
 
-test('what a page asks by itself keeps no session open', async () => {
+test('automatic requests of a page do not keep a session open', async () => {
   const { cookie } = await people.join();
   const followed = await people.join();
   for (let hours = 0; hours < 12; hours += 4) {
@@ -78,7 +78,7 @@ test('what a page asks by itself keeps no session open', async () => {
   expect([await isOpen(cookie), await isOpen(followed.cookie)]).toEqual([false, false]);
 });
 
-test('sessions that are over are forgotten, and their values with them', async () => {
+test('expired sessions are forgotten, together with their values', async () => {
   const { cookie } = await people.join();
   shiftMs += 8 * 24 * HOUR_MS;
   const last = await people.join();
@@ -91,12 +91,12 @@ test('sessions that are over are forgotten, and their values with them', async (
   expect([await isOpen(cookie), await isOpen(last.cookie)]).toEqual([false, true]);
 });
 
-describe('a browser that lost the answer', () => {
+describe('a browser that lost the response', () => {
   const nonce = () => randomBytes(32).toString('base64url');
   const spend = (url: string, more: object) =>
     signInWith(service, url, { payload: { token: new URL(url).hash.slice(1), ...more } });
 
-  test('has the same session again, also eight times at once, and nobody else has', async () => {
+  test('gets the same session again, even eight times at once, and no other browser does', async () => {
     const url = await newLink();
     const own = { nonce: nonce() };
     const answers = await Promise.all(Array.from({ length: 8 }, () => spend(url, own)));
@@ -109,7 +109,7 @@ describe('a browser that lost the answer', () => {
     expect(codeOf(await spend(url, own))).toEqual([401, 'sign_in_link_invalid']);
   });
 
-  test('has it again with a passkey that counts', async () => {
+  test('gets it again with a passkey that counts', async () => {
     const person = await people.join();
     expect((await people.add(person, { counter: 4 })).statusCode).toBe(201);
     const { challenge, browser } = await people.challenge();
@@ -121,7 +121,7 @@ describe('a browser that lost the answer', () => {
     expect([second.statusCode, cookieOf(second)]).toEqual([200, cookieOf(first)]);
   });
 
-  test('has none again that was ended', async () => {
+  test('does not get a session again that was ended', async () => {
     const url = await newLink();
     const own = { nonce: nonce() };
     const cookie = cookieOf(await spend(url, own));
@@ -130,7 +130,7 @@ describe('a browser that lost the answer', () => {
   });
 
   test.each([[''], ['x'], ['A'.repeat(42)], ['A'.repeat(44)], [`${'A'.repeat(42)}\n`], ['\u0000'.repeat(43)], [7]])(
-    'is refused where its nonce is %j',
+    'is refused if its nonce is %j',
     async (wrong) => {
       const url = await newLink();
       expect(codeOf(await spend(url, { nonce: wrong }))).toEqual([400, 'invalid_request']);

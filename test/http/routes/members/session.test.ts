@@ -48,7 +48,7 @@ const codeOf = async (answer: ReturnType<typeof ask>) => {
 };
 
 describe('a link', () => {
-  test('starts a session, whose value is in the cookie and nowhere else', async () => {
+  test('starts a session, whose value is only in the cookie', async () => {
     const { answer, memberId, sessionId, cookie } = await signIn('developer');
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['cache-control']).toBe('no-store');
@@ -78,7 +78,7 @@ describe('a link', () => {
     expect(secure).toMatch(/^__Host-outbox_session=ob_session_\w{49}; HttpOnly; Secure; SameSite=Strict; Path=\/;/);
   });
 
-  test('is spent once, also by two at the same moment', async () => {
+  test('works once, even for two at the same moment', async () => {
     const { url } = await invite();
     const answers = await Promise.all(Array.from({ length: 8 }, () => signInWith(service, url)));
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, ...Array(7).fill(401)]);
@@ -116,7 +116,7 @@ describe('a link', () => {
   });
 
   test.each([[null], [7], ['x'.repeat(10_000)], [{ token: 'x' }], ['ob_link_\r\nSet-Cookie: a=b'], ['ob_link_\u0000']])(
-    'is refused where it is %j',
+    'is refused if it is %j',
     async (token) => {
       const payload = { token };
       const answer = await service.request({ method: 'POST', url: '/v1/session', headers: SAME_ORIGIN, payload });
@@ -166,7 +166,7 @@ const startServiceAt = async (publicUrl: string, url: string): Promise<string> =
 };
 
 describe('a session', () => {
-  test('has a new value and a new id at each sign-in, whatever the browser held before', async () => {
+  test('has a new value and a new id at each sign-in, whatever the browser had before', async () => {
     const first = await signIn();
     const { url } = await invite();
     const second = await signInWith(service, url, { headers: { ...SAME_ORIGIN, cookie: first.cookie } });
@@ -208,7 +208,7 @@ describe('a session', () => {
     expect(await codeOf(ask(used.cookie))).toEqual([401, 'unauthorized']);
   });
 
-  test('is no bearer token, and a key is none in a cookie', async () => {
+  test('is not a bearer token, and a key in a cookie is not a session', async () => {
     const { cookie } = await signIn();
     const value = cookie.split('=')[1] ?? '';
     expect((await service.request({ url: '/v1/session', key: value })).statusCode).toBe(401);
@@ -216,7 +216,7 @@ describe('a session', () => {
     expect((await ask(`${cookie}; ${cookie}`)).statusCode).toBe(401); // another site has set a second cookie
   });
 
-  test('and a key at once are refused', async () => {
+  test('is refused together with a key', async () => {
     const { cookie } = await signIn();
     const headers = { authorization: `Bearer ${key}` };
     expect(await codeOf(ask(cookie, '/v1/session', { headers }))).toEqual([400, 'invalid_request']);

@@ -34,7 +34,7 @@ describe('an answer of a passkey', () => {
     expect(codeOf(await people.enter(person, more))).toEqual([401, 'passkey_invalid']);
   });
 
-  test('is taken once, also of eight at the same moment', async () => {
+  test('is accepted once, even of eight at the same moment', async () => {
     const { challenge: asked, browser } = await people.challenge();
     const body = { passkey: person.authenticator.answer({ challenge: asked }) };
     const answers = await Promise.all(Array.from({ length: 8 }, () => people.post('/v1/session', body, [browser])));
@@ -44,7 +44,7 @@ describe('an answer of a passkey', () => {
     expect(codeOf(await people.post('/v1/session', again, [browser]))).toEqual([401, 'passkey_invalid']);
   });
 
-  test('is taken from the browser that asked alone', async () => {
+  test('is accepted only from the browser that requested it', async () => {
     const [mine, theirs] = [await people.challenge(), await people.challenge()];
     const body = () => ({ passkey: person.authenticator.answer({ challenge: mine.challenge }) });
     for (const cookies of [[], [theirs.browser], [mine.browser, theirs.browser], ['outbox_browser=']])
@@ -59,7 +59,7 @@ describe('an answer of a passkey', () => {
     expect(codeOf(await people.post('/v1/session', body, [browser]))).toEqual([401, 'passkey_invalid']);
   });
 
-  test('signs in nobody else, of this organization or another', async () => {
+  test('does not sign in another member, of this organization or another', async () => {
     const [colleague, stranger] = [await people.withPasskey(), await people.withPasskey('owner', 1)];
     for (const { memberId } of [colleague, stranger, { memberId: 'mbr_aaaaaaaaaaaaaaaaaaaaaaaaaa' }]) {
       const { challenge: asked, browser } = await people.challenge();
@@ -74,7 +74,7 @@ describe('an answer of a passkey', () => {
     }
   });
 
-  test('cannot be forged with the name of a passkey that somebody else has', async () => {
+  test('cannot be forged with the name of another member’s passkey', async () => {
     const [victim, thief] = [await people.withPasskey(), await people.withPasskey()];
     const { challenge: asked, browser } = await people.challenge();
     const { credential_id, user_handle } = victim.authenticator.answer({ challenge: asked });
@@ -82,7 +82,7 @@ describe('an answer of a passkey', () => {
     expect(codeOf(await people.post('/v1/session', { passkey: forged }, [browser]))).toEqual([401, 'passkey_invalid']);
   });
 
-  test('of an authenticator that counts is refused where the count is not higher', async () => {
+  test('of an authenticator that counts is refused if the count is not higher', async () => {
     const counting = await people.join();
     expect((await people.add(counting, { counter: 4 })).statusCode).toBe(201);
     expect((await people.enter(counting, { counter: 5 })).statusCode).toBe(200);
@@ -97,11 +97,11 @@ describe('an answer of a passkey', () => {
     ['x'],
     [{ credential_id: '\r\n', client_data: '\u0000', authenticator_data: '', signature: 7, user_handle: [] }],
     [{ credential_id: 'x'.repeat(9_000), client_data: 'x', authenticator_data: 'x', signature: 'x', user_handle: 'x' }],
-  ])('is refused where it is %j', async (passkey) => {
+  ])('is refused if it is %j', async (passkey) => {
     expect(codeOf(await people.post('/v1/session', { passkey }))).toEqual([400, 'invalid_request']);
   });
 
-  test.each(['client_data', 'authenticator_data', 'signature'])('is refused where its %s is nothing', async (part) => {
+  test.each(['client_data', 'authenticator_data', 'signature'])('is refused if its %s is empty', async (part) => {
     const { challenge: asked, browser } = await people.challenge();
     const whole = person.authenticator.answer({ challenge: asked });
     for (const wrong of ['AA', '_'.repeat(4_000)]) {
@@ -110,7 +110,7 @@ describe('an answer of a passkey', () => {
     }
   });
 
-  test('is refused beside a link, in 10 MB, and from another site', async () => {
+  test('is refused with a link, in 10 MB, and from another site', async () => {
     const { challenge: asked, browser } = await people.challenge();
     const whole = person.authenticator.answer({ challenge: asked });
     expect(codeOf(await people.post('/v1/session', { passkey: whole, token: 'x' }, [browser]))[0]).toBe(400);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a key', () => {
-  test.each(['send', 'read', 'manage', 'admin'] as const)('that may only %s asks who it is', async (permission) => {
+  test.each(['send', 'read', 'manage', 'admin'] as const)('that may only %s can ask who it is', async (permission) => {
     const domainId = await service.makeDomain(organizationId, `${permission}.test`);
     for (const environment of ['live', 'test'] as const) {
       const made = await service.makeKey(organizationId, domainId, { permissions: [permission], environment });
@@ -30,7 +30,7 @@ describe('a key', () => {
     }
   });
 
-  test('that is none, or was revoked, does not', async () => {
+  test('that is invalid, or was revoked, cannot', async () => {
     const domainId = await service.makeDomain(organizationId, 'revoked.test');
     const { id, value } = await service.makeKey(organizationId, domainId, { permissions: ['send'] });
     const revoked = { method: 'POST', url: `/v1/api-keys/${id}/revoke`, key, payload: {} } as const;

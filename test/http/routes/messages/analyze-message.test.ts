@@ -70,7 +70,7 @@ describe('POST /v1/messages/analyze', () => {
     expect(one?.json()).toEqual(other?.json());
   });
 
-  test('calls broken html a finding with its place, in small and in large messages', async () => {
+  test('reports broken html as a finding with its place, in small and in large messages', async () => {
     for (const before of ['', '<p>x</p>\n'.repeat(5000)]) {
       const answer = await analyze({ ...VALID, html: `${before}<p>x</div>` });
       expect(answer.statusCode).toBe(200);
@@ -91,12 +91,12 @@ describe('POST /v1/messages/analyze', () => {
     expect(nothing.json().error.details).toEqual({ html: ['html or text is required'] });
   });
 
-  test('refuses a from-address off the key’s domain', async () => {
+  test('refuses a from address outside the domain of the key', async () => {
     const answer = await analyze({ ...VALID, from: 'a@example.org' });
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'from_domain_mismatch']);
   });
 
-  test('refuses an Idempotency-Key: there is nothing to repeat', async () => {
+  test('refuses an Idempotency-Key, since nothing can be repeated', async () => {
     const answer = await analyze(VALID, { 'idempotency-key': 'x' });
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'header_not_allowed']);
   });
@@ -117,7 +117,7 @@ describe('POST /v1/messages/analyze', () => {
     expect(await service.deps.context.store.head()).toBe(before);
   });
 
-  test('takes whatever a send takes, and looks at its attachments', async () => {
+  test('accepts everything that a send accepts, and looks at its attachments', async () => {
     const answer = await analyze({
       ...VALID,
       cc: 'c@example.org',
@@ -145,7 +145,7 @@ describe('the sending domain', () => {
     expect(rulesOf(await analyze(VALID))).toEqual(['mail-captured']);
   });
 
-  test('is an error while it is not verified, but not for a test key, whose mail does not leave', async () => {
+  test('is an error while it is not verified, except for a test key, whose mail does not leave', async () => {
     await start({ context: { capturing: false } });
     const answer = await analyze(VALID);
     expect(answer.json().verdict).toBe('fail');
@@ -176,7 +176,7 @@ describe('the sending domain', () => {
   });
 });
 
-test('an analysis that is not done in time is 503, worth a retry', async () => {
+test('an analysis that does not finish in time is 503, worth a retry', async () => {
   const analyzer = { analyze: () => Promise.reject(new AnalysisUnavailable('busy')), close: async () => undefined };
   await start({ analyzer });
   const answer = await analyze(VALID);

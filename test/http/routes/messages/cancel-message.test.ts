@@ -64,7 +64,7 @@ const ended = async (messageId: string, ...outcomes: ('delivered' | 'deferred')[
 };
 
 describe('POST /v1/messages/{id}/cancel', () => {
-  test('cancels a message that waits for its time and answers it as a read would', async () => {
+  test('cancels a message that waits for its time, and returns it as a read would', async () => {
     const id = await send({ scheduled_at: inAnHour() });
     const answer = await cancel(id);
     expect(answer.statusCode).toBe(200);
@@ -90,7 +90,7 @@ describe('POST /v1/messages/{id}/cancel', () => {
     });
   });
 
-  test('cancels the rest of one that some have', async () => {
+  test('cancels the rest of one that some recipients have', async () => {
     const id = await send();
     await ended(id, 'delivered', 'deferred');
     const shown = (await cancel(id)).json();
@@ -114,7 +114,7 @@ describe('POST /v1/messages/{id}/cancel', () => {
     expect((await read(id)).headers.etag).toBe('"1"');
   });
 
-  test('is refused once everybody has it', async () => {
+  test('is refused once every recipient has it', async () => {
     const id = await send();
     await ended(id, 'delivered', 'delivered');
     expect(refusalOf(await cancel(id))).toEqual([409, 'message_ended']);
@@ -140,7 +140,7 @@ describe('POST /v1/messages/{id}/cancel', () => {
     expect((await read(id)).json().status).toBe('accepted');
   });
 
-  test('takes no fields, no parameters and no Idempotency-Key', async () => {
+  test('accepts no fields, no parameters and no Idempotency-Key', async () => {
     const id = await send();
     const url = `/v1/messages/${id}/cancel`;
     const answer = await post(url, { reason: 'x', __proto__x: 1 });

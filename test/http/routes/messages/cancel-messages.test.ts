@@ -41,7 +41,7 @@ const statusOf = async (id: string): Promise<string> =>
   (await service.request({ url: `/v1/messages/${id}`, key: keys.admin ?? '' })).json().status;
 
 describe('POST /v1/messages/cancel', () => {
-  test('cancels what matches and waits, once it has been counted, and nothing when it is repeated', async () => {
+  test('cancels what matches and waits, once it has been counted, and nothing when repeated', async () => {
     const [one, other] = [await send({ to: 'a@bulk.example' }), await send({ to: 'b@bulk.example' })];
     const elsewhere = await send({ to: 'c@other.example' });
     const filter = { recipient_domain: 'BULK.example.' };
@@ -59,7 +59,7 @@ describe('POST /v1/messages/cancel', () => {
     expect((await cancel({ filter })).body).toMatchObject({ matched: 0, cancelled: 0, data: [] });
   });
 
-  test('cancels those that are named, each as if alone: what cannot be stops no other', async () => {
+  test('cancels each named message on its own: one that cannot be cancelled stops no other', async () => {
     const id = await send();
     const unknown = `msg_${'a'.repeat(26)}`;
     const { body } = await cancel({ ids: [id, unknown, 'x', id] });
@@ -73,7 +73,7 @@ describe('POST /v1/messages/cancel', () => {
     expect((await cancel({ ids: [id] })).body).toMatchObject({ cancelled: 1 });
   });
 
-  test('touches nothing that its key may not', async () => {
+  test('changes nothing that its key may not', async () => {
     const id = await send({ to: 'd@mine.example' });
     for (const by of ['foreign', 'elsewhere', 'test']) {
       expect((await cancel({ ids: [id] }, by)).body).toMatchObject({ cancelled: 0 });
@@ -101,7 +101,7 @@ describe('POST /v1/messages/cancel', () => {
     expect(await statusOf(id)).toBe('scheduled');
   });
 
-  test('costs one of the limit for every 25 messages, and no more are taken than the limit allows', async () => {
+  test('costs one of the limit for every 25 messages, and accepts no more than the limit allows', async () => {
     const { value: key } = await service.makeKey(...place, { permissions: ['send', 'read'], rateLimits: { send: 4 } });
     const ask = async (payload: object) => {
       const answer = await service.request({ method: 'POST', url: '/v1/messages/cancel', key, payload });
@@ -121,7 +121,7 @@ describe('POST /v1/messages/cancel', () => {
     expect(await ask({ filter })).toMatchObject({ status: 429 });
   });
 
-  test('stops when its key is revoked under way', async () => {
+  test('stops when its key is revoked during the request', async () => {
     const { id: keyId, value: key } = await service.makeKey(...place, { permissions: ['send'] });
     const ids = await Promise.all(Array.from({ length: 12 }, () => send()));
     const { store } = service.deps.context;
@@ -148,7 +148,7 @@ describe('POST /v1/messages/cancel', () => {
     expect(statuses.filter((status) => status === 'scheduled').length).toBeGreaterThanOrEqual(8);
   });
 
-  test('asked twice at once, cancels each message once', async () => {
+  test('cancels each message once for two concurrent requests', async () => {
     const id = await send({ to: 'e@race.example' });
     const filter = { recipient_domain: 'race.example' };
     await Promise.all([cancel({ filter }), cancel({ filter }), cancel({ ids: [id] })]);
@@ -179,13 +179,13 @@ describe('POST /v1/messages/cancel', () => {
     expect([status, body.error.code, Object.keys(body.error.details)]).toEqual([400, 'invalid_request', [field]]);
   });
 
-  test('takes a body that is no object, and one that is too large, as any other route', async () => {
+  test('treats a body that is no object, or too large, as any other route does', async () => {
     for (const payload of [[], [1]]) expect((await cancel(payload)).status).toBe(400);
   });
 });
 
 describe('GET /v1/messages', () => {
-  test('finds by the domain of a recipient, and refuses what is none', async () => {
+  test('finds by the domain of a recipient, and refuses an invalid one', async () => {
     const id = await send({ to: ['x@found.example', 'y@bulk.example'] });
     const ask = async (query: string) =>
       (await service.request({ url: `/v1/messages?${query}`, key: keys.admin ?? '' })).json();

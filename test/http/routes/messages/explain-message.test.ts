@@ -164,7 +164,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     expect(done.steps.filter(({ type }) => type === 'webhook_owed')).toHaveLength(7);
   });
 
-  test('says who called it off, and what a test key sends', async () => {
+  test('says who cancelled it, and what a test key sends', async () => {
     const id = await send({ scheduled_at: new Date(Date.now() + 3_600_000).toISOString() }, {}, 'test');
     expect((await explain(id, 'test')).waiting_because).toMatchObject([
       { reason: 'scheduled' },
@@ -197,7 +197,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     expect(Date.now() - begun).toBeLessThan(5_000);
   });
 
-  test('knows no address once the contents are gone', async () => {
+  test('shows no address once the contents are gone', async () => {
     const { contents } = service.deps.context;
     const nothing = { ...contents, get: async () => new Map(), heads: async () => new Map() };
     const id = await send();

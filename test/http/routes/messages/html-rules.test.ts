@@ -81,7 +81,7 @@ const LENIENT = [
   ['sendgrid', sendgrid],
 ] as const;
 
-describe('html that a browser shows and the strict rule refuses', () => {
+describe('html that browsers show and the strict rule refuses', () => {
   test.each(LENIENT)('is accepted unchanged from clients of %s, with its problems as findings', async (_, send) => {
     const { status, body } = await send(BROKEN);
     expect(Math.floor(status / 100)).toBe(2);
@@ -137,14 +137,14 @@ describe('html that a browser shows and the strict rule refuses', () => {
     expect(invalid).toEqual(PROBLEMS);
   });
 
-  test('is answered alike when it is sent again with its Idempotency-Key under another rule', async () => {
+  test('has the same response when it is sent again with its Idempotency-Key under another rule', async () => {
     const again = { headers: { 'idempotency-key': 'broken html' } };
     const first = await ask('POST', '/compat/resend/emails', { ...FIELDS, html: BROKEN }, again);
     const second = await ask('POST', '/compat/resend/emails', { ...FIELDS, html: BROKEN }, again);
     expect([second.status, second.body]).toEqual([first.status, first.body]);
   });
 
-  test('has ten findings at most, the last of which counts the others', async () => {
+  test('has at most ten findings, the last of which counts the others', async () => {
     const { body } = await resend('</i>'.repeat(200));
     const { findings } = await contentOf(body.id);
     expect(findings).toHaveLength(10);
@@ -172,7 +172,7 @@ describe('a repeated attribute', () => {
 });
 
 describe('the setting', () => {
-  test('shows the rules of all entries, keeps those that are absent, and is written once', async () => {
+  test('shows the rules of all entries, keeps absent ones, and is written once', async () => {
     const { organizationId, service } = submitting;
     const rules = async () => (await ask('GET', '/v1/organization')).body.html_validation;
     const events = async () => (await service.deps.context.store.readStream(`organization-${organizationId}`)).length;
@@ -198,7 +198,7 @@ describe('the setting', () => {
     expect(JSON.stringify(body.error.details)).toContain(sentence);
   });
 
-  test('of one organization does not hold for another', async () => {
+  test('of one organization does not apply to another', async () => {
     const { service } = submitting;
     const other = await service.makeOrganization();
     const { value: key } = await service.makeKey(other, await service.makeDomain(other, 'other.test'));

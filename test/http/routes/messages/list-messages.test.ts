@@ -66,7 +66,7 @@ describe('GET /v1/messages finds', () => {
     expect(await found({ subject: '"your order"' })).toEqual([]);
   });
 
-  test.each(['', 'a', '👍', '"', ' \r\n'])('no subject that has no word: %j', async (subject) => {
+  test.each(['', 'a', '👍', '"', ' \r\n'])('no subject without a word: %j', async (subject) => {
     const { body } = await get({ subject });
     expect([body.error.code, body.error.details]).toEqual([
       'invalid_request',
@@ -107,7 +107,7 @@ describe('GET /v1/messages finds', () => {
     expect(await found({ request_id: 'req_0' })).toEqual([]);
   });
 
-  test('what fits all filters at once', async () => {
+  test('messages that match all filters at once', async () => {
     expect(await found({ metadata: 'customer:42', key_id: key.id })).toEqual([order.id]);
     expect(await found({ metadata: 'customer:42', subject: 'invoice', to: 'b@example.org' })).toEqual([invoice.id]);
     expect(await found({ metadata: 'customer:42', subject: '"invoice"' })).toEqual([invoice.id]);
@@ -144,7 +144,7 @@ describe('GET /v1/messages finds', () => {
   });
 });
 
-test('the log holds no subject and no metadata', async () => {
+test('the log contains no subject and no metadata', async () => {
   const { events } = await service.deps.context.store.readAll({ limit: 1_000 });
   const text = JSON.stringify(events);
   for (const personal of ['Order', 'Invoice', 'customer']) expect(text).not.toContain(personal);

@@ -33,7 +33,7 @@ describe('the id of a message', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('follows from an idempotency key alone: a repeat comes later', async () => {
+  test('follows from the idempotency key alone: a repeat comes later', async () => {
     const sent = await post('/v1/messages/send', MESSAGE, { 'idempotency-key': 'order 17' });
     const { data } = await post('/v1/messages/batch', { messages: [MESSAGE] }, { 'idempotency-key': 'orders' });
     for (const id of [sent.id, data[0].id]) expect(Math.abs(timeInId(id) - Date.now())).toBeGreaterThan(HOUR_MS);

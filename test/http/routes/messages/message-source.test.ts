@@ -43,7 +43,7 @@ describe('the preview of a message', () => {
     expect(body).toBe('<base target="_blank"><p style="color: red">Hello</p>');
   });
 
-  test('may load the images of others when it is asked to, and never our own open pixel', async () => {
+  test('may load external images on request, and never our own open pixel', async () => {
     const pixel = openUrl(service.deps.trackingKeys, 'https://track.example.test/base', {
       messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa',
       recipientId: 'rcp_aaaaaaaaaaaaaaaaaaaaaaaaaa',
@@ -72,7 +72,7 @@ describe('the preview of a message', () => {
     expect((await ask(`/v1/messages/${plain}/preview`)).body).toContain('<pre>&lt;script&gt;1&lt;/script&gt;</pre>');
   });
 
-  test('leaves out what would speak to other hosts or lead links elsewhere before a policy is asked', async () => {
+  test('removes what would contact other hosts or lead links elsewhere before a policy applies', async () => {
     const html =
       '<LINK rel="preconnect" href="https://t.example"><base href="https://t.example/"><p title="<link x">Hi</p>';
     const { body } = await ask(`/v1/messages/${await send({ html, analysis: 'off' })}/preview`);
@@ -82,7 +82,7 @@ describe('the preview of a message', () => {
 });
 
 describe('the source of a message', () => {
-  test('is a file with its headers and parts, without who got a blind copy', async () => {
+  test('is a file with its headers and parts, without the recipients of blind copies', async () => {
     const attachments = [{ filename: 'a.txt', content: 'aGVsbG8=', content_type: 'text/plain' }];
     const id = await send({ html: '<p>Hello</p>', bcc: 'blind@example.org', attachments, headers: { 'X-Order': '7' } });
     const { statusCode, headers, body } = await ask(`/v1/messages/${id}/raw`);
@@ -107,7 +107,7 @@ describe('the source of a message', () => {
     expect(body.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
   });
 
-  test('names no link that would unsubscribe a recipient, unless it is the sender’s own', async () => {
+  test('contains no link that would unsubscribe a recipient, except the sender’s own', async () => {
     const managed = await send({ html: '<p>Hi</p>', unsubscribe: 'managed', stream: 'bulk' });
     expect((await ask(`/v1/messages/${managed}/raw`)).body).not.toContain('List-Unsubscribe');
     const own = await send({ html: '<p>Hi</p>', unsubscribe: { url: 'https://shop.example/u' } });
@@ -115,8 +115,8 @@ describe('the source of a message', () => {
   });
 });
 
-describe('looks and source', () => {
-  test.each(['preview', 'raw'])('%s is put on record, and needs permission to read', async (view) => {
+describe('reading preview and source', () => {
+  test.each(['preview', 'raw'])('%s is recorded, and requires permission to read', async (view) => {
     const id = await send({ text: 'Hello' });
     expect((await ask(`/v1/messages/${id}/${view}`, sender)).statusCode).toBe(403);
     expect((await ask(`/v1/messages/msg_${'a'.repeat(26)}/${view}`)).statusCode).toBe(404);

@@ -18,7 +18,7 @@ const send = async (more: object): Promise<string> => {
   return (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json().id;
 };
 
-test('what a message says, and its attachments, are loaded where they are shown and nowhere else', async () => {
+test('the text and attachments of a message are loaded only where they are shown', async () => {
   const loaded = vi.spyOn(service.deps.context.contents, 'get');
   const id = await send({
     attachments: [{ filename: 'a.txt', content: 'aGVsbG8=' }],

@@ -67,7 +67,7 @@ describe('PATCH /v1/messages/{id}', () => {
   test.each([
     ['sooner', HOUR_MS],
     ['later', 20 * DAY_MS],
-  ])('moves a message that waits %s, with its time to live, and answers it as a read would', async (_when, ms) => {
+  ])('moves a message that waits %s, with its time to live, and returns it as a read would', async (_when, ms) => {
     const id = await send({ scheduled_at: inMs(DAY_MS), ttl_seconds: 7200 });
     const scheduledAt = inMs(ms);
     const answer = await reschedule(id, scheduledAt);
@@ -84,7 +84,7 @@ describe('PATCH /v1/messages/{id}', () => {
     expect([answer.headers.etag, then.headers.etag]).toEqual(['"2"', '"2"']);
   });
 
-  test('to the time it has changes nothing, however that time is written', async () => {
+  test('changes nothing if the time is the same, however it is written', async () => {
     const at = inMs(DAY_MS).replace(/\.\d{3}Z$/, '.000Z');
     const waiting = await send({ scheduled_at: at });
     for (const same of [at, at.replace('.000Z', 'Z'), at.replace('.000Z', '+00:00')]) {
@@ -97,7 +97,7 @@ describe('PATCH /v1/messages/{id}', () => {
   test.each([
     ['in the past', -1000, 'scheduled_at must be in the future'],
     ['over 30 days ahead', 30 * DAY_MS + 60_000, 'scheduled_at must be at most 30 days ahead'],
-  ])('is refused to a time %s', async (_what, ms, problem) => {
+  ])('is refused for a time %s', async (_what, ms, problem) => {
     const id = await send({ scheduled_at: inMs(DAY_MS) });
     const answer = await reschedule(id, inMs(ms));
     expect(refusalOf(answer)).toEqual([422, 'schedule_not_possible']);
@@ -105,11 +105,11 @@ describe('PATCH /v1/messages/{id}', () => {
     expect((await read(id)).headers.etag).toBe('"1"');
   });
 
-  test('is refused for a message that was to be sent at once', async () => {
+  test('is refused for a message without a scheduled time', async () => {
     expect(refusalOf(await reschedule(await send(), inMs(DAY_MS)))).toEqual([409, 'message_not_scheduled']);
   });
 
-  test('is possible when its time has come, until it is claimed', async () => {
+  test('is possible after its time has come, until it is claimed', async () => {
     const id = await send({ scheduled_at: inMs(HOUR_MS) });
     aheadMs += HOUR_MS;
     expect((await reschedule(id, inMs(HOUR_MS))).statusCode).toBe(200);
@@ -161,7 +161,7 @@ describe('PATCH /v1/messages/{id}', () => {
   });
 
   test.each(['tomorrow', '2026-02-30', '2026-13-01', '-1', '2099-01-01T00:00:00Z\r\nX: y', '2099-01-01\u0000', ''])(
-    'is refused with what is no time: %j',
+    'is refused with an invalid time: %j',
     async (scheduledAt) => {
       const id = await send({ scheduled_at: inMs(HOUR_MS) });
       const answer = await reschedule(id, scheduledAt);
@@ -170,7 +170,7 @@ describe('PATCH /v1/messages/{id}', () => {
     },
   );
 
-  test('takes no other field, no body but JSON and none that is large', async () => {
+  test('accepts no other field, only JSON and no large body', async () => {
     const id = await send({ scheduled_at: inMs(HOUR_MS) });
     const answer = await change(id, { scheduled_at: inMs(DAY_MS), subject: 'y' });
     expect(answer.json().error.details).toEqual({ subject: ['subject is not a known field'] });

@@ -34,7 +34,7 @@ const send = (payload: object, name?: string) =>
   });
 
 describe('a send', () => {
-  test('is not analysed unless it asks for it', async () => {
+  test('is not analysed unless it requests that', async () => {
     const before = analyses;
     for (const payload of [UNFILLED, { ...UNFILLED, analysis: 'off' }]) {
       const answer = await send(payload);
@@ -43,7 +43,7 @@ describe('a send', () => {
     expect(analyses).toBe(before);
   });
 
-  test('that wants to be warned is accepted with what the analysis endpoint says', async () => {
+  test('with analysis in mode warn is accepted with what the analysis endpoint says', async () => {
     const answer = await send({ ...UNFILLED, analysis: 'warn' });
     expect(answer.statusCode).toBe(202);
     const { score, verdict, findings } = (
@@ -53,7 +53,7 @@ describe('a send', () => {
     expect(answer.json().analysis).toEqual({ score, verdict, findings });
   });
 
-  test('that wants to be blocked is refused for errors alone, naming each with its remedy', async () => {
+  test('with analysis in mode block is refused only for errors, naming each with its remedy', async () => {
     const program = { filename: 'a.exe', content: 'aGVsbG8=' };
     const answer = await send({ ...UNFILLED, analysis: 'block', attachments: [program] });
     expect(answer.statusCode).toBe(422);
@@ -65,13 +65,13 @@ describe('a send', () => {
     });
   });
 
-  test('that wants to be blocked and has no errors is accepted with its analysis', async () => {
+  test('with analysis in mode block and no errors is accepted with its analysis', async () => {
     const answer = await send({ ...VALID, analysis: 'block' });
     expect(answer.statusCode).toBe(202);
     expect(answer.json().analysis).toMatchObject({ score: expect.any(Number), findings: expect.any(Array) });
   });
 
-  test('with broken HTML is 400 whatever it wants', async () => {
+  test('with broken HTML is 400 in any mode', async () => {
     for (const analysis of ['off', 'warn', 'block']) {
       const answer = await send({ ...VALID, html: '<div>', analysis });
       expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_html']);
@@ -84,7 +84,7 @@ describe('a send', () => {
     expect(answer.json().error.details).toEqual({ analysis: ['analysis must be one of off, warn, block'] });
   });
 
-  test('is replayed with the analysis it had, whatever the rules say by now', async () => {
+  test('is replayed with its original analysis, whatever the rules say now', async () => {
     const payload = { ...VALID, subject: 'Replayed', analysis: 'block' };
     const first = await send(payload, 'analysed');
     expect(first.statusCode).toBe(202);
@@ -107,7 +107,7 @@ describe('a send', () => {
     });
   });
 
-  test('leaves its analysis in the vault, out of the head that lists are made of', async () => {
+  test('stores its analysis in the vault, outside the head from which lists are made', async () => {
     const { id } = (await send({ ...VALID, analysis: 'warn' })).json();
     const { context } = service.deps;
     const [accepted] = await context.store.readStream(`message-${id}`);

@@ -45,7 +45,7 @@ describe('a batch of 500 messages in 1 MB', () => {
   test.each([
     ['without a key', () => ({})],
     ['with an Idempotency-Key', (round: number) => ({ 'idempotency-key': `turns ${round}` })],
-  ])(`%s never keeps the event loop for ${TURN_MS_MAX} ms`, async (_what, headersOf) => {
+  ])(`%s never blocks the event loop for ${TURN_MS_MAX} ms`, async (_what, headersOf) => {
     const payload = JSON.stringify({ messages });
     expect(payload.length).toBeGreaterThan(1_000_000);
     const turns: number[] = [];

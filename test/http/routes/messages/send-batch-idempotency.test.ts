@@ -60,7 +60,7 @@ const writtenBy = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 describe('a batch with an Idempotency-Key', () => {
-  test('is answered the same again, and nothing is written', async () => {
+  test('has the same response again, and nothing is written', async () => {
     const first = await batch('same', { messages: messagesOf(5) });
     expect([first.statusCode, isReplay(first)]).toEqual([202, false]);
     const added = await writtenBy(async () => {
@@ -70,7 +70,7 @@ describe('a batch with an Idempotency-Key', () => {
     expect(added).toBe(0);
   });
 
-  test('raced 20 times at once is one batch', async () => {
+  test('sent 20 times at once is one batch', async () => {
     const added = await writtenBy(async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => batch('raced', { messages: messagesOf(10) })));
       expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
@@ -115,7 +115,7 @@ describe('a batch with an Idempotency-Key', () => {
     expect(added).toBe(5);
   });
 
-  test('is replayed when what it asked for has become impossible', async () => {
+  test('is replayed when what it requested has become impossible', async () => {
     const messages = [VALID, { ...VALID, scheduled_at: inDays(1) }, { ...VALID, scheduled_at: inDays(2) }];
     const first = await batch('too late', { messages });
     expect(first.statusCode).toBe(202);
@@ -143,7 +143,7 @@ describe('a batch with an Idempotency-Key', () => {
 });
 
 describe('a partial batch with an Idempotency-Key', () => {
-  test('is known by its first message that was accepted, whichever that was', async () => {
+  test('is identified by its first accepted message, whichever that was', async () => {
     const payload = { mode: 'partial', messages: [{}, VALID, {}] };
     const first = await batch('partial', payload);
     expect(first.json()).toMatchObject({ accepted: 1, refused: 2 });
@@ -158,7 +158,7 @@ describe('a partial batch with an Idempotency-Key', () => {
     expect(added).toBe(0);
   });
 
-  test('gives what was refused another chance, and replays the rest', async () => {
+  test('retries what was refused, and replays the rest', async () => {
     const payload = {
       mode: 'partial',
       messages: [{ ...VALID, scheduled_at: inDays(31) }, { ...VALID, scheduled_at: inDays(1) }, VALID],
@@ -176,7 +176,7 @@ describe('a partial batch with an Idempotency-Key', () => {
     expect([third.body, isReplay(third)]).toEqual([second.body, true]);
   });
 
-  test('is replayed where all of it has become impossible', async () => {
+  test('is replayed when all of it has become impossible', async () => {
     const payload = { mode: 'partial', messages: [{}, { ...VALID, scheduled_at: inDays(1) }] };
     const first = await batch('none left', payload);
     aheadMs = 2 * DAY_MS;

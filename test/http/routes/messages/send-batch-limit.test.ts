@@ -30,7 +30,7 @@ const useUp = async (key: string): Promise<void> => {
   expect((await post(key, MESSAGE, 'send')).status).toBe(429);
 };
 
-test('a batch larger than the whole limit is 422, whatever is left of the limit', async () => {
+test('a batch larger than the whole limit is 422, even if none of the limit is used', async () => {
   const key = await limitedKey();
   const refusal = {
     code: 'batch_exceeds_limit',
@@ -45,7 +45,7 @@ test('a batch larger than the whole limit is 422, whatever is left of the limit'
   expect(late.error.retry_after).toBeUndefined();
 });
 
-test('one that would fit another time is 429 when the limit is used up, and so is one that is malformed', async () => {
+test('a batch that would fit later is 429 when the limit is used up, even if it is malformed', async () => {
   const key = await limitedKey();
   await useUp(key);
   for (const payload of [messages(LIMIT), messages(1), { messages: 'none' }, {}]) {

@@ -57,13 +57,13 @@ describe('POST /v1/messages/batch', () => {
     }
   });
 
-  test('answers each with its analysis, where it asks for one', async () => {
+  test('returns an analysis for each message that requests one', async () => {
     const answer = await batch({ messages: [VALID, { ...FAILING, analysis: 'warn' }] });
     expect(answer.json().data[0]).not.toHaveProperty('analysis');
     expect(answer.json().data[1].analysis).toMatchObject({ verdict: 'fail' });
   });
 
-  test('takes 500', async () => {
+  test('accepts 500', async () => {
     const answer = await batch({ messages: Array.from({ length: 500 }, () => VALID) });
     expect(answer.json()).toMatchObject({ accepted: 500, refused: 0 });
     expect(new Set(answer.json().data.map(({ id }: { id: string }) => id)).size).toBe(500);
@@ -87,8 +87,8 @@ describe('POST /v1/messages/batch', () => {
   });
 });
 
-describe('what is too large', () => {
-  test('is 413: the batch by its bytes, a message by what it would become', async () => {
+describe('a batch or message that is too large', () => {
+  test('is 413: a batch by its bytes, a message by what it would become', async () => {
     const large = await batch(`{"messages":["${'x'.repeat(29_000_000)}"]}`);
     expect([large.statusCode, large.json().error.code]).toEqual([413, 'body_too_large']);
     const attachments = [{ filename: 'a', content: Buffer.alloc(18_600_000).toString('base64') }];
@@ -109,7 +109,7 @@ describe('a strict batch', () => {
     return { status: answer.statusCode, code, details };
   };
 
-  test('is refused for one message that is wrong, naming every problem by its place', async () => {
+  test('is refused if one message is wrong, naming every problem by its place', async () => {
     expect(await refused([VALID, { ...VALID, to: 'nobody', x: 1 }, null, VALID, { subject: 'a\r\nBcc: b' }])).toEqual({
       status: 400,
       code: 'invalid_request',
@@ -125,7 +125,7 @@ describe('a strict batch', () => {
     });
   });
 
-  test('names broken HTML as such when nothing else is wrong', async () => {
+  test('reports broken HTML as such when nothing else is wrong', async () => {
     expect(await refused([VALID, { ...VALID, html: '<div>' }])).toMatchObject({
       status: 400,
       code: 'invalid_html',
@@ -134,7 +134,7 @@ describe('a strict batch', () => {
     expect(await refused([{ ...VALID, html: '<div>' }, {}])).toMatchObject({ code: 'invalid_request' });
   });
 
-  test('reports what comes first: malformed, then forbidden, then impossible messages', async () => {
+  test('reports malformed messages first, then forbidden, then impossible ones', async () => {
     const [foreign, late] = [
       { ...VALID, from: 'a@other.test' },
       { ...VALID, scheduled_at: LONG_PAST },
@@ -168,7 +168,7 @@ describe('a strict batch', () => {
 });
 
 describe('a partial batch', () => {
-  test('lets each message stand alone', async () => {
+  test('treats each message on its own', async () => {
     const before = await written();
     const messages = [{}, VALID, { ...VALID, from: 'a@other.test' }, { ...VALID, scheduled_at: LONG_PAST }, FAILING, 5];
     const answer = await batch({ messages, mode: 'partial' });
@@ -190,14 +190,14 @@ describe('a partial batch', () => {
     expect(await written()).toBe(before + 1);
   });
 
-  test('is answered 202 where all are refused', async () => {
+  test('is answered 202 even if all are refused', async () => {
     const answer = await batch({ messages: [{}, {}], mode: 'partial' }, key, { 'idempotency-key': 'all refused' });
     expect(answer.statusCode).toBe(202);
     expect(answer.json()).toMatchObject({ accepted: 0, refused: 2 });
     expect(answer.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  test('is refused as a whole for a message that is nested 50,000 deep', async () => {
+  test('is refused as a whole if a message is nested 50,000 deep', async () => {
     const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
     const answer = await batch(`{"mode":"partial","messages":[${deep},${JSON.stringify(VALID)}]}`);
     expect([answer.statusCode, answer.json().error.details]).toEqual([
@@ -230,7 +230,7 @@ describe('the limit of a key', () => {
     expect(await written()).toBe(before);
   });
 
-  test('refuses a batch that is larger than what is left with 429, and takes none of it', async () => {
+  test('refuses a batch that is larger than what is left with 429, and uses none of it', async () => {
     await batchOf(5);
     const before = await written();
     const answer = await batchOf(6);

@@ -47,7 +47,7 @@ const send = (body: object, headers = {}) => ask('POST', '/messages/send', body,
 const contentOf = async (id: string) => (await ask('GET', `/messages/${id}/content`)).body;
 
 describe('a send by template', () => {
-  test('is rendered when it is accepted, and says by what', async () => {
+  test('is rendered when it is accepted, and names its template and version', async () => {
     const alias = await make();
     const sent = await send(bodyOf(alias));
     expect(sent.status).toBe(202);
@@ -65,7 +65,7 @@ describe('a send by template', () => {
     });
   });
 
-  test('still says by what in lists when its content is gone', async () => {
+  test('still names them in lists when its content is gone', async () => {
     const alias = await make();
     const sent = await send(bodyOf(alias));
     vi.spyOn(service.deps.context.contents, 'heads').mockResolvedValueOnce(new Map());
@@ -73,7 +73,7 @@ describe('a send by template', () => {
     expect(listed).toMatchObject({ id: sent.body.id, subject: null, template: { version: 1 } });
   });
 
-  test('uses the version and the language that it names, and the sender of the template', async () => {
+  test('uses the given version and language, and the sender of the template', async () => {
     const alias = await make({ from: 'News <news@example.test>', reply_to: ['help@example.test'] });
     const locales = { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } };
     await ask('PATCH', `/templates/${alias}`, { locales });
@@ -89,7 +89,7 @@ describe('a send by template', () => {
     expect((await contentOf(first.body.id)).subject).toBe('Hello Ann & Bob');
   });
 
-  test('with a key that came before is answered as then, whatever became of the template', async () => {
+  test('with a repeated key has the first response, whatever became of the template', async () => {
     const alias = await make();
     const first = await send(bodyOf(alias), { 'idempotency-key': alias });
     await ask('PATCH', `/templates/${alias}`, { variables: [], subject: 'No name', html: '<p>None</p>' });
@@ -112,7 +112,7 @@ describe('a send by template', () => {
     expect(body.error.details[field]?.[0]).toMatch(sentence);
   });
 
-  test('says what it lacks, and what it may not have, before the template is looked at', async () => {
+  test('says what is missing, and what is not allowed, before the template is read', async () => {
     const { status, body } = await send({ template: { id: 'nowhere' }, html: '<p>x</p>', subject: 'x' });
     expect([status, body.error.code]).toEqual([400, 'invalid_request']);
     expect(Object.keys(body.error.details).sort()).toEqual(['html', 'subject', 'to']);
@@ -124,7 +124,7 @@ describe('a send by template', () => {
     expect(nobody.body.error.details.from).toEqual(['from is required: the template has none']);
   });
 
-  test('of another organization finds nothing', async () => {
+  test('of another organization is not found', async () => {
     const alias = await make();
     const { id } = (await ask('GET', `/templates/${alias}`)).body;
     const other = await service.makeOrganization();
@@ -146,7 +146,7 @@ describe('a send by template', () => {
 });
 
 describe('a batch by template', () => {
-  test('names each message that is refused, or sends the others', async () => {
+  test('names each refused message, or sends the others', async () => {
     const alias = await make();
     const messages = [bodyOf(alias), bodyOf(alias, { variables: {} })];
     const strict = await ask('POST', '/messages/batch', { messages });
@@ -160,7 +160,7 @@ describe('a batch by template', () => {
     expect(partial.body.data.map(({ error }: { error?: object }) => error === undefined)).toEqual([true, false]);
   });
 
-  test('that came before is answered as then', async () => {
+  test('that is repeated has the first response', async () => {
     const alias = await make();
     const messages = [bodyOf(alias), { ...bodyOf(alias), to: 'bob@example.net' }];
     const headers = { 'idempotency-key': alias };

@@ -31,7 +31,7 @@ describe('a message', () => {
     expect((await service.request({ url: `/v1/messages/${id}/content`, key })).json()).toMatchObject({ text });
   });
 
-  test('takes Reply-To among the headers instead of reply_to, not beside it', async () => {
+  test('accepts Reply-To in the headers instead of reply_to, but not both', async () => {
     const headers = { 'Reply-to': 'Desk <desk@example.org>' };
     const answer = await send({ ...VALID, headers });
     expect(answer.statusCode).toBe(202);
@@ -60,14 +60,14 @@ describe('a message', () => {
   });
 
   test.each(['text/plain', 'text/plain; charset=utf-8', 'application/x-y.z+json;a="b c"; d=e'])(
-    'takes an attachment of type %s',
+    'accepts an attachment of type %s',
     async (content_type) => {
       const attachments = [{ filename: 'a', content: '', content_type }];
       expect((await send({ ...VALID, attachments })).statusCode).toBe(202);
     },
   );
 
-  test('takes two attachments under one content_id for a mistake', async () => {
+  test('refuses two attachments with the same content_id as a mistake', async () => {
     const image = { filename: 'a.png', content: '', content_type: 'image/png', content_id: 'logo' };
     expect(await detailsOf({ ...VALID, attachments: [image, { ...image, content_id: 'other' }, image] })).toEqual({
       attachments: ['attachments[2].content_id is the same as that of attachments[0]'],
@@ -109,7 +109,7 @@ describe('a message', () => {
       { headers: { 'In-Reply-To': '<1@example.org>', References: '<1@example.org>', 'X-A': 'x' } },
     ],
     ['a million characters of text', { text: 'x'.repeat(1_000_000) }],
-  ])('takes %s', async (_what, fields) => {
+  ])('accepts %s', async (_what, fields) => {
     expect((await send({ ...VALID, ...fields })).statusCode).toBe(202);
   });
 
@@ -183,7 +183,7 @@ describe('a message', () => {
     });
   });
 
-  test.each(['layout', 'Subject', 'replyTo', 'constructor'])('refuses %s, which is no field', async (name) => {
+  test.each(['layout', 'Subject', 'replyTo', 'constructor'])('refuses %s, which is not a field', async (name) => {
     expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({ [name]: [`${name} is not a known field`] });
   });
 });
@@ -211,7 +211,7 @@ describe('each problem of a request is one sentence', () => {
     expect(answer.json().error.details).toEqual({ body: ['body must be an object'] });
   });
 
-  test('a query parameter that is given more than once', async () => {
+  test('a repeated query parameter', async () => {
     const answer = await service.request({ url: '/v1/events?limit=1&limit=2&wait=1&wait=2&types=x', key });
     expect(answer.json().error.details).toMatchObject({
       limit: ['limit is given more than once'],

@@ -96,7 +96,7 @@ describe('POST /v1/messages/send', () => {
     });
   });
 
-  test('says what is required when nothing is there', async () => {
+  test('says what is required when nothing is given', async () => {
     const required = ['from', 'to', 'subject'].map((field) => [field, [`${field} is required`]]);
     expect(await detailsOf({})).toEqual({ ...Object.fromEntries(required), html: ['html or text is required'] });
     const nothing = await service.request({ method: 'POST', url: '/v1/messages/send', key });
@@ -125,7 +125,7 @@ describe('POST /v1/messages/send', () => {
     ['metadata', { metadata: { a: `a${text}b` } }],
   ];
   test.each([...hostile('\r\n'), ...hostile('\n'), ...hostile('\r'), ...hostile('\0')])(
-    'lets no line break or NUL through in %s: %j',
+    'allows no line break or NUL in %s: %j',
     async (field, fields) => {
       expect(Object.keys(await detailsOf({ ...VALID, ...fields }))).toEqual([field]);
     },
@@ -151,7 +151,7 @@ describe('POST /v1/messages/send', () => {
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'from_domain_mismatch']);
   });
 
-  test('takes text alone, and a message of test keys without proof of the domain', async () => {
+  test('accepts text alone, and a message of test keys without proof of the domain', async () => {
     const { html: _, ...rest } = VALID;
     expect((await send({ ...rest, text: 'Hello' })).statusCode).toBe(202);
   });
@@ -188,7 +188,7 @@ describe('an Idempotency-Key', () => {
   const count = async (): Promise<number> =>
     (await service.deps.context.store.readAll({ filter: { categories: ['message'] }, limit: 10_000 })).events.length;
 
-  test('makes 20 equal requests at once one message, and every answer the same', async () => {
+  test('makes 20 equal requests at once one message, and every response the same', async () => {
     const before = await count();
     const answers = await Promise.all(Array.from({ length: 20 }, () => once('twenty')));
     expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([202]));
@@ -238,7 +238,7 @@ describe('an Idempotency-Key', () => {
   test.each([
     ['/v1/messages/send', VALID],
     ['/v1/messages/batch', { messages: [VALID] }],
-  ])('is refused by %s when it is given twice', async (url, payload) => {
+  ])('is refused by %s when it is repeated', async (url, payload) => {
     const headers = { 'idempotency-key': ['twice', 'twice'] };
     const answer = await service.request({ method: 'POST', url, key, payload, headers });
     expect(answer.json().error?.details).toEqual({ 'Idempotency-Key': ['Idempotency-Key must be given once'] });

@@ -19,7 +19,7 @@ const send = (html: string) =>
     payload: { from: 'x@b.test', to: 'b@example.org', subject: 'Hello', html },
   });
 
-test('elements may be nested as deep as readers show them, and no deeper', async () => {
+test('elements may be nested as deep as mail clients show them, and no deeper', async () => {
   const nested = (depth: number): string => `${'<div>'.repeat(depth)}x${'</div>'.repeat(depth)}`;
   expect((await send(nested(512))).statusCode).toBe(202);
   for (const depth of [513, 5_000]) {

@@ -50,7 +50,7 @@ const refusalOf = (answer: Awaited<ReturnType<typeof send>>) => {
 };
 
 describe('a message for later', () => {
-  test('is answered with its time, and every recipient waits for it', async () => {
+  test('is returned with its time, and every recipient waits for it', async () => {
     const scheduled_at = inDays(2);
     const answer = await send({ ...VALID, scheduled_at, ttl_seconds: 60 });
     expect(answer.statusCode).toBe(202);
@@ -67,7 +67,7 @@ describe('a message for later', () => {
     });
   });
 
-  test('may name its time in any zone, and is answered in UTC', async () => {
+  test('may give its time in any zone, and is returned in UTC', async () => {
     const local = new Date(Date.now() + DAY_MS + 5.75 * 3_600_000).toISOString().replace(/\.\d+Z$/, '+05:45');
     expect((await send({ ...VALID, scheduled_at: local })).json().scheduled_at).toBe(new Date(local).toISOString());
   });
@@ -99,8 +99,8 @@ describe('a message for later', () => {
   });
 });
 
-describe('a send that was accepted once', () => {
-  test('is replayed when its time has passed, as it was answered, though it was given another time since', async () => {
+describe('an accepted send', () => {
+  test('is replayed after its time has passed, with the first response, even if it was rescheduled since', async () => {
     const payload = { ...VALID, scheduled_at: inDays(1) };
     const first = await send(payload, 'passed');
     const moved = { scheduled_at: inDays(5) };
@@ -115,7 +115,7 @@ describe('a send that was accepted once', () => {
     expect(refusalOf(unheardOf)).toMatchObject({ status: 422, code: 'schedule_not_possible' });
   });
 
-  test('is refused with another body whatever else is wrong with that', async () => {
+  test('is refused with another body, whatever else is wrong with that body', async () => {
     await send(VALID, 'other body');
     const answer = await send({ ...VALID, scheduled_at: inDays(-1) }, 'other body');
     expect(refusalOf(answer)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
@@ -123,7 +123,7 @@ describe('a send that was accepted once', () => {
 });
 
 describe('a send that was accepted before its domain lost its verification', () => {
-  test('is replayed, and a new one is refused', async () => {
+  test('is replayed, while a new one is refused', async () => {
     const captured = await startService();
     const organizationId = await captured.makeOrganization();
     const domainId = await captured.makeDomain(organizationId, 'example.test');

@@ -47,7 +47,7 @@ describe('unsubscribe', () => {
     ['managed', 'managed'],
     [{ mailto: 'leave@MÜLLER.example' }, { url: null, mailto: 'leave@xn--mller-kva.example' }],
     [{ url: 'https://example.test/u' }, { url: 'https://example.test/u', mailto: null }],
-  ])('given as %j is shown among what the message says as %j', async (given, shown) => {
+  ])('given as %j is shown with the message as %j', async (given, shown) => {
     const { id } = (await send({ unsubscribe: given })).json();
     const content = await service.request({ url: `/v1/messages/${id}/content`, key });
     expect(content.json().unsubscribe).toEqual(shown);
@@ -93,7 +93,7 @@ describe('unsubscribe', () => {
     });
   });
 
-  test('is refused beside headers of its own, which may stand alone', async () => {
+  test('is refused next to headers of its own, which are accepted alone', async () => {
     const headers = { 'List-unsubscribe': '<https://b.test/>', 'LIST-UNSUBSCRIBE-POST': 'List-Unsubscribe=One-Click' };
     expect((await send({ headers })).statusCode).toBe(202);
     for (const unsubscribe of ['managed', { mailto: 'leave@example.test' }]) {
@@ -106,7 +106,7 @@ describe('unsubscribe', () => {
     }
   });
 
-  test('is part of what an Idempotency-Key stands for', async () => {
+  test('is part of what an Idempotency-Key identifies', async () => {
     expect((await send({ unsubscribe: 'managed' }, 'k')).statusCode).toBe(202);
     expect((await send({ unsubscribe: 'managed' }, 'k')).headers['idempotent-replayed']).toBe('true');
     const other = await send({ unsubscribe: { url: 'https://example.test/' } }, 'k');

@@ -28,7 +28,7 @@ const send = (more: object, headers: Record<string, string> = {}) =>
 const contentOf = async (id: string) =>
   (await submitting.service.request({ url: `/v1/messages/${id}/content`, key: submitting.key })).json();
 
-describe('a mailbox that is named several times', () => {
+describe('a mailbox that is repeated', () => {
   const NAMED = {
     to: ['Bob@Example.ORG', 'b@example.org'],
     cc: 'bob@example.org',
@@ -47,7 +47,7 @@ describe('a mailbox that is named several times', () => {
     expect([status, shown(body.recipients)]).toEqual([202, ONCE]);
   });
 
-  test('is one recipient in a batch and from other clients', async () => {
+  test('is one recipient in a batch and for clients of other services too', async () => {
     const batch = await post('/v1/messages/batch', { messages: [{ ...FIELDS, ...NAMED }] });
     expect(shown(batch.body.data[0].recipients)).toEqual(ONCE);
     const { body } = await post('/compat/resend/emails', { ...FIELDS, ...NAMED });
@@ -55,27 +55,27 @@ describe('a mailbox that is named several times', () => {
     expect(message.recipients).toHaveLength(3);
   });
 
-  test('is answered alike when the request is repeated', async () => {
+  test('has the same response when the request is repeated', async () => {
     const first = await send(NAMED, { 'idempotency-key': 'named twice' });
     const second = await send(NAMED, { 'idempotency-key': 'named twice' });
     expect([second.status, second.body]).toEqual([202, first.body]);
     expect(second.headers['idempotent-replayed']).toBe('true');
   });
 
-  test('is two where the local parts differ by more than case', async () => {
+  test('is two if the local parts differ by more than case', async () => {
     const { body } = await send({ to: ['bob@example.org', 'bob+a@example.org', '"b b"@example.org'] });
     expect(body.recipients).toHaveLength(3);
   });
 });
 
-describe('what is empty in an optional field', () => {
-  test('is absent where it is a list', async () => {
+describe('an empty value in an optional field', () => {
+  test('is absent if it is a list', async () => {
     const { status, body } = await send({ cc: [], bcc: [], reply_to: [], tags: [], attachments: [] });
     expect([status, body.recipients?.length]).toEqual([202, 1]);
     expect((await contentOf(body.id)).reply_to).toEqual([]);
   });
 
-  test('is refused where the field is required', async () => {
+  test('is refused if the field is required', async () => {
     expect((await send({ to: [] })).body.error.details).toEqual({ to: ['to must not be empty'] });
   });
 });
@@ -87,12 +87,12 @@ describe('an attachment', () => {
     ['event.ics', 'text/calendar'],
     ['pdf', 'application/octet-stream'],
     ['a.constructor', 'application/octet-stream'],
-  ])('%s without a type has that of its name', async (filename, type) => {
+  ])('%s without a type has the type of its name', async (filename, type) => {
     const { body } = await send({ attachments: [{ ...FILE, filename }] });
     expect((await contentOf(body.id)).attachments[0].content_type).toBe(type);
   });
 
-  test('with a type has that one', async () => {
+  test('with a type keeps it', async () => {
     const { body } = await send({ attachments: [{ ...FILE, content_type: 'image/png' }] });
     expect((await contentOf(body.id)).attachments[0].content_type).toBe('image/png');
   });
@@ -130,7 +130,7 @@ describe('an attachment', () => {
 });
 
 describe('a byte order mark', () => {
-  test('before the body is skipped, in one piece or alone', async () => {
+  test('before the body is skipped, in one piece or on its own', async () => {
     const body = `\uFEFF${JSON.stringify(FIELDS)}`;
     expect((await post('/v1/messages/send', body)).status).toBe(202);
     expect((await post('/v1/messages/send', Buffer.from(body))).status).toBe(202);
@@ -142,7 +142,7 @@ describe('a byte order mark', () => {
 });
 
 describe('names and addresses', () => {
-  test('a name with special characters is quoted', async () => {
+  test('with special characters are quoted', async () => {
     const { status, body } = await send({ from: 'Acme, Inc. <ann@example.test>', to: 'Bob (home) <bob@example.org>' });
     expect(status).toBe(202);
     const composed = (await submitting.composed(body.id)).toString();
@@ -151,13 +151,13 @@ describe('names and addresses', () => {
   });
 
   test.each(['a@x.test, Bob <b@y.test>', 'A <a@x.test>, B <b@y.test>', 'a@x.test; b@y.test'])(
-    'several in one string are refused: %s',
+    'are refused if several are in one string: %s',
     async (to) => {
       expect((await send({ to })).body.error.details.to[0]).toContain('use an array for several');
     },
   );
 
-  test('a local part in quotes and odd dots of Japanese carriers are written so that servers take them', async () => {
+  test('with quoted local parts and the odd dots of Japanese carriers are written so that servers accept them', async () => {
     const to = ['"john doe"@example.org', 'a..b@docomo.ne.jp', 'a.@ezweb.ne.jp'];
     const { status, body } = await send({ to });
     expect([status, body.recipients.map(({ address }: { address: string }) => address)]).toEqual([202, to]);
@@ -165,7 +165,7 @@ describe('names and addresses', () => {
     expect(composed).toContain('To: "john doe"@example.org,\r\n "a..b"@docomo.ne.jp,\r\n "a."@ezweb.ne.jp\r\n');
   });
 
-  test('addresses without angle brackets are accepted by SMTP', async () => {
+  test('without angle brackets are accepted by SMTP', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:ann@example.test SIZE=100\r\n')).toMatch(/^250/);
     expect(await talk.ask('rcpt to: bob@example.org\r\n')).toMatch(/^250/);
@@ -177,7 +177,7 @@ describe('names and addresses', () => {
     talk.close();
   });
 
-  test('odd dots are accepted by SMTP, for these carriers alone', async () => {
+  test('with odd dots are accepted by SMTP, only for these carriers', async () => {
     const talk = await submitting.talk();
     await talk.ask('MAIL FROM:<ann@example.test>\r\n');
     expect(await talk.ask('RCPT TO:<a..b@docomo.ne.jp>\r\n')).toMatch(/^250/);
@@ -187,7 +187,7 @@ describe('names and addresses', () => {
     talk.close();
   });
 
-  test('a header that holds no address where it should is refused if it has to be encoded', async () => {
+  test('are required in a header of addresses that must be encoded', async () => {
     const { status, body } = await send({ headers: { 'Errors-To': 'niemand für uns' } });
     expect([status, body.error.details.headers[0]]).toEqual([400, expect.stringContaining('must be email addresses')]);
   });
@@ -198,7 +198,7 @@ describe('other forms of a message', () => {
   const CALENDAR = { content_type: 'text/calendar; charset=utf-8; method=REQUEST', content: INVITATION };
   const AMP = { content_type: 'text/x-amp-html; charset=utf-8', content: 'PGh0bWwg4pqhPjwvaHRtbD4=' };
 
-  test('are written beside text and html, AMP before the html and an invitation behind it', async () => {
+  test('are written with text and html, AMP before the html and an invitation after it', async () => {
     const { status, body } = await send({ html: '<p>Hi</p>', alternatives: [CALENDAR, AMP] });
     expect(status).toBe(202);
     expect((await contentOf(body.id)).alternatives).toEqual([CALENDAR, AMP]);
@@ -226,7 +226,7 @@ describe('other forms of a message', () => {
     expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(sentence)]);
   });
 
-  test('an empty list is none', async () => {
+  test('may be an empty list, which means none', async () => {
     const { body } = await send({ alternatives: [] });
     expect((await contentOf(body.id)).alternatives).toEqual([]);
   });
@@ -293,7 +293,7 @@ describe('null and empty lists in optional fields', () => {
     ]);
   });
 
-  test('are refused as items of a list, and beside other problems', async () => {
+  test('are refused as items of a list, together with other problems', async () => {
     expect((await send({ to: ['a@example.org', null] })).status).toBe(400);
     expect((await send({ tags: [null] })).status).toBe(400);
     const { body } = await send({ cc: null, reply_to: 5, unknown: null });

@@ -34,7 +34,7 @@ describe('the page of preferences', () => {
     expect(tickedIn((await page(path)).html).filter((id) => shown.includes(id))).toEqual([offers]);
   });
 
-  test('what was ticked when it was saved holds, whatever has not reached the list yet', async () => {
+  test('applies what was ticked when it was saved, whatever has not reached the list yet', async () => {
     const [offers, tips] = [await make(), await make({ name: 'Tips', default: 'out' })];
     const shown = [offers, tips];
     const [first, second] = [await send('wait@example.net', offers), await send('wait@example.net')];
@@ -50,7 +50,7 @@ describe('the page of preferences', () => {
     expect(await outcomeOf((await send('wait@example.net', offers)).id)).toBe('AttemptStarted');
   });
 
-  test('takes several posts at once, and a repeated refusal writes nothing', async () => {
+  test('accepts several posts at once, and a repeated refusal writes nothing', async () => {
     const offers = await make();
     const { token } = await send('twice@example.net');
     const path = `/preferences/${token}`;
@@ -61,7 +61,7 @@ describe('the page of preferences', () => {
     expect(await revisionOf('twice@example.net')).toBe(0);
   });
 
-  test('ends all, and ticking a topic takes that back', async () => {
+  test('ends all mail, and ticking a topic takes that back', async () => {
     const offers = await make();
     const { token } = await send('back@example.net');
     const path = `/preferences/${token}`;
@@ -77,7 +77,7 @@ describe('the page of preferences', () => {
     );
   });
 
-  test('does nothing about the topics of others, and refuses what it did not send', async () => {
+  test('changes nothing about the topics of others, and refuses what it did not send', async () => {
     const foreign = await make({}, other());
     const { token } = await send('mallory@example.net');
     const path = `/preferences/${token}`;

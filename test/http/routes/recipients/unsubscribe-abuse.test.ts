@@ -9,7 +9,7 @@ const { send, tokensOf, tokenOf, aToken, ask, post, request, unsubscribedOf, his
 
 const NOT_VALID = 'This link is not valid';
 
-describe('a link that is not ours', () => {
+describe('a forged link', () => {
   const id = (prefix: 'msg' | 'rcp', byte: number) => formatId(prefix, new Uint8Array(16).fill(byte));
 
   const expectRefused = async (token: string): Promise<void> => {
@@ -57,7 +57,7 @@ describe('a link that is not ours', () => {
 });
 
 describe('the pages', () => {
-  test('take GET and POST alone, and are not found without a token', async () => {
+  test('accept only GET and POST, and are not found without a token', async () => {
     const token = await aToken();
     for (const method of ['OPTIONS', 'PUT', 'DELETE', 'PATCH'] as const) {
       const answer = await ask(token, { method });
@@ -68,12 +68,12 @@ describe('the pages', () => {
     expect((await ask(`${token}/more`)).statusCode).toBe(404);
   });
 
-  test('know no keys: one is neither needed nor looked at', async () => {
+  test('ignore keys, which are neither required nor read', async () => {
     const answer = await ask(await aToken(), { headers: { authorization: 'Bearer nonsense' } });
     expect(answer.statusCode).toBe(200);
   });
 
-  test('say so when the log is away, and change nothing', async () => {
+  test('say so when the log is unavailable, and change nothing', async () => {
     const sent = await send();
     const [token = ''] = tokensOf(sent);
     for (const answer of await whileAway(() => Promise.all([ask(token), post(token)]))) {
@@ -83,7 +83,7 @@ describe('the pages', () => {
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 
-  test('are limited by address, whatever the link, and others are not', async () => {
+  test('are limited by address, whatever the link, and other pages are not', async () => {
     const token = await aToken();
     const by = (remoteAddress: string) => ask(token, { remoteAddress });
     for (let asked = 0; asked < PAGE_REQUESTS_MAX; asked += 1) {

@@ -7,7 +7,7 @@ const { send, tokensOf, aToken, ask, post, request, unsubscribedOf, historyOf, l
 const DONE = 'You have unsubscribed';
 
 describe('opening an unsubscribe link', () => {
-  test('asks, says who wrote, and changes nothing', async () => {
+  test('asks for confirmation, says who wrote, and changes nothing', async () => {
     const sent = await send();
     const [token = ''] = tokensOf(sent);
     const answer = await ask(token);
@@ -20,7 +20,7 @@ describe('opening an unsubscribe link', () => {
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 
-  test('by HEAD, with a body or with a query changes nothing either', async () => {
+  test('changes nothing by HEAD, with a body or with a query either', async () => {
     const sent = await send();
     const [token = ''] = tokensOf(sent);
     const head = await ask(token, { method: 'HEAD' });
@@ -30,7 +30,7 @@ describe('opening an unsubscribe link', () => {
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 
-  test('says that it was done, once it was, and offers to take it back', async () => {
+  test('says that it is already done, and offers to take it back', async () => {
     const token = await aToken();
     await post(token);
     const answer = await ask(token);
@@ -76,7 +76,7 @@ describe('unsubscribing', () => {
     expect(history.filter(({ type }) => type === 'RecipientUnsubscribed')).toHaveLength(1);
   });
 
-  test('again after the address was taken off the list is asked for, and recorded once more', async () => {
+  test('again after the address was removed from the list asks again, and is recorded once more', async () => {
     const sent = await send();
     const [token = ''] = tokensOf(sent);
     await post(token);
@@ -188,7 +188,7 @@ describe('subscribing again', () => {
     expect(await listOf('c@example.org')).toEqual(before);
   });
 
-  test('ends no bounce and nothing that the sender put on the list, and says so', async () => {
+  test('ends no bounce and no entry that the sender added, and says so', async () => {
     const [token = ''] = tokensOf(await send());
     await putOn('b@example.org');
     await post(token);
@@ -214,19 +214,19 @@ describe('the language of a page', () => {
     ['', 'en', 'Unsubscribe?'],
     [`${'x'.repeat(5_000)},de`, 'en', 'Unsubscribe?'],
     ['de;q=9<script>', 'en', 'Unsubscribe?'],
-  ])('asked for by %j is %s', async (wanted, tag, title) => {
+  ])('requested by %j is %s', async (wanted, tag, title) => {
     const answer = await ask(await aToken(), { headers: { 'accept-language': wanted } });
     expectPage(answer, 200, title);
     expect(answer.body).toContain(`<html lang="${tag}">`);
     expect(answer.headers).toMatchObject({ 'content-language': tag, vary: 'accept-language' });
   });
 
-  test('is that of an error too', async () => {
+  test('is also that of an error', async () => {
     expectPage(await ask('x', { headers: { 'accept-language': 'de' } }), 404, 'Dieser Link ist ungültig');
   });
 });
 
-test('the sender is shown by name, colour and picture, whatever its name holds', async () => {
+test('the sender is shown by name, colour and picture, whatever its name contains', async () => {
   const hostile = `<img src=x onerror=alert(1)> & "Söhne" {topic} '`;
   await brand({ name: hostile, color: '#ffff00', logo_url: 'https://pictures.example.test/logo.png?a=1&b=2' });
   const answer = await ask(await aToken());

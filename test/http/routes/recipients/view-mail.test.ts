@@ -48,7 +48,7 @@ const view1 = async (more: object): Promise<string> => {
 };
 
 describe('a mail in the browser', () => {
-  test('is its html and nothing else, where it can run, post and be framed by nothing', async () => {
+  test('is its html only, and cannot run, post or be framed', async () => {
     const html = '<p onclick="alert(1)">Hello <b>Ann</b></p><script>alert(2)</script><form action="/"></form>';
     const answer = await view((await send({ html })).tokens[0]);
     expect(answer.body).toBe(html);
@@ -65,7 +65,7 @@ describe('a mail in the browser', () => {
     });
   });
 
-  test('has the tracked links of the recipient’s copy, and no image that counts', async () => {
+  test('has the tracked links of the recipient’s copy, but no tracking pixel', async () => {
     const html = '<a href="https://a.test/x">1</a><a href="tel:1">2</a><a href="https://a.test/y">3</a>';
     const tracking = { opens: true, clicks: true };
     const { id, tokens, recipients } = await send({ to: ['ann@example.org', 'bob@example.org'], html, tracking });
@@ -99,7 +99,7 @@ describe('a mail in the browser', () => {
     expect(body).toContain('<pre>Hello &lt;script&gt;alert(1)&lt;/script&gt;\nhttp://localhost/view/');
   });
 
-  test('shows its inline images, but nothing that is no image, not attached or too large', async () => {
+  test('shows its inline images, but nothing that is not an image, not attached or too large', async () => {
     const attached = (content_id: string, content_type: string, bytes = 3) => ({
       filename: content_id,
       content: Buffer.alloc(bytes, 1).toString('base64'),
@@ -124,7 +124,7 @@ describe('a mail in the browser', () => {
 describe('a link to a mail', () => {
   const spoiled = (token: string): string => `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
 
-  test('that is not ours, of another message or for something else is 404', async () => {
+  test('that is forged, of another message or for another purpose is 404', async () => {
     const [one, other] = [await send({ text: '1' }), await send({ text: '2' })];
     const [recipient, stranger] = [one.recipients[0]?.id ?? '', other.recipients[0]?.id ?? ''];
     const token = one.tokens[0] ?? '';
@@ -166,7 +166,7 @@ describe('a link to a mail', () => {
     expect((await view(tokens[0])).statusCode).toBe(503);
   });
 
-  test('works by GET and HEAD alone', async () => {
+  test('works only by GET and HEAD', async () => {
     const { tokens } = await send({ text: 'Hello' });
     const url = `/view/${tokens[0]}`;
     expect((await service.request({ method: 'HEAD', url })).statusCode).toBe(200);

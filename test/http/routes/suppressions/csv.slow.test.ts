@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('importing a file', () => {
-  test('takes ten thousand rows', async () => {
+  test('accepts ten thousand rows', async () => {
     const own = await openSuppressionTenant(service);
     const rows = Array.from({ length: 10_000 }, (_, index) => `row${index}@example.net,"a note of ${index}, quoted"`);
     const { body } = await own.importCsv(`address,note\n${rows.join('\n')}\n`);

@@ -106,7 +106,7 @@ describe('importing a file', () => {
     expect([status, body.error.details]).toEqual([400, { csv: ['csv must have rows of at most 50000 characters'] }]);
   });
 
-  test('lets others have their turn while it is read', async () => {
+  test('yields to other work while it is read', async () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => `row${index}@example.net,"${'x,'.repeat(200)}"`);
     let turns = 0;
     let isOver = false;
@@ -124,7 +124,7 @@ describe('importing a file', () => {
 });
 
 describe('exporting the list', () => {
-  test('gives a file that the import of another organization takes as it is', async () => {
+  test('gives a file that the import of another organization accepts unchanged', async () => {
     const [own, other] = [await openSuppressionTenant(service), await openSuppressionTenant(service)];
     await own.add({ address: 'ann@example.net', note: 'two\r\nlines, and a "quote"' });
     await own.add({ address: 'ann@example.net', scope: 'bulk', expires_at: '2099-01-01T00:00:00Z' });
@@ -145,7 +145,7 @@ describe('exporting the list', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])(
-    'lets no spreadsheet take %j for a formula',
+    'lets no spreadsheet read %j as a formula',
     async (note) => {
       const own = await openSuppressionTenant(service);
       await own.add({ address: 'ann@example.net', note });
@@ -155,7 +155,7 @@ describe('exporting the list', () => {
     },
   );
 
-  test('of an empty list is its first row', async () => {
+  test('of an empty list has only its first row', async () => {
     const own = await openSuppressionTenant(service);
     expect((await own.ask('GET', '/export')).text).toBe('address,scope,reason,expires_at,note,topic_id\r\n');
   });

@@ -72,8 +72,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-describe('a key that sees its own domain only', () => {
-  test('lists what messages of its domain have caused, and nothing that somebody noted', async () => {
+describe('a key that sees only its own domain', () => {
+  test('lists what messages of its domain have caused, and no entry that was added by hand', async () => {
     expect(await addressesIn(firstReader)).toEqual(['first@example.net']);
     expect(await addressesIn(secondReader)).toEqual(['second@example.net']);
     expect(await addressesIn(admin)).toEqual(['noted@example.net', 'second@example.net', 'first@example.net']);
@@ -112,7 +112,7 @@ describe('a key that sees its own domain only', () => {
     expect((await ask('/v1/suppressions/export', admin)).text).toContain(NOTE);
   });
 
-  test('is answered yes or no about any address, and no more', async () => {
+  test('learns whether any address is suppressed, and nothing more', async () => {
     const { body } = await ask('/v1/suppressions/check?address=noted@example.net', secondReader);
     expect(body).toEqual({
       object: 'suppression_check',
@@ -124,7 +124,7 @@ describe('a key that sees its own domain only', () => {
     expect((await ask('/v1/suppressions/check?address=noted@example.net', admin)).text).toContain(NOTE);
   });
 
-  test('sees only its own entries of an address that both domains have to do with', async () => {
+  test('sees only its own entries of an address that concerns both domains', async () => {
     const address = 'both@example.net';
     const message = await refuse('a@second.test', address);
     await ask('/v1/suppressions', admin, { address, note: NOTE });
@@ -137,7 +137,7 @@ describe('a key that sees its own domain only', () => {
     expect(await addressesIn(secondReader, '?reason=unsubscribe')).toContain(address);
   });
 
-  test('sees who opted in by its own messages, and no evidence that somebody gave', async () => {
+  test('sees who opted in through its own messages, and no evidence that others gave', async () => {
     const optIns = `/v1/topics/${topicId}/opt-ins`;
     await ask(optIns, admin, { addresses: ['given@example.net'], evidence: NOTE });
     const { token } = await send('a@second.test', 'asked@example.net');

@@ -33,7 +33,7 @@ describe('an opt-in that the sender records', () => {
     expect(feed.filter(({ data }: { data: { topic_id: string } }) => data.topic_id === topic)).toHaveLength(2);
   });
 
-  test('takes back a refusal of that topic alone, and is taken back by another', async () => {
+  test('takes back a refusal of that topic only, and is taken back by another', async () => {
     const [topic, tips] = [await make({ default: 'out' }), await make()];
     const address = 'changes@example.net';
     const refuse = (id: string) => page(`/preferences/${token}`, { action: 'save', shown: [id], topic: [] });
@@ -49,7 +49,7 @@ describe('an opt-in that the sender records', () => {
     expect(await outcomeOf((await send(address, topic)).id)).toContain('suppressed');
   });
 
-  test('overrules nothing that keeps all mail from the address, and says so', async () => {
+  test('overrides nothing that blocks all mail to the address, and says so', async () => {
     const topic = await make({ default: 'out' });
     const address = 'listed@example.net';
     await ask('POST', '/v1/suppressions', { address, scope: 'bulk' });
@@ -91,7 +91,7 @@ describe('an opt-in that the sender records', () => {
     expect((await ask('GET', url, undefined, other())).status).toBe(403);
   });
 
-  test('is refused for what is no address, and for topics of others', async () => {
+  test('is refused for an invalid address, and for topics of others', async () => {
     const topic = await make();
     for (const addresses of [[], ['x'], ['a@b.test\r\nx'], Array(1001).fill('a@example.net'), 'a@example.net']) {
       expect((await ask('POST', `/v1/topics/${topic}/opt-ins`, { addresses })).status).toBe(400);

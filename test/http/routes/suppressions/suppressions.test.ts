@@ -22,7 +22,7 @@ const newPerson = (): string => {
 };
 
 describe('adding one address', () => {
-  test('answers 201 with the suppression, where it is, and what was noted', async () => {
+  test('answers 201 with the suppression, its location, and the note', async () => {
     const address = newPerson();
     const { status, body, headers } = await tenant.add({ address, note: 'by telephone', scope: 'bulk' });
     expect(status).toBe(201);
@@ -66,7 +66,7 @@ describe('adding one address', () => {
     expect([body.id, body.expires_at, body.entries.length]).toEqual([first.body.id, expires, 1]);
   });
 
-  test('is one suppression however many ask at the same moment', async () => {
+  test('is one suppression for any number of concurrent requests', async () => {
     const address = newPerson();
     const answers = await Promise.all(Array.from({ length: 5 }, () => tenant.add({ address })));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
@@ -103,7 +103,7 @@ describe('adding one address', () => {
 });
 
 describe('adding several addresses', () => {
-  test('reports each once, and how many were on the list already', async () => {
+  test('reports each once, and how many were already on the list', async () => {
     const [one, two] = [newPerson(), newPerson()];
     await tenant.add({ address: one });
     const { status, body } = await tenant.add({ addresses: [one, two, two.toUpperCase()] });
@@ -111,7 +111,7 @@ describe('adding several addresses', () => {
     expect(body.data.map(({ address }: { address: string }) => address)).toEqual([one, two]);
   });
 
-  test('takes a thousand', async () => {
+  test('accepts a thousand', async () => {
     const addresses = Array.from({ length: 1000 }, () => newPerson());
     const { status, body } = await tenant.add({ addresses });
     expect([status, body.added, body.data.length]).toEqual([201, 1000, 1000]);
@@ -152,8 +152,8 @@ describe('whether an address is suppressed', () => {
   });
 });
 
-describe('taking an address off the list', () => {
-  test('is done at once, stays on record, and is undone by adding it', async () => {
+describe('removing an address from the list', () => {
+  test('applies at once, stays on record, and is undone by adding it', async () => {
     const address = newPerson();
     const { body } = await tenant.add({ address, note: 'first' });
     expect((await tenant.ask('DELETE', `/${body.id}`)).status).toBe(204);

@@ -21,7 +21,7 @@ const MJML = `<mjml><mj-body><mj-section><mj-column>
   <mj-text>Hello {{ name }}</mj-text>
 </mj-column></mj-section></mj-body></mjml>`;
 
-test('a template in MJML is published as html in every language, and its source stays as it was written', async () => {
+test('a template in MJML is published as html in every language, and its source is unchanged', async () => {
   const locales = { de: { subject: 'Hallo', html: MJML.replace('Hello', 'Hallo') } };
   const content = { subject: 'Hello', html: MJML, format: 'mjml', variables: [NAME], locales };
   await ask('', { ...content, alias: 'in-mjml', name: 'In MJML' });
@@ -50,7 +50,7 @@ test('MJML that cannot be compiled is refused with line and column, in every lan
   }
 });
 
-test('styles of the template and of its layouts are written into the elements that they concern', async () => {
+test('styles of the template and of its layouts are written into the elements that they apply to', async () => {
   const layout = '<html><head><style>p { margin: 0 }</style></head><body>{{ content }}</body></html>';
   await ask('', { alias: 'styled-layout', name: 'Layout', subject: 'x', html: layout });
   expect((await ask('/styled-layout/publish', {})).status).toBe(200);
@@ -67,7 +67,7 @@ test.each([
   ['<style>b { color: red }</style>\n<a><b>{{ name }}</a></b>', 'html line 2, column 17: unexpected end tag </a>'],
   ['<p>{{ name }}</p><div', 'html line 1, column 22: '],
 ])(
-  'html that is not valid is refused as it was written, whether styles are inlined or not: %s',
+  'invalid html is refused as it was written, whether styles are inlined or not: %s',
   async (html, sentence) => {
     for (const inline_css of [false, true]) {
       const alias = `broken-${inline_css}-${html.length}`;

@@ -35,7 +35,7 @@ describe('a hostile template', () => {
     },
   );
 
-  test('sees nothing of what every object has', async () => {
+  test('sees no inherited members of objects', async () => {
     const html = '<p>{{ name.constructor }}{{ name.__proto__ }}{{ data.constructor.name }}{{ data.length }}</p>';
     const variables = [...HELLO.variables, { name: 'data', type: 'object', example: {} }];
     const alias = await templates.make({ html, variables });

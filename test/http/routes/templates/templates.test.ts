@@ -44,7 +44,7 @@ describe('a template', () => {
     expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(201);
   });
 
-  test('names the address of each copy in html and text without a declaration, and nowhere else', async () => {
+  test('can use the address of each copy in html and text without a declaration, and nowhere else', async () => {
     const viewed = '<p>{{ name }} <a href="{{ view_url }}">View in browser</a></p>';
     const more = { html: viewed, text: '{{ view_url }}', locales: { de: { subject: '.', html: viewed } } };
     const alias = await templates.make(more);
@@ -75,7 +75,7 @@ describe('a template', () => {
     expect(details).toEqual({ html: ['html line 6, column 1: element <div> is not closed'] });
   });
 
-  test('is changed field by field, where nobody else has changed it meanwhile', async () => {
+  test('is changed field by field, unless it was changed by another request since', async () => {
     const alias = await templates.make({ text: 'Hello {{ name }}' });
     const { headers } = await templates.ask('GET', `/${alias}`);
     const changed = await templates.ask(
@@ -132,7 +132,7 @@ describe('publishing', () => {
     expect(body.error.details[field]?.[0]).toMatch(sentence);
   });
 
-  test('takes what is published back to an earlier version, and forth again', async () => {
+  test('returns what is published to an earlier version, and forward again', async () => {
     const alias = await templates.makePublished();
     await templates.ask('PATCH', `/${alias}`, { subject: 'Bad {{ name }}' });
     await templates.publish(alias);
@@ -145,7 +145,7 @@ describe('publishing', () => {
     expect((await templates.ask('POST', `/${alias}/rollback`, { version: 7 })).status).toBe(404);
   });
 
-  test('lists versions page by page, and tells how two of them differ', async () => {
+  test('lists versions page by page, and shows how two of them differ', async () => {
     const alias = await templates.makePublished({ html: '<p>One {{ name }}</p>\n<p>Two</p>\n<p>Three</p>' });
     await templates.ask('PATCH', `/${alias}`, { html: '<p>One {{ name }}</p>\n<p>2</p>\n<p>Three</p>' });
     await templates.publish(alias);
@@ -193,7 +193,7 @@ describe('rendering', () => {
     ],
     ['its own', { html: '<p>Hello</p>', text: 'Bonjour {{ name }}' }, 'Bonjour Ann'],
     ['none where the html has no words', { html: '<img src="https://a.test/{{ name }}.png" alt="">' }, null],
-  ])('tells the text that a send carries: %s', async (_, content, text) => {
+  ])('shows the text that a send carries: %s', async (_, content, text) => {
     const alias = await templates.make(content);
     expect((await templates.ask('POST', `/${alias}/render`, {})).body.text).toBe(text);
   });
@@ -209,7 +209,7 @@ describe('rendering', () => {
     });
   });
 
-  test('speaks the language that is asked for, or the nearest one there is', async () => {
+  test('uses the requested language, or the nearest one there is', async () => {
     const locales = { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } };
     const alias = await templates.make({ locales });
     const subjects = [];
@@ -221,13 +221,13 @@ describe('rendering', () => {
     expect(subjects).toEqual(['Hallo Ann', 'Hallo Ann', 'Hello Ann', 'Hello Ann']);
   });
 
-  test('refuses a layout that surrounds nothing', async () => {
+  test('refuses a layout without a place for its content', async () => {
     const layout = await templates.makePublished();
     const { body } = await templates.publish(await templates.make({ layout }));
     expect(body.error.details.layout).toEqual([`layout '${layout}' does not say {{ content }}: it surrounds nothing`]);
   });
 
-  test('puts the template into its layout as that was published', async () => {
+  test('puts the template into the published version of its layout', async () => {
     const layout = await templates.makePublished({ html: '<div>{{ content }}</div>', subject: 'x', variables: [] });
     const alias = await templates.makePublished({ layout });
     await templates.ask('PATCH', `/${layout}`, { html: '<main>{{ content }}</main>' });

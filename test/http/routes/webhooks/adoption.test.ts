@@ -43,7 +43,7 @@ const pause = (webhookId: string, by: string) =>
   );
 
 describe('a paused webhook', () => {
-  test('says which key answered for it, and is neither enabled, disabled, pinged nor replayed', async () => {
+  test('says which key was responsible for it, and cannot be enabled, disabled, pinged or replayed', async () => {
     const { id } = (await register('expiring')).body;
     await pause(id, 'expiring');
     const url = `/v1/webhooks/${id}`;
@@ -59,7 +59,7 @@ describe('a paused webhook', () => {
     for (const { status, body } of refused) expect([status, body.error.code]).toEqual([409, 'webhook_disabled']);
   });
 
-  test('is adopted by a key without bounds alone, of its organization', async () => {
+  test('is adopted only by a key without bounds, of its organization', async () => {
     const { id } = (await register('expiring')).body;
     await pause(id, 'expiring');
     const url = `/v1/webhooks/${id}/adopt`;
@@ -76,7 +76,7 @@ describe('a paused webhook', () => {
   });
 });
 
-describe('the key that answers for a webhook', () => {
+describe('the key that is responsible for a webhook', () => {
   test('is the one that last changed where its events go, or enabled it', async () => {
     const { id, owned_by: first } = (await register('lasting')).body;
     expect(first).toEqual({ type: 'key', id: keys.lasting?.id });
@@ -91,7 +91,7 @@ describe('the key that answers for a webhook', () => {
 });
 
 describe('a key without `read`', () => {
-  test('cannot filter by tags, which would tell who has them', async () => {
+  test('cannot filter by tags, which would reveal who has them', async () => {
     const { status, body } = await register('blind', { filters: { tags: ['customer:42'] } });
     expect([status, body.error.code]).toEqual([403, 'permission_missing']);
   });

@@ -49,7 +49,7 @@ const fail = (id: string): Promise<void> =>
   ]);
 
 describe('a delivery', () => {
-  test('names whom its event is about, in the list too, and nobody where that is nobody', async () => {
+  test('names the recipient of its event, in the list too, and none if there is none', async () => {
     const webhookId = await register();
     const mail = { from: 'a@example.test', to: ['ann@example.net'], cc: ['bob@example.net'], subject: 'x', text: 'x' };
     const sent = (await ask('POST', '/v1/messages/send', mail)).body;
@@ -78,7 +78,7 @@ describe('a delivery', () => {
     expect(resent.body.recipient).toEqual({ id: bob.id, address: 'bob@example.net', kind: 'cc' });
   });
 
-  test('shows what was posted and how it was answered, without what is secret', async () => {
+  test('shows what was posted and how it was answered, without secrets', async () => {
     const webhookId = await register();
     const [id = ''] = await owe(webhookId, ['message.accepted']);
     await fail(id);
@@ -109,7 +109,7 @@ describe('a delivery', () => {
     expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body.data).toEqual([listed]);
   });
 
-  test('that fails makes its webhook one that fails, from when it was enabled at the earliest', async () => {
+  test('that fails makes its webhook a failing one, from when it was enabled at the earliest', async () => {
     const webhookId = await register();
     const shown = async () => (await ask('GET', `/v1/webhooks/${webhookId}`)).body;
     const { failing_since: before, created_at: enabledAt } = await shown();
@@ -170,7 +170,7 @@ describe('a delivery', () => {
     expect((await ask('GET', url)).body.status).toBe('failed');
   });
 
-  test('of another webhook, or of none, is not found', async () => {
+  test('of another webhook, or of an unknown one, is not found', async () => {
     const [webhookId, other] = [await register(), await register()];
     const [id = ''] = await owe(other, ['message.accepted']);
     for (const wanted of [id, 'dlv_aaaaaaaaaaaaaaaaaaaaaaaaaa', 'nothing']) {

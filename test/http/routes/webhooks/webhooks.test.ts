@@ -99,7 +99,7 @@ describe('a webhook', () => {
     expect((await rotate(0)).status).toBe(200);
   });
 
-  test('leaves nothing in the vault of a rotation or a change that is refused', async () => {
+  test('leaves nothing in the vault from a refused rotation or change', async () => {
     const { id } = await register();
     const url = `/v1/webhooks/${id}`;
     const rotate = (headers = {}) => ask('POST', `${url}/rotate-secret`, { grace_period_minutes: 60 }, headers);

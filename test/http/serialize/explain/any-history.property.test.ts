@@ -81,7 +81,7 @@ const openIn = (state: Message) =>
   state.status === 'absent' ? [] : state.recipients.filter(({ status }) => isOpen(status));
 
 describe('any history of a message', () => {
-  test('can be explained: a step for each event, a reason for each who waits, and never just "queued"', () => {
+  test('can be explained: a step for each event, a reason for each waiting recipient, and never just "queued"', () => {
     fc.assert(
       fc.property(history, ({ happenings, state, now }) => {
         const explanation = explain(happenings, { now });

@@ -134,7 +134,7 @@ const lastOf = (...told: readonly Told[]) => explain(recorded(told), { contents 
 const accepted: Told = { event: messageAccepted(), actor: 'key:key_9' };
 
 describe('a step of an explanation', () => {
-  test('is there for every event', () => {
+  test('exists for every event', () => {
     expect(Object.keys(SAID).sort()).toEqual(Object.keys(messageEvents).sort());
   });
 
@@ -145,7 +145,7 @@ describe('a step of an explanation', () => {
     expect(step?.actor).toEqual({ type: 'key', id: 'key_9' });
   });
 
-  test('holds what the other side said as it was said', () => {
+  test('quotes what the other side said unchanged', () => {
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] });
     expect(step?.facts.smtp).toEqual({
       code: 250,
@@ -172,7 +172,7 @@ describe('a step of an explanation', () => {
     expect(simulated).not.toContain('encrypted');
   });
 
-  test('says that nobody was asked where nothing was said', () => {
+  test('says that no server was contacted when none answered', () => {
     const nothing = { code: 0, enhanced: '5.1.10', mx: null, stage: 'connect', tls: null } as const;
     const event: MessageEvent = { type: 'RecipientBounced', data: { ...attempted(nothing), reason: 'x' } };
     expect(lastOf(accepted, { event })?.sentence).toBe(
@@ -180,7 +180,7 @@ describe('a step of an explanation', () => {
     );
   });
 
-  test('says that a server offers no TLS where it is required, and quotes no reply', () => {
+  test('says that a server offers no TLS although it is required, and quotes no reply', () => {
     const finding = { code: 0, enhanced: '4.7.10', stage: 'session', tls: null, cipher: null } as const;
     const reason = 'TLS is required, and the mail server offers none';
     const event: MessageEvent = {
@@ -192,14 +192,14 @@ describe('a step of an explanation', () => {
     );
   });
 
-  test('tells a report that came after the delivery from a refusal', () => {
+  test('distinguishes a report that came after the delivery from a refusal', () => {
     const data = { ...attempted({ code: 550, enhanced: '5.1.1' }), sequence: 10, reason: 'x' };
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] }, { event: { type: 'RecipientBounced', data } });
     expect(step?.sentence).toMatch(/^A report says that it could not be delivered to ada@example\.net/);
     expect(step?.facts.late).toBe(true);
   });
 
-  test('says that the time to live ends where no attempt comes before that', () => {
+  test('says that the time to live ends if no attempt comes before that', () => {
     const nextAttemptAt = messageAccepted().data.expiresAt;
     const data = { ...attempted({ code: 451 }), reason: 'x', nextAttemptAt };
     expect(lastOf(accepted, { event: { type: 'RecipientDeferred', data } })?.sentence).toContain(
@@ -207,7 +207,7 @@ describe('a step of an explanation', () => {
     );
   });
 
-  test('names three recipients, and counts more', () => {
+  test('names three recipients, and counts the others', () => {
     const recipients = Array.from({ length: 50 }, (_, index) => recipient(`rcp_${index + 1}`));
     const { sentence, facts } = lastOf({ event: messageAccepted({ recipients }) }) ?? {};
     expect(sentence).toContain('for ada@example.net, bob@example.net and 48 others,');
@@ -217,7 +217,7 @@ describe('a step of an explanation', () => {
 
 const MEMBER = `mbr_${'a'.repeat(26)}`;
 
-describe('what came before the acceptance', () => {
+describe('the history before the acceptance', () => {
   const first = (told: Told, more: Parameters<typeof explain>[1] = {}) =>
     explain(recorded([told]), more).steps.map(({ sentence }) => sentence);
 
@@ -231,7 +231,7 @@ describe('what came before the acceptance', () => {
     ]);
   });
 
-  test('names the member who sent it, and none that is not known', () => {
+  test('names the member who sent it, unless that is unknown', () => {
     const { data, ...event } = messageAccepted();
     const sent = { event: { ...event, data: { ...data, keyId: MEMBER } }, actor: `member:${MEMBER}` } as Told;
     const sentences = first(sent, { people: new Map([[MEMBER, 'Ada Example']]) });
@@ -252,7 +252,7 @@ describe('what came before the acceptance', () => {
 });
 
 describe('a long life', () => {
-  test('is told by its beginning and its end, and what is left out is said', () => {
+  test('is shown by its beginning and its end, and says what is left out', () => {
     const starts = Array.from({ length: 600 }, (_, index): Told => ({ event: attemptStarted(index + 1, ['rcp_1']) }));
     const { steps, left_out } = explain(recorded([accepted, ...starts]));
     expect(steps).toHaveLength(404);

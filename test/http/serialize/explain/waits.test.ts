@@ -52,7 +52,7 @@ const suspension: Suspension = {
 };
 
 describe('an explanation says why a recipient waits', () => {
-  test('for its turn, and for how long it has', () => {
+  test('for its turn, and for how long', () => {
     const { waiting_because, summary } = explain(recorded([accepted]));
     expect(waiting_because).toEqual([
       {
@@ -67,7 +67,7 @@ describe('an explanation says why a recipient waits', () => {
     expect(late).toContain('since 2026-11-21 12:00:00 UTC, which is unusually long');
   });
 
-  test('for the time that its sender asked for', () => {
+  test('for the time that its sender set', () => {
     const [wait] = explain(recorded([accepted, { event: messageScheduled() }])).waiting_because;
     expect(wait).toMatchObject({ reason: 'scheduled', next_attempt_at: '2026-11-22T08:00:00.000Z' });
   });
@@ -86,7 +86,7 @@ describe('an explanation says why a recipient waits', () => {
     expect(wait?.sentence).toContain('A copy may have arrived');
   });
 
-  test('because nobody knows what came of it', () => {
+  test('for an unknown reason', () => {
     const data = { ...about, sequence: 3, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: minute(30) };
     const event: MessageEvent = { type: 'AttemptOutcomeUnknown', data };
     const [wait] = explain(recorded([accepted, started, { event, at: 6 }])).waiting_because;
@@ -111,13 +111,13 @@ describe('an explanation says why a recipient waits', () => {
     ['greylisted', 'greylisted', null],
     ['greylisted', 'greylisted', 'Internal resources are temporarily unavailable'],
     ['told_to_wait', 'policy', 'your greylist must be updated'],
-  ] as const)('as %s where the reply was found to be %s, whatever its text says', (reason, category, text) => {
+  ] as const)('as %s after a reply in category %s, whatever its text says', (reason, category, text) => {
     const [event, contents] = deferred(451, text, { category });
     const [wait] = explain(recorded([accepted, started, event]), { contents }).waiting_because;
     expect(wait).toMatchObject({ reason, next_attempt_at: minute(30) });
   });
 
-  test('because its destination is suspended, where that is what it waits for', () => {
+  test('because its destination is suspended, if that is what it waits for', () => {
     const [event] = deferred(451, null);
     const suspensions = new Map([['example.net', suspension]]);
     const [wait] = explain(recorded([accepted, started, event]), { suspensions }).waiting_because;
@@ -144,7 +144,7 @@ describe('an explanation says why a recipient waits', () => {
   });
 });
 
-describe('an explanation of a recipient who is kept back', () => {
+describe('an explanation of a recipient on hold', () => {
   const held = (data: Partial<Extract<MessageEvent, { type: 'RecipientsHeld' }>['data']> = {}): Told => ({
     event: {
       type: 'RecipientsHeld',
@@ -169,7 +169,7 @@ describe('an explanation of a recipient who is kept back', () => {
   };
   const reputations = new Map([['dom_1', paused]]);
 
-  test('says since when and why, and when it is looked at again at the latest', () => {
+  test('says since when and why, and when it is checked again at the latest', () => {
     const [wait] = explain(recorded([accepted, held()]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(1440) });
     expect(wait?.sentence).toBe(
@@ -179,13 +179,13 @@ describe('an explanation of a recipient who is kept back', () => {
     );
   });
 
-  test('says that it expires, where nothing comes before that', () => {
+  test('says that it expires, if nothing comes before that', () => {
     const until = messageAccepted().data.expiresAt;
     const [wait] = explain(recorded([accepted, held({ until })]), { reputations }).waiting_because;
     expect(wait?.sentence).toContain('It expires if it still waits at 2026-11-24 12:00:00 UTC');
   });
 
-  test('says that it is next once its domain is released or recovers, and whoever is looked at has done so', () => {
+  test('says that it is next once its domain is released or recovers, when that has happened', () => {
     for (const level of ['good', 'warned'] as const) {
       const released = new Map([['dom_1', { ...paused, level }]]);
       const [wait] = explain(recorded([accepted, held()]), { reputations: released }).waiting_because;
@@ -193,7 +193,7 @@ describe('an explanation of a recipient who is kept back', () => {
     }
   });
 
-  test('is held while its organization is suspended, which its operator alone can end', () => {
+  test('says that its organization is suspended, which only its operator can end', () => {
     const suspended = held({ reason: 'organization_suspended', heldBy: 'organization-org_1', until: minute(60) });
     const happenings = recorded([accepted, suspended]);
     const [wait] = explain(happenings, { isOrganizationSuspended: true }).waiting_because;
@@ -205,7 +205,7 @@ describe('an explanation of a recipient who is kept back', () => {
     expect(resumed).toMatchObject({ reason: 'due_now' });
   });
 
-  test('says until when, where time alone ends it', () => {
+  test('says until when, if only time ends it', () => {
     const warmUp = held({ reason: 'warm_up', heldBy: null, until: minute(60) });
     const [wait] = explain(recorded([accepted, warmUp])).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(60) });
@@ -214,7 +214,7 @@ describe('an explanation of a recipient who is kept back', () => {
     expect(later).toMatchObject({ reason: 'due_now' });
   });
 
-  test('is silent about it once an attempt is in flight', () => {
+  test('no longer mentions it once an attempt is in flight', () => {
     const [wait] = explain(recorded([accepted, held(), started]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'in_hand' });
   });
@@ -227,20 +227,20 @@ describe('a summary', () => {
     at: 3,
   });
 
-  test('counts who has it and says what the next one waits for', () => {
+  test('counts the recipients that have it and says what the next one waits for', () => {
     const [event] = deferred(451, null);
     expect(explain(recorded([two, delivered('rcp_2'), event])).summary).toMatch(
       /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.net temporarily refused it for ada@example\.net/,
     );
   });
 
-  test('says that it has its end', () => {
+  test('says that it has ended', () => {
     const { summary, waiting_because } = explain(recorded([two, delivered('rcp_1'), delivered('rcp_2')]));
     expect(waiting_because).toEqual([]);
     expect(summary).toBe('All of its 2 recipients are delivered; complete since 2026-11-21 12:03:00 UTC.');
   });
 
-  test('says why not everybody has it, and who complained', () => {
+  test('says why not every recipient has it, and who complained', () => {
     const data = { ...about, sequence: 7, recipientId: 'rcp_2', reason: 'it was too late' };
     const complained: MessageEvent = {
       type: 'RecipientComplained',

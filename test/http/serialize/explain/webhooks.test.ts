@@ -32,7 +32,7 @@ const told = (more: Partial<WebhookDelivery>, disabled: readonly string[] = []) 
 const TOLD = 'Endpoint whk_1 was sent message.accepted of ada@example.net';
 
 describe('a webhook in an explanation', () => {
-  test('is told of before its first try, with the time of that', () => {
+  test('is shown before its first try, with the time of that', () => {
     const [step] = told({});
     expect(step).toMatchObject({
       type: 'webhook_owed',
@@ -66,11 +66,11 @@ describe('a webhook in an explanation', () => {
     expect(step?.sentence).toBe(`${TOLD}: it answered 200 after 12 ms. ${sentence}`);
   });
 
-  test('shows nothing of what it answered', () => {
+  test('shows nothing of its responses', () => {
     expect(JSON.stringify(told({ tries: [tried(200, 1)] }))).not.toContain('what it answered');
   });
 
-  test('stands between the events by its time, and the newest tries are shown', () => {
+  test('is placed between the events by its time, and the newest tries are shown', () => {
     const tries = Array.from({ length: 11 }, (_, index) => tried(500, index));
     const deliveries = Array.from({ length: 30 }, () => delivery({ tries }));
     const { steps, left_out } = explain(happenings, { deliveries });
