@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 const cursorOf = (...parts: readonly string[]): string => Buffer.from(parts.join('\n')).toString('base64url');
 
-describe('a cursor that was never given', () => {
+describe('an invalid cursor', () => {
   const refused = async (url: string, cursor: string): Promise<void> => {
     const { status, body } = await get(`${url}?after=${cursor}`);
     expect([url, status, body.error?.code]).toEqual([url, 400, 'invalid_cursor']);
@@ -35,12 +35,12 @@ describe('a cursor that was never given', () => {
     '0000-01-01T00:00:00.000Z',
     '-000001-01-01T00:00:00.000Z',
     '1969-12-31T23:59:59.999Z',
-  ])('because it holds the time %s is refused', async (time) => {
+  ])('with the time %s is refused', async (time) => {
     await refused('/v1/messages', cursorOf('messages', time, `msg_${'a'.repeat(26)}`));
     await refused('/v1/api-keys', cursorOf('api-keys', time, `key_${'a'.repeat(26)}`));
   });
 
-  test('because the feed has no such place is refused', async () => {
+  test('with a place that the feed does not have is refused', async () => {
     const head = await service.deps.context.store.head();
     for (const position of ['z'.repeat(head.length), head.slice(1), `${head}0`, 'nowhere'])
       await refused('/v1/events', cursorOf('events', position, '0'));
@@ -50,7 +50,7 @@ describe('a cursor that was never given', () => {
     expect((await get(`/v1/events?after=${cursorOf('events', head, '0')}`)).status).toBe(200);
   });
 
-  test('is refused with one of another message', async () => {
+  test('of another message is refused', async () => {
     const url = `/v1/messages/${sent[0]}/events`;
     const { next_cursor } = (await get(`${url}?limit=1`)).body;
     expect((await get(`${url}?limit=1&after=${next_cursor}`)).body.data).toHaveLength(1);
@@ -58,7 +58,7 @@ describe('a cursor that was never given', () => {
     await refused(url, cursorOf(`message-events/${sent[0]}`, '1.5'));
   });
 
-  test('is refused with one of another webhook, or of an unknown one', async () => {
+  test('of another webhook, or of an unknown one, is refused', async () => {
     const make = async (): Promise<string> => {
       const payload = { url: 'http://127.0.0.1:9/', events: ['message.*'] };
       return (await service.request({ method: 'POST', url: '/v1/webhooks', key, payload })).json().id;

@@ -36,7 +36,7 @@ const batcherByHand = (options: Partial<BatcherOptions<string, string>> = {}) =>
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('items in batches', () => {
-  it('go together, each with its own answer', async () => {
+  it('are sent together, each with its own answer', async () => {
     const { batcher, calls } = batcherByHand();
     const answers = Promise.allSettled(['a', 'bad', 'c'].map(batcher.add));
     await turn();
@@ -45,7 +45,7 @@ describe('items in batches', () => {
     expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('gather for a moment after a batch that several shared, and not after one of a lone item', async () => {
+  it('gather for a moment after a batch that several shared, but not after one with a single item', async () => {
     const { batcher, calls } = batcherByHand({ restMs: 50 });
     const answered = Promise.all(['a', 'b'].map(batcher.add));
     await turn();
@@ -68,7 +68,7 @@ describe('items in batches', () => {
     expect(calls.map(({ items }) => items)).toEqual([['a', 'b'], ['c', 'd'], ['e'], ['f']]);
   });
 
-  it('wait for the call under way, and then go as one', async () => {
+  it('wait for the call in flight, and then form one batch', async () => {
     const { batcher, calls } = batcherByHand();
     const first = batcher.add('a');
     await turn();
@@ -83,7 +83,7 @@ describe('items in batches', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('are all rejected where the call fails, and the next ones are sent', async () => {
+  it('are all rejected if the call fails, and the next ones are sent', async () => {
     const { batcher, calls } = batcherByHand();
     const answers = Promise.allSettled([batcher.add('a'), batcher.add('b')]);
     await turn();
@@ -109,7 +109,7 @@ describe('items in batches', () => {
   it.each([
     ['many', { waitingMax: 2 }],
     ['large', { waitingBytesMax: 2 }],
-  ])('are refused at once where too %s wait', async (_, options) => {
+  ])('are refused at once if too %s wait', async (_, options) => {
     const { batcher, calls } = batcherByHand(options);
     const kept = [batcher.add('a'), batcher.add('b')];
     await expect(batcher.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
@@ -122,7 +122,7 @@ describe('items in batches', () => {
     expect(await later).toBe('D');
   });
 
-  it('are refused, not sent, when they waited longer than their callers', async () => {
+  it('are refused, not sent, if they waited longer than their callers', async () => {
     const { batcher, calls, time } = batcherByHand();
     const first = batcher.add('a');
     await turn();
@@ -134,7 +134,7 @@ describe('items in batches', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('are refused on closing, which waits for the call under way', async () => {
+  it('are refused on closing, which waits for the call in flight', async () => {
     const { batcher, calls } = batcherByHand();
     const first = batcher.add('a');
     await turn();
@@ -165,7 +165,7 @@ describe('items of several owners', () => {
     expect(calls.map(({ items }) => items.join(' '))).toEqual(['a0', 'a1 b1 c1 a2', 'c2 a3 a4 a5', 'a6']);
   });
 
-  it('have one owner at the front after another, where a batch holds a single item', async () => {
+  it('have one owner after another at the front, if a batch holds a single item', async () => {
     const { batcher, calls } = batcherByHand({ ...options, admission: atMost(1) });
     const answers = ['a1', 'a2', 'a3', 'b1', 'b2'].map(batcher.add);
     for (let call = 0; call < 5; call += 1) {
@@ -179,7 +179,7 @@ describe('items of several owners', () => {
   it.each([
     ['many', { waitingMax: 8 }],
     ['large', { waitingBytesMax: 16 }],
-  ])('are refused where one has too %s waiting, and another is not', async (_, bounds) => {
+  ])('are refused if one owner has too %s waiting, but not those of another', async (_, bounds) => {
     const { batcher, calls } = batcherByHand({ ...options, ...bounds, admission: () => () => true });
     const first = batcher.add('a0');
     await turn();

@@ -20,7 +20,7 @@ const runAll = async (cohort: Cohort, members: readonly (readonly [name: string,
 };
 
 describe('a cohort', () => {
-  test('runs nothing in the turn in which it is joined, and all of it in the next, in order', async () => {
+  test('runs nothing in the turn in which it is joined, and everything in the next, in order', async () => {
     const cohort = createCohort();
     const ran: number[] = [];
     for (const member of [1, 2, 3]) cohort.join(() => ran.push(member));
@@ -30,7 +30,7 @@ describe('a cohort', () => {
     expect(ran).toEqual([1, 2, 3]);
   });
 
-  test('runs in step: each stage of all before the next stage of any', async () => {
+  test('runs in step: each stage of all members before the next stage of any', async () => {
     const cohort = createCohort();
     const ran: string[] = [];
     const work = async (name: string): Promise<void> => {
@@ -44,7 +44,7 @@ describe('a cohort', () => {
     expect(ran).toEqual(['parse a', 'parse b', 'decide a', 'decide b', 'answer a', 'answer b']);
   });
 
-  test('has no more members and bytes than it may: the rest runs in later turns', async () => {
+  test('stays within its limits of members and bytes: the rest runs in later turns', async () => {
     const three = createCohort({ membersMax: 3 });
     expect(await runAll(three, [['a'], ['b'], ['c'], ['d'], ['e'], ['f'], ['g']])).toEqual([
       ['a', 'b', 'c'],
@@ -61,7 +61,7 @@ describe('a cohort', () => {
     ]);
   });
 
-  test('takes members while it runs: they have a turn of their own', async () => {
+  test('accepts members while it runs: they get a turn of their own', async () => {
     const cohort = createCohort();
     const ran: string[] = [];
     cohort.join(() => {
@@ -74,7 +74,7 @@ describe('a cohort', () => {
     expect(ran).toEqual(['first', 'second']);
   });
 
-  test('lets others have turns in between, however many join', async () => {
+  test('yields turns to others in between, however many join', async () => {
     const cohort = createCohort();
     let ran = 0;
     for (let member = 0; member < 64_000; member += 1) cohort.join(() => (ran += 1));

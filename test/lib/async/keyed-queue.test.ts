@@ -74,14 +74,14 @@ describe('a keyed queue', () => {
     expect(begun).toEqual(['1', '2', '3']);
   });
 
-  test('does not make a key wait for another', async () => {
+  test('does not make one key wait for another', async () => {
     const { add, begun } = open({ limits: { slow: 1 } });
     for (let count = 0; count < 50; count += 1) void add(`slow ${count}`, 'slow');
     void add('quick', 'quick');
     expect(begun).toEqual(['slow 0', 'quick']);
   });
 
-  test('takes turns between keys when the total concurrency is used up', async () => {
+  test('alternates between keys when the total concurrency is used up', async () => {
     const { add, begun, end } = open({ concurrency: 1 });
     for (const id of ['a1', 'a2', 'a3']) void add(id, 'a');
     for (const id of ['b1', 'b2']) void add(id, 'b');
@@ -89,7 +89,7 @@ describe('a keyed queue', () => {
     expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
   });
 
-  test('lets owners take turns at a key, whatever one of them has waiting', async () => {
+  test('lets owners take turns at a key, however much one of them has waiting', async () => {
     const { add, begun, end } = open({ limits: { net: 1 }, ownerConcurrency: 50 });
     for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void add(id);
     for (const id of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(id);
@@ -139,7 +139,7 @@ describe('a keyed queue', () => {
     expect(begun).toEqual(['a1', 'c1']);
   });
 
-  test('starts a higher priority before a lower one that came earlier', async () => {
+  test('starts a higher priority before a lower one that arrived earlier', async () => {
     const { add, begun, end } = open({ concurrency: 1 });
     void add('first', 'net', 'low');
     void add('list', 'net', 'low');
@@ -179,7 +179,7 @@ describe('a keyed queue', () => {
     expect(refused).toEqual(['2 low']);
   });
 
-  test('dismisses what waits for a key that is paused meanwhile', async () => {
+  test('dismisses the items of a key that is paused while they wait', async () => {
     const { add, begun, end, limits } = open({ limits: { net: 1 } });
     void add('1');
     const waiting = add('2');
@@ -261,7 +261,7 @@ describe('a keyed queue', () => {
     expect(begun).toEqual(['1']);
   });
 
-  test('dismisses what waits on closing, and waits for what was started', async () => {
+  test('dismisses waiting items on closing, and waits for started ones', async () => {
     const { queue, add, end } = open({ limits: { net: 1 } });
     const [first, second] = [add('1'), add('2')];
     const closed = queue.close();

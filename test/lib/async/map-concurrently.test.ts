@@ -16,7 +16,7 @@ const still = { monotonicMs: () => 0 };
 const numbers = Array.from({ length: 20 }, (_, index) => index);
 
 describe('mapping concurrently', () => {
-  test('gives results in the order of the items, whichever is ready first', async () => {
+  test('returns results in the order of the items, whichever is ready first', async () => {
     const results = await mapConcurrently(numbers, { system: still, concurrency: 20 }, async (number) => {
       await sleep(20 - number);
       return number * 2;
@@ -24,7 +24,7 @@ describe('mapping concurrently', () => {
     expect(results).toEqual(numbers.map((number) => number * 2));
   });
 
-  test('bounds the calls under way', async () => {
+  test('limits the calls in flight', async () => {
     let inFlight = 0;
     let most = 0;
     await mapConcurrently(numbers, { system: still, concurrency: 3 }, async () => {

@@ -34,7 +34,7 @@ test('a retry rejects with the fault of its fourth try', async () => {
   expect(calls()).toBe(4);
 });
 
-test('a retry while the log is away lasts for its patience, and says now and then that it waits', async () => {
+test('a retry while the log is unavailable lasts for its patience, and reports now and then that it waits', async () => {
   const { system, work, sleeps } = scene(Number.POSITIVE_INFINITY, () => new StoreUnavailable('away'));
   let notices = 0;
   const onWait = (): void => {
@@ -45,7 +45,7 @@ test('a retry while the log is away lasts for its patience, and says now and the
   expect(notices).toBe(3);
 });
 
-test('a retry while the log is away ends at once at another fault', async () => {
+test('a retry while the log is unavailable ends at once at another fault', async () => {
   const { system, work, calls } = scene(1, () => new Error('no'));
   await expect(retryWhileAway({ system }, work)).rejects.toThrow('no');
   expect(calls()).toBe(1);

@@ -66,7 +66,7 @@ describe('a semaphore', () => {
     expect(await semaphore.run(async () => 'fourth')).toBe('fourth');
   });
 
-  test('gives up work whose turn does not come in time', async () => {
+  test('gives up work that does not get its turn in time', async () => {
     const semaphore = createSemaphore({ capacity: 1, timeout: { ms: 5 } });
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = semaphore.run(() => promise);
@@ -116,7 +116,7 @@ describe('with a share for each owner', () => {
     return { run, end, running: () => [...running.keys()] };
   };
 
-  test('one that fills what it can leaves room for another, which starts at once', async () => {
+  test('lets an owner that uses all it can leave room for another, which starts at once', async () => {
     const { run, end, running } = open({ share: 4 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void run('a', name);
     await turn();
@@ -145,7 +145,7 @@ describe('with a share for each owner', () => {
     expect(running()).toEqual(['a2']);
   });
 
-  test('who waits beyond the bound costs the owner that has most waiting', async () => {
+  test('charges waiting beyond the limit to the owner that has most waiting', async () => {
     const { run, end, running } = open({ capacity: 1, waitingMax: 3, busy: () => new Error('busy') });
     void run('a', 'a1');
     const many = Promise.allSettled(['a2', 'a3', 'a4', 'a5'].map((name) => run('a', name)));
@@ -156,7 +156,7 @@ describe('with a share for each owner', () => {
     expect(running()).toEqual([]);
   });
 
-  test('who is refused or gives up holds no room', async () => {
+  test('keeps no room for work that was refused or gave up', async () => {
     const { run, end, running } = open({ capacity: 1, waitingMax: 1, timeout: { ms: 5 } });
     void run('a', 'a1');
     const late = run('a', 'a2');

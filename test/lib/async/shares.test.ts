@@ -23,7 +23,7 @@ test('a key gets its share, and another key of its organization what is left of 
   expect(places.size()).toBe(50);
 });
 
-test('an owner alone gets half of the pool, and greedy ones never fill it for one that has nothing', () => {
+test('a lone owner gets half of the pool, and greedy ones never fill it for one that has nothing', () => {
   const { places, takeAll } = poolOf(1_000);
   expect(takeAll('a', 'a')).toEqual([500, 'organization']);
   expect(takeAll('b', 'b')).toEqual([250, 'organization']);
@@ -31,7 +31,7 @@ test('an owner alone gets half of the pool, and greedy ones never fill it for on
   expect(places.take({ organization: 'new', key: 'new' })).toHaveProperty('release');
 });
 
-test('places come back once, however often they are released', () => {
+test('places are returned once, however often they are released', () => {
   const { places, taken, takeAll } = poolOf(10, 2);
   takeAll('acme', 'one');
   taken[0]?.release();

@@ -27,7 +27,7 @@ const runAll = async (work: readonly (readonly [owner: string, name: string])[],
 };
 
 describe('slices', () => {
-  test('hold as much as fits into 5 ms, with what the work sets going', async () => {
+  test('hold as much work as fits into 5 ms, including what the work starts', async () => {
     const ran = await runAll(
       Array.from({ length: 1_000 }, (_, index) => ['acme', String(index)] as const),
       1,
@@ -44,7 +44,7 @@ describe('slices', () => {
     expect(ran[0]).toContain('o');
   });
 
-  test('take whatever is short in one turn', async () => {
+  test('take short work in one turn', async () => {
     const ran = await runAll(
       Array.from({ length: 50 }, (_, index) => ['acme', String(index)] as const),
       0,

@@ -22,7 +22,7 @@ describe('timers', () => {
     expect(fired).toEqual(['soon 1000', 'then 2000', 'late 3000']);
   });
 
-  test('are one for each name: the last that was set', async () => {
+  test('exist once for each name: the last that was set', async () => {
     const { system, fired, timers } = open();
     timers.set('a', 1_000);
     timers.set('a', 2_000);

@@ -12,7 +12,7 @@ const countTurns = () => {
 };
 
 describe('turns of the event loop', () => {
-  test('are never shared by those who ask for their own', async () => {
+  test('are never shared by callers that request their own', async () => {
     const turns = countTurns();
     const got: number[] = [];
     const take = async (): Promise<void> => {
@@ -26,7 +26,7 @@ describe('turns of the event loop', () => {
     expect(new Set(got).size).toBe(15);
   });
 
-  test('are taken by paced work where one is over, and not where none is', async () => {
+  test('are yielded by paced work when one is used up, and not before', async () => {
     let left = 3;
     function* work(): Pausing<string> {
       for (let count = 0; count < 10; count += 1) {
@@ -47,7 +47,7 @@ describe('turns of the event loop', () => {
     expect([result, pieces.size]).toEqual(['done', 3]);
   });
 
-  test('are not taken by paced work that is short', async () => {
+  test('are not yielded by paced work that is short', async () => {
     function* work(): Pausing<number> {
       yield;
       yield;

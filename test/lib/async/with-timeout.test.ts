@@ -28,7 +28,7 @@ describe.each([
     await expect(withTimeout({ ms: 5, system, error: () => new Error('late') }, never)).rejects.toThrow('late');
   });
 
-  test('does not take a stall of this process for a late answer', async () => {
+  test('does not mistake a stall of this process for a late answer', async () => {
     const other = new Worker(ANSWER_LATER, { eval: true });
     await once(other, 'online');
     const answered = once(other, 'message');

@@ -30,7 +30,7 @@ const open = (options: { waitMsMax?: number; tasksMax?: number } = {}) => {
   return threads;
 };
 
-test('a backlog that is too long costs the tasks whose turn does not come, and not the thread', async () => {
+test('a backlog that is too long costs the tasks whose turn does not come, not the thread', async () => {
   const { run } = open({ waitMsMax: 300 });
   const thread = await run(0, 'a');
   const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => run(100, 'a')));
@@ -41,7 +41,7 @@ test('a backlog that is too long costs the tasks whose turn does not come, and n
   expect(await run(0, 'a')).toBe(thread);
 });
 
-describe('a task that runs longer than any may', () => {
+describe('a task that runs longer than allowed', () => {
   test('ends its thread, and the next task gets another', async () => {
     const { run } = open();
     const thread = await run(0, 'a');
@@ -51,7 +51,7 @@ describe('a task that runs longer than any may', () => {
     expect(await run(0, 'a')).not.toBe(thread);
   });
 
-  test('is told by its own time, not by what it waited', async () => {
+  test('is judged by its run time, not by its waiting time', async () => {
     const { run } = open();
     await run(0, 'a');
     const ran = await Promise.all(Array.from({ length: 10 }, () => run(RUN_MS_MAX / 2, 'a')));
@@ -60,7 +60,7 @@ describe('a task that runs longer than any may', () => {
 });
 
 describe('owners take turns', () => {
-  test('one task is done next, whatever others have waiting', async () => {
+  test('so that one task is next, however many others have waiting', async () => {
     const { run } = open();
     await run(0, 'a');
     const ended: string[] = [];
@@ -71,7 +71,7 @@ describe('owners take turns', () => {
     await Promise.all(many);
   });
 
-  test('what is too much is refused to those who have most waiting', async () => {
+  test('and excess tasks are refused to those who have most waiting', async () => {
     const { run } = open({ tasksMax: 10 });
     await run(0, 'a');
     const many = Promise.allSettled(Array.from({ length: 30 }, () => run(5, 'a')));

@@ -25,7 +25,7 @@ const PROGRAM = `
 
 const flags = packageJson.scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
-test('a thread takes no young generation of the size that npm start gives the event loop', () => {
+test('a thread does not inherit the young generation size that npm start gives the event loop', () => {
   const printed = execFileSync(process.execPath, [...flags, '--input-type=module', '--eval', PROGRAM], {
     encoding: 'utf8',
   });

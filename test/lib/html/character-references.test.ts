@@ -34,7 +34,7 @@ const read = (html: string) => {
   return { text: texts.join(''), attribute };
 };
 
-test('character references mean what the standard says, in text and in attributes', () => {
+test('character references follow the standard, in text and in attributes', () => {
   fc.assert(
     fc.property(source, (given) => {
       const text = given.replaceAll('<', '&lt;');

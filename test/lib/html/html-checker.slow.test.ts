@@ -21,7 +21,7 @@ describe('a large body', () => {
     ]);
   });
 
-  it('does not keep the event loop waiting', async () => {
+  it('does not block the event loop', async () => {
     const checker = open();
     await checker.check(LARGE, OWNER); // starts the thread
     let turns = 0;
@@ -31,7 +31,7 @@ describe('a large body', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('whose turn does not come is a fault of ours, and the next one is checked again', async () => {
+  it('that times out while it waits is a fault, and the next one is checked again', async () => {
     const checker = open({ waitMsMax: 1 });
     const first = checker.check(LARGE, OWNER);
     await expect(checker.check(LARGE, OWNER)).rejects.toThrow(HtmlCheckUnavailable);
@@ -40,7 +40,7 @@ describe('a large body', () => {
     expect(await patient.check(LARGE, OWNER)).toHaveLength(1);
   });
 
-  it('is not taken when too many wait', async () => {
+  it('is refused when too many wait', async () => {
     const checker = open({ waitMsMax: 60_000 });
     const html = '<p>x</p>'.repeat(3000);
     const checks = Array.from({ length: 1_100 }, () => checker.check(html, OWNER));
@@ -87,7 +87,7 @@ describe('hundreds of small bodies at once', () => {
   it.each([
     ['valid', VALID, 0],
     ['broken', BROKEN, 1],
-  ])('all get their answer, and none waits for all: %s', async (_, html, count) => {
+  ])('all get their answer, and none waits for all others: %s', async (_, html, count) => {
     expect(html.length).toBeGreaterThan(19_000);
     expect(html.length).toBeLessThanOrEqual(20_000);
     const checker = open();
@@ -100,7 +100,7 @@ describe('hundreds of small bodies at once', () => {
     expect(counts).toEqual(Array.from({ length: 500 }, () => count));
   });
 
-  it('are answered in the order they came', async () => {
+  it('are answered in the order they arrived', async () => {
     const checker = open();
     const answered: number[] = [];
     const check = async (index: number): Promise<void> => {
@@ -125,7 +125,7 @@ describe('hundreds of small bodies at once', () => {
     await batch;
   });
 
-  it('one alone is checked without waiting for another turn', async () => {
+  it('are not required: a single one is checked without waiting for another turn', async () => {
     const checker = open();
     let isNextTurn = false;
     setImmediate(() => {
@@ -154,7 +154,7 @@ describe('an organization that floods the checker', () => {
   });
 });
 
-describe('html that was valid', () => {
+describe('valid html', () => {
   const VALID = '<p>x</p>\n'.repeat(5_000);
   const REPLACED = VALID.replace('x', '\ufffd');
 
@@ -168,14 +168,14 @@ describe('html that was valid', () => {
     return !isNextTurn;
   };
 
-  it('is judged once, for each organization', async () => {
+  it('is checked once for each organization', async () => {
     const checker = open();
     expect(await isRemembered(VALID, OWNER, checker)).toBe(false);
     expect(await isRemembered(VALID, OWNER, checker)).toBe(true);
     expect(await isRemembered(VALID, 'org_other', checker)).toBe(false);
   });
 
-  it('is judged again where it has another character, or half of one', async () => {
+  it('is checked again if it differs by one character, or half of one', async () => {
     const checker = open();
     expect(await isRemembered(REPLACED, OWNER, checker)).toBe(false);
     expect(await isRemembered(`${REPLACED} `, OWNER, checker)).toBe(false);
@@ -183,7 +183,7 @@ describe('html that was valid', () => {
     expect(half).toMatchObject([{ message: 'half of a surrogate pair' }]);
   });
 
-  it('is judged again each time where it is broken', async () => {
+  it('is checked again each time if it is broken', async () => {
     const checker = open();
     const before = await checker.check('<p></div>', OWNER);
     expect(before).toHaveLength(1);
@@ -191,7 +191,7 @@ describe('html that was valid', () => {
   });
 });
 
-describe('html of a shape', () => {
+describe('html of a known shape', () => {
   const VALUE = OUTPUT_START;
   /** Checks a shape with one value. @returns true if invalid HTML declared with the same shape is then accepted. */
   const isRemembered = async (shape: string): Promise<boolean> => {
@@ -206,7 +206,7 @@ describe('html of a shape', () => {
     ['a style', `<style>p { color: ${VALUE} }</style>`],
     ['text of a large body', `${'<p>x</p>\n'.repeat(5_000)}${VALUE}`],
     ['nothing', '<p>a</p>'],
-  ])('is valid once it was, where values are %s', async (_, shape) => {
+  ])('is valid once it was, if values are %s', async (_, shape) => {
     expect(await isRemembered(shape)).toBe(true);
   });
 
@@ -219,13 +219,13 @@ describe('html of a shape', () => {
     ['text after a less-than', `<p>a <${VALUE}</p>`],
     ['comments', `<!-- ${VALUE} -->`],
     ['a value without quotes beside one with', `<p title="${VALUE}" class=${VALUE}>a</p>`],
-  ])('is checked each time where values are %s', async (_, shape) => {
+  ])('is checked each time if values are %s', async (_, shape) => {
     const checker = open();
     await checker.check(shape.replaceAll(VALUE, 'x'), OWNER, shape);
     expect(await checker.check('<p></div>', OWNER, shape)).not.toEqual([]);
   });
 
-  it('is not believed when it was not valid', async () => {
+  it('is not trusted if it was not valid', async () => {
     const checker = open();
     expect(await checker.check('<p>x</div>', OWNER, `<p>${VALUE}</p>`)).not.toEqual([]);
     expect(await checker.check('<p>x</div>', OWNER, `<p>${VALUE}</p>`)).not.toEqual([]);

@@ -40,14 +40,14 @@ const cpuMs = (work: () => unknown): number => {
   return (user + system) / MICROSECONDS;
 };
 
-describe('whatever a body holds', { timeout: 60_000 }, () => {
-  test.each(Object.entries(HOSTILE_HTML))('%s: it is converted in time, to a bounded text', (_what, html) => {
+describe('any body', { timeout: 60_000 }, () => {
+  test.each(Object.entries(HOSTILE_HTML))('of %s is converted in time, to a text of limited length', (_what, html) => {
     let text = '';
     expect(cpuMs(() => (text = htmlToText(html)))).toBeLessThan(CONVERSION_MS_MAX);
     expect(text.length).toBeLessThan(html.length * GROWTH_MAX);
   });
 
-  test('the time is linear in the size', () => {
+  test('takes time linear in its size', () => {
     const rows = (count: number) =>
       `<table>${'<tr><td>One pair of <b>shoes</b></td><td>59.90</td></tr>'.repeat(count)}`;
     const [small, large] = [rows(200), rows(20_000)];
@@ -85,7 +85,7 @@ const MARKS = /^(?:[>*] |\d+\. | )+/;
 const isOneWord = (line: string): boolean => !line.replace(MARKS, '').includes(' ');
 
 describe('any html', () => {
-  test('gives lines that fit, without spaces at their ends, and no two empty ones in a row', {
+  test('becomes lines that fit, without spaces at their ends, and no two empty ones in a row', {
     timeout: 60_000,
   }, () => {
     fc.assert(
@@ -103,7 +103,7 @@ describe('any html', () => {
     );
   });
 
-  test('keeps every word that is seen, in order', { timeout: 60_000 }, () => {
+  test('keeps every visible word, in order', { timeout: 60_000 }, () => {
     const word = fc.stringMatching(/^[a-z]{1,12}$/);
     const shown = fc.constantFrom(
       'p',

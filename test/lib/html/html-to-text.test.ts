@@ -13,17 +13,17 @@ describe('tables', () => {
     );
   });
 
-  test('rows and cells whose ends are left out are the same', () => {
+  test('rows and cells without end tags are the same', () => {
     expect(htmlToText('<table><tr><th>What<th>Sum<tr><td>Shoes<td>59.90</table>')).toBe('What  Sum\nShoes  59.90');
   });
 
-  test('layout tables, spacers and empty cells leave no more than an empty line', () => {
+  test('layout tables, spacers and empty cells leave at most one empty line', () => {
     const spacer = '<tr><td height="20">&nbsp;</td></tr><tr><td><img src="x.gif" alt="" width="1"></td></tr>';
     const inner = `<table>${spacer}<tr><td><table><tr><td>One</td></tr></table></td></tr>${spacer}</table>`;
     expect(htmlToText(`<table><tr><td>${inner}</td></tr><tr><td>${inner}</td></tr></table>`)).toBe('One\n\nOne');
   });
 
-  test('a paragraph in a cell does not run on behind the cell before it', () => {
+  test('a paragraph in a cell does not continue the text of the cell before it', () => {
     const cells = `<td>A heading of some words</td><td>${long('text', 20)}</td>`;
     expect(linesOf(`<table><tr>${cells}</tr></table>`)).toEqual([
       'A heading of some words',
@@ -32,7 +32,7 @@ describe('tables', () => {
     ]);
   });
 
-  test('a row of several lines stands apart from the next, and holds together', () => {
+  test('a row of several lines is separate from the next, and stays together', () => {
     const row = '<tr><td><table><tr><td>Shoes</td></tr><tr><td>Size 42</td></tr></table></td><td>59.90</td></tr>';
     expect(htmlToText(`<table>${row}<tr><td></td><td>Socks</td><td>9.90</td></tr></table>`)).toBe(
       'Shoes\nSize 42\n59.90\n\nSocks  9.90',
@@ -50,23 +50,23 @@ describe('tables', () => {
 });
 
 describe('blocks', () => {
-  test.each(['p', 'h1', 'h6', 'ul', 'blockquote', 'table', 'pre', 'dl'])('%s stands apart', (name) => {
+  test.each(['p', 'h1', 'h6', 'ul', 'blockquote', 'table', 'pre', 'dl'])('%s is separated by empty lines', (name) => {
     expect(htmlToText(`a<${name}></${name}>b`)).toBe('a\n\nb');
   });
 
-  test.each(['div', 'section', 'address', 'center', 'tr', 'figcaption'])('%s is lines of its own', (name) => {
+  test.each(['div', 'section', 'address', 'center', 'tr', 'figcaption'])('%s has its own lines', (name) => {
     expect(htmlToText(`a<${name}>x</${name}>b`)).toBe('a\nx\nb');
   });
 
-  test('br ends a line, two leave one empty, more leave no more', () => {
+  test('br ends a line, two leave one empty line, more leave no more', () => {
     expect(htmlToText('<br>a<br>b<br/><br>c<BR><br><br><br>d<br><br>')).toBe('a\nb\n\nc\n\nd');
   });
 
-  test('hr is dashes, once', () => {
+  test('hr becomes dashes, once', () => {
     expect(htmlToText('<hr>a<hr><hr>b')).toBe(`${'-'.repeat(40)}\n\na\n\n${'-'.repeat(40)}\n\nb`);
   });
 
-  test('elements in a line do not part words', () => {
+  test('inline elements do not split words', () => {
     expect(htmlToText('<b>un</b><i>broken</i> <span>words</span>')).toBe('unbroken words');
   });
 });
@@ -76,19 +76,19 @@ describe('white space', () => {
     expect(htmlToText(' a \n\t b&nbsp;&nbsp; c\u3000d ')).toBe('a b c d');
   });
 
-  test('is kept in preformatted text, but for the ends of lines and runs of empty ones', () => {
+  test('is kept in preformatted text, except at line ends and in runs of empty lines', () => {
     expect(htmlToText('a<pre>\n  b   c  \n\n\n\td&#10;<b>e</b> f\r\n</pre>g')).toBe('a\n\n  b   c\n\n\td\ne f\n\ng');
   });
 
-  test('what pads previews is taken out', () => {
+  test('that pads previews is removed', () => {
     expect(htmlToText(`<div>Hello${'&zwnj;&nbsp;&#847;&#8203;&shy;'.repeat(50)}</div>x`)).toBe('Hello\nx');
   });
 
-  test('joiners and marks inside of words stay', () => {
+  test('inside of words keeps joiners and marks', () => {
     expect(htmlToText('<p>👩‍👧 می‌خواهم</p>')).toBe('👩‍👧 می‌خواهم');
   });
 
-  test('soft hyphens and control characters leave no trace', () => {
+  test('may contain soft hyphens and control characters, which leave no trace', () => {
     expect(htmlToText('Do&shy;nau\0dampf\u0007schiff\r\nx&#1;&#127;y')).toBe('Donaudampfschiff xy');
   });
 });
@@ -122,7 +122,7 @@ describe('lists and quotes', () => {
     ]);
   });
 
-  test('quotes are marked on each line, as deep as they are', () => {
+  test('quotes are marked on each line, by their depth', () => {
     const quote = '<p>b</p><p>c</p><blockquote>d</blockquote>';
     expect(htmlToText(`a<blockquote>${quote}</blockquote>e`)).toBe('a\n\n> b\n>\n> c\n>\n> > d\n\ne');
   });
@@ -158,11 +158,11 @@ describe('links', () => {
     expect(htmlToText('<a href="https://x.example"><img alt="Our shop"></a>')).toBe('Our shop [https://x.example]');
   });
 
-  test('of images that say nothing are left out where they are decoration, and shown where nobody knows', () => {
+  test('of images that say nothing are left out if decorative, and shown if that is unknown', () => {
     expect(htmlToText('<a href="/a"><img alt=""></a><a href="/b"><img></a><a href="/c"> </a>')).toBe('[/b]');
   });
 
-  test('around blocks go behind the last of them', () => {
+  test('around blocks go after the last of them', () => {
     expect(htmlToText('<a href="/x"><table><tr><td><p>a</p></td></tr></table></a>b')).toBe('a [/x]\n\nb');
   });
 
@@ -171,14 +171,14 @@ describe('links', () => {
     expect(linesOf(`<p>See <a href="${href}">this</a> now</p>`)).toEqual(['See this', `[${href}]`, 'now']);
   });
 
-  test('that are left open end where the next begins, or the cell', () => {
+  test('that are left open end where the next begins, or with the cell', () => {
     expect(htmlToText('<table><td><a href="/x">a<td>b<a href="/y">c<a href="/z">d</table>')).toBe(
       'a [/x]  bc [/y]d [/z]',
     );
   });
 });
 
-describe('what is not for readers', () => {
+describe('content that is not for readers', () => {
   test.each([
     '<head><title>x</title><style>p{}</style></head>',
     '<script>if (a<b) document.write("<p>x")</script>',
@@ -191,11 +191,11 @@ describe('what is not for readers', () => {
     '<div style="max-height:0px;overflow:hidden">x</div>',
     '<img alt="x" style="display:none">',
     '<svg><title>x</title><path/><text>x</text></svg>',
-  ])('%s is left out, and what follows is not', (html) => {
+  ])('such as %s is left out, and what follows is not', (html) => {
     expect(htmlToText(`a${html}<p>b</p>`)).toBe('a\n\nb');
   });
 
-  test('html that is nothing else has no text', () => {
+  test('alone leaves no text', () => {
     expect(htmlToText('<html><body><img src="x"><p>&nbsp;</p></body></html>')).toBe('');
   });
 });
@@ -207,13 +207,13 @@ describe('lines', () => {
     expect(lines.join(' ')).toBe(long('wrapped', 40));
   });
 
-  test('of a word that is longer hold nothing else', () => {
+  test('with a longer word contain nothing else', () => {
     const word = 'a'.repeat(100);
     expect(linesOf(`<p>x ${word} y</p>`)).toEqual(['x', word, 'y']);
   });
 });
 
-describe('what is not for readers', () => {
+describe('content that is not for readers', () => {
   test.each([
     ['<style>.preheader { display: none !important }</style>', '<span class="a preheader">Hidden</span>'],
     ['<style>/* .x { } */ span.preheader, #p { mso-hide: all }</style>', '<span class="preheader">Hidden</span>'],
@@ -228,7 +228,7 @@ describe('what is not for readers', () => {
     '.preheader b { display: none }',
     '/* .preheader { display: none }',
     '.preheader { color: red } .other { display: none }',
-  ])('is not what a sheet hides elsewhere: %s', (css) => {
+  ])('does not include what a sheet hides elsewhere: %s', (css) => {
     expect(htmlToText(`<style>${css}</style><p class="preheader">Shown</p>`)).toBe('Shown');
   });
 });

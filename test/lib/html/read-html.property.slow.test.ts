@@ -41,8 +41,8 @@ const isOrdered = (html: string): boolean => {
   return problems.length <= 20 && places.every((place, index) => place >= (places[index - 1] ?? 0));
 };
 
-describe('whatever the input', () => {
-  it('there is an answer, in the order of the text and of at most twenty problems', () => {
+describe('for any input', () => {
+  it('there is an answer, in the order of the text and with at most twenty problems', () => {
     const text = fc.oneof(soup, fc.string({ unit: 'binary' }));
     fc.assert(
       fc.property(text, (html) => {
@@ -52,7 +52,7 @@ describe('whatever the input', () => {
     );
   });
 
-  it("the tokenizer of plain markup finds what the standard's finds", () => {
+  it('the tokenizer of plain markup finds what the standard’s finds', () => {
     fc.assert(
       fc.property(soup, (html) => {
         expect(checkHtml(html)).toEqual(checkHtml(html, noPlainTokens));
@@ -61,7 +61,7 @@ describe('whatever the input', () => {
     );
   });
 
-  it('a place is one of the text or its end', () => {
+  it('a place is within the text or its end', () => {
     const isInside = (html: string): boolean => {
       const lines = html.split(/\r\n|\r|\n/);
       return checkHtml(html).every(({ line, column }) => column >= 1 && column <= (lines[line - 1] ?? '').length + 1);
@@ -75,7 +75,7 @@ describe('whatever the input', () => {
   });
 });
 
-describe('html in order', () => {
+describe('well-formed html', () => {
   it('is valid', () => {
     fc.assert(
       fc.property(tree, (parts) => {
@@ -99,7 +99,7 @@ describe('html in order', () => {
     );
   });
 
-  it('is refused with one end tag more, at its place and with nothing else', () => {
+  it('is refused with one more end tag, at its place and for nothing else', () => {
     fc.assert(
       fc.property(tree, fc.nat(), (parts, index) => {
         const at = index % (parts.length + 1);

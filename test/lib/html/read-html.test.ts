@@ -26,7 +26,7 @@ const problemsOf = (html: string): readonly string[] =>
 
 const withLineBreaks = (html: string, lineBreak: string): string => html.replace(/\r\n|\r|\n/g, lineBreak);
 
-describe('templates as mail has them are valid', () => {
+describe('templates common in mail are valid', () => {
   it('at least sixty of them', () => {
     expect(templates.length).toBeGreaterThanOrEqual(60);
   });
@@ -39,7 +39,7 @@ describe('templates as mail has them are valid', () => {
     for (const lineBreak of ['\n', '\r\n', '\r']) expect(problemsOf(withLineBreaks(html, lineBreak))).toEqual([]);
   });
 
-  it.each(templates)("%s, by the standard's tokenizer alone too", (_, html) => {
+  it.each(templates)('%s, with only the tokenizer of the standard too', (_, html) => {
     expect(checkHtml(html, noPlainTokens)).toEqual([]);
   });
 
@@ -48,12 +48,12 @@ describe('templates as mail has them are valid', () => {
     expect(plain.length).toBeGreaterThan(templates.length * 0.9);
   });
 
-  it.each(templates)('%s, but not when a stray end tag stands before it', (_, html) => {
+  it.each(templates)('%s, but not after a stray end tag', (_, html) => {
     expect(problemsOf(`</section>${html}`)[0]).toBe('1:1 unexpected end tag </section>');
   });
 });
 
-describe('what mail is written in is valid', () => {
+describe('html common in mail is valid', () => {
   it.each([
     'plain text, 1 < 2 && 3 > 2',
     '<p>Hello</p>',
@@ -105,7 +105,7 @@ describe('what mail is written in is valid', () => {
   });
 });
 
-describe('what the parser keeps is accepted, even where it moves it', () => {
+describe('html that the parser keeps is accepted, even where it is moved', () => {
   it.each([
     ['text and blocks directly in a table are moved before it', '<table>x<div>y</div><tr><td>z</td></tr></table>'],
     ['a block in an inline element stays there', '<b><div>x</div></b>'],

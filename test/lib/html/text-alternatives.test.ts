@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createTextAlternatives } from '../../../src/lib/html/text-alternatives.ts';
 import { outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 
-test('the text of a message is derived once, however many copies of it leave', async () => {
+test('the text of a message is derived once, however many copies of it are sent', async () => {
   const texts = createTextAlternatives();
   onTestFinished(texts.close);
   const html = `<p>Hello</p>${'<b>x</b>'.repeat(10_000)}`;

@@ -71,7 +71,7 @@ describe('any message of this service', () => {
     );
   });
 
-  test('and any octets are read, or said to be unreadable, in time', () => {
+  test('reads any octets, or reports them as unreadable, in time', () => {
     const pieces = fc.constantFrom(
       ...['From: a@b.test\r\n', 'Content-Type: multipart/mixed; boundary=b\r\n', 'Content-Type: text/html\r\n', '\r\n'],
       ...[

@@ -4,7 +4,7 @@ import { canonicalBase64, canonicalBase64InTurns } from '../../../src/lib/mime/t
 
 const written = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-test('base64 in turns is what it is at once, however it was written', async () => {
+test('base64 in turns equals base64 at once, however it was written', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.nat(3), fc.nat(300), async (bytes, way, at) => {
       const text = written(bytes);
@@ -17,7 +17,7 @@ test('base64 in turns is what it is at once, however it was written', async () =
 });
 
 test.each([0, 749_999, 750_000, 750_001, 2_250_003])(
-  '%d bytes stay as they are, with or without padding',
+  '%d bytes are unchanged, with or without padding',
   async (length) => {
     const text = written(Buffer.alloc(length, 0xfb));
     expect(await canonicalBase64InTurns(text)).toBe(text);
@@ -25,7 +25,7 @@ test.each([0, 749_999, 750_000, 750_001, 2_250_003])(
   },
 );
 
-test('of the largest attachment others have their turns', async () => {
+test('decoding the largest attachment yields turns to others', async () => {
   const text = written(Buffer.alloc(18_000_000, 1));
   let isOver = false;
   let turns = 0;

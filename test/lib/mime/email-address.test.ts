@@ -51,7 +51,7 @@ it.each([
   expect(writtenAddress(address)).toBe(written);
 });
 
-describe('what is not exactly one address is refused with a reason', () => {
+describe('input that is not exactly one address is refused with a reason', () => {
   it.each([
     ['it has no @', ''],
     ['it has no @', 'nobody'],
@@ -107,7 +107,7 @@ describe('what is not exactly one address is refused with a reason', () => {
     expect(parseMailbox(text)).toBe(reason);
   });
 
-  it('in linear time, whatever is sent', () => {
+  it('in linear time, for any input', () => {
     const started = performance.now();
     for (const text of ['"\\', 'a@', 'a.', '<', '@', '"<', 'ü', 'xn--']) parseMailbox(text.repeat(500_000));
     for (const text of ['a.', 'a@', 'a-', 'a@b.', 'a@b-.', `a@${'b'.repeat(60)}.`])
@@ -116,14 +116,14 @@ describe('what is not exactly one address is refused with a reason', () => {
   });
 });
 
-describe('whatever was accepted', () => {
+describe('any accepted mailbox', () => {
   const accepted = fc
     .string({ unit: 'grapheme', maxLength: 60 })
     .chain((text) => fc.constantFrom(text, `${text}@b.test`, `${text} <a@b.test>`, `"${text}" <a@${text}.test>`))
     .map(parseMailbox)
     .filter((parsed) => typeof parsed !== 'string');
 
-  it('parses to itself again, and holds nothing that could end a header or a command', () => {
+  it('parses to itself again, and contains nothing that could end a header or a command', () => {
     fc.assert(
       fc.property(accepted, ({ address }) => {
         expect(parseMailbox(address)).toEqual({ address });

@@ -19,7 +19,7 @@ describe('a large message, which a thread parses,', () => {
     ['8bit', 'ünd lines\r\n\r\n.\r\nand\rmore\n'.repeat(1_000)],
     ['quoted-printable', '=C3=BCnd =\r\nlines=20\r\n'.repeat(1_000)],
     ['base64', Buffer.from('ünd lines\n'.repeat(2_000)).toString('base64').replace(/.{76}/g, '$&\r\n')],
-  ])('in %s says what it says when it is parsed at once', async (encoding, body) => {
+  ])('in %s has the same result as when it is parsed at once', async (encoding, body) => {
     const raw = encoded(encoding, body);
     expect(raw.length).toBeGreaterThan(15_000);
     const halves = [raw.subarray(0, 7_777), raw.subarray(7_777)];
@@ -28,12 +28,12 @@ describe('a large message, which a thread parses,', () => {
     expect(parsed).toMatchObject({ from: [{ name: 'Ännä', address: 'a@b.test' }] });
   });
 
-  test('of as many lines as there may be is parsed in time', async () => {
+  test('of as many lines as allowed is parsed in time', async () => {
     const parsed = await parser.parse([encoded('7bit', 'a line\r\n'.repeat(990_000))], OWNER);
     expect(parsed).toMatchObject({ text: 'a line\n'.repeat(990_000) });
   });
 
-  test('of more lines is not', async () => {
+  test('of more lines is refused', async () => {
     expect(await parser.parse([encoded('7bit', '\r\n'.repeat(1_000_001))], OWNER)).toBe(
       'it has more than 1000000 lines',
     );
@@ -127,7 +127,7 @@ describe('a part', () => {
     ['filename="=?utf-8?Q?=E2=82=AC?= =?utf-8?Q?_rates.pdf?="', '€ rates.pdf'],
     ['filename=report(1).pdf', 'report(1).pdf'],
     ['filename="a;b.pdf" (a comment; filename=c.pdf)', 'a;b.pdf'],
-  ])('is called as %s says', async (written, name) => {
+  ])('is named as %s says', async (written, name) => {
     const { attachments } = await parsed(
       'Content-Type: application/pdf',
       `Content-Disposition: attachment; ${written}`,

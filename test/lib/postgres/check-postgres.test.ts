@@ -13,11 +13,11 @@ const check = (change: Partial<URL>, logger = silentLogger) =>
     patienceMs: 600,
   });
 
-test('a PostgreSQL that can be used is let pass', async () => {
+test('a usable PostgreSQL is accepted', async () => {
   await expect(check({})).resolves.toBeUndefined();
 });
 
-test('one that is away, refuses us or has no such database is told in a sentence without the password', async () => {
+test('one that is unavailable, refuses us or has no such database is reported in a sentence without the password', async () => {
   const { host, password } = new URL(inject('postgresUrl'));
   await expect(check({ port: '1' })).rejects.toThrow(
     'PostgreSQL at 127.0.0.1:1 cannot be reached (ECONNREFUSED): start it, or correct DATABASE_URL',
@@ -31,7 +31,7 @@ test('one that is away, refuses us or has no such database is told in a sentence
   await expect(check({ pathname: '/none' })).rejects.not.toThrow(password);
 });
 
-test('a database of another encoding is refused', async () => {
+test('a database with another encoding is refused', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
   const admin = createPool({ url: inject('postgresUrl'), name: 'test', logger: silentLogger });
@@ -41,7 +41,7 @@ test('a database of another encoding is refused', async () => {
   await expect(check({ pathname: '/latin' })).rejects.toThrow(/is encoded in SQL_ASCII: create one with encoding UTF8/);
 });
 
-test('one that may forget what was answered is let pass with a warning', async () => {
+test('one that may lose confirmed writes is accepted with a warning', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
   const { pathname } = new URL(database.url);
@@ -59,7 +59,7 @@ test('one that may forget what was answered is let pass with a warning', async (
   expect(await warningsOf('local')).not.toContainEqual(expect.stringMatching(/synchronous_commit/));
 });
 
-test('a pool survives its connections being ended and makes new ones', async () => {
+test('a pool survives the end of its connections and opens new ones', async () => {
   const database = await freshDatabase();
   const warn = vi.fn();
   const pool = createPool({ url: database.url, name: 'test', logger: { ...silentLogger, warn } });

@@ -27,7 +27,7 @@ const raised = (sqlstate: string): string => `do $$ begin raise 'said so' using 
 const told = (error: unknown): Promise<readonly unknown[]> =>
   Promise.all([orUnavailable(Promise.reject(error)).catch((reason: unknown) => reason), readFailure(error)]);
 
-describe('a database that cannot serve just now is unavailable, to the vault and the log alike', () => {
+describe('a database that cannot serve at present is unavailable, to the vault and the log alike', () => {
   test.each([
     ['a lost session', 'select pg_terminate_backend(pg_backend_pid())', {}],
     ['a statement that took too long', 'select pg_sleep(5)', { statement_timeout: 50 }],
@@ -44,7 +44,7 @@ describe('a database that cannot serve just now is unavailable, to the vault and
   });
 });
 
-describe('a fault of ours stays what it is', () => {
+describe('any other fault is unchanged', () => {
   test.each([
     ['a wrong statement', 'select from from'],
     ['wrong data', `select 'x'::integer`],
@@ -55,7 +55,7 @@ describe('a fault of ours stays what it is', () => {
     expect(await told(error)).toEqual([error, error]);
   });
 
-  test('something thrown that is no error of the database', async () => {
+  test('something thrown that is not an error of the database', async () => {
     const error = new TypeError('x is not a function');
     expect(await told(error)).toEqual([error, error]);
     expect(await told(undefined)).toEqual([undefined, undefined]);

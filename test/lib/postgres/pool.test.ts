@@ -15,7 +15,7 @@ const openPool = () => {
   return { warnings, pool: createPool({ url: database.url, name: 'tried', logger }) };
 };
 
-test('an idle connection that the server ends is told in the log, and the next query makes another', async () => {
+test('the end of an idle connection by the server is logged, and the next query opens another', async () => {
   const { pool, warnings } = openPool();
   const [first, second] = [await pool.connect(), await pool.connect()];
   const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -28,7 +28,7 @@ test('an idle connection that the server ends is told in the log, and the next q
   await pool.end();
 });
 
-test('a connection that breaks while it is checked out is told by its next query, and ends no process', async () => {
+test('a connection that breaks while it is checked out is reported by its next query, and ends no process', async () => {
   const { pool } = openPool();
   const [first, second] = [await pool.connect(), await pool.connect()];
   const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -41,7 +41,7 @@ test('a connection that breaks while it is checked out is told by its next query
   await pool.end();
 });
 
-test('a connection is read committed, whatever the database has as its default', async () => {
+test('a connection is read committed, whatever the default of the database', async () => {
   const { pool: operator } = openPool();
   const name = new URL(database.url).pathname.slice(1);
   await operator.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`);
@@ -52,7 +52,7 @@ test('a connection is read committed, whatever the database has as its default',
   await Promise.all([operator.end(), pool.end()]);
 });
 
-test('one that the server ends while the pool does is nobody’s worry', async () => {
+test('a connection that the server ends while the pool is closing is ignored', async () => {
   const { pool, warnings } = openPool();
   await pool.query('select 1');
   const ended = pool.end();

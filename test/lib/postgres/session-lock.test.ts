@@ -55,7 +55,7 @@ test('a lock that is kept is taken again, under its name, when its session was l
   await client.end();
 });
 
-test('whoever releases it does not wait for a server that says nothing any more', async () => {
+test('releasing a lock does not wait for a server that no longer answers', async () => {
   const lock = await takeSessionLock(proxy.url, LOCK, 'alone');
   proxy.forget(10_000);
   const began = performance.now();

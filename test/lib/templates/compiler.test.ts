@@ -18,7 +18,7 @@ const around = (content: string): string =>
   `<mjml><mj-body><mj-section><mj-column>${content}</mj-column></mj-section></mj-body></mjml>`;
 
 describe('checking a source', () => {
-  test('tells its variables', async () => {
+  test('reports its variables', async () => {
     expect(await compiler.check('Hello {{ name }}', 'org_1')).toEqual({
       problem: null,
       uses: [{ name: 'name', line: 1, column: 10 }],
@@ -29,7 +29,7 @@ describe('checking a source', () => {
     ['many assignments', '{%assign b=a%}'.repeat(5_000)],
     ['many paths', '{{a.b.c.d.e.f.g.h.i}}'.repeat(5_000)],
     ['many variables in each tag', `{{a${'|append:a'.repeat(200)}}}`.repeat(100)],
-  ])('holds up nothing else: %s', async (_, source) => {
+  ])('blocks nothing else: %s', async (_, source) => {
     await compiler.check('{{ a }}', 'org_1');
     const turnMs = await longestTurnMs(async () => {
       const { problem } = await compiler.check(source, 'org_1');
@@ -144,7 +144,7 @@ describe('MJML', () => {
     ],
     ['<p>a <b>b</b> <!-- <li> --> {{ c }}', '<p>a <b>b</b> <!-- <li> --> {{ c }}</p>'],
     ['<ul><LI class="x">a<LI>b</ul>', '<ul><LI class="x">a</li><LI>b</li></ul>'],
-  ])('ends what html may leave open beside mj-html-attributes: %s', async (open, closed) => {
+  ])('ends what html may leave open next to mj-html-attributes: %s', async (open, closed) => {
     const head =
       '<mj-head><mj-html-attributes><mj-selector path=".big div"><mj-html-attribute name="data-id">42</mj-html-attribute></mj-selector></mj-html-attributes></mj-head>';
     const withHead = (content: string): string =>
@@ -155,12 +155,12 @@ describe('MJML', () => {
     expect(htmlOf(await mjml(withHead(open)))).toBe(htmlOf(await mjml(withHead(closed))));
   });
 
-  test('leaves rows open that several mj-raw write together beside mj-html-attributes', async () => {
+  test('leaves rows open that several mj-raw write together next to mj-html-attributes', async () => {
     const source = `<mjml><mj-head><mj-html-attributes><mj-selector path=".big"><mj-html-attribute name="data-id">42</mj-html-attribute></mj-selector></mj-html-attributes></mj-head><mj-body><mj-section><mj-column><mj-raw><ul><li>a</mj-raw><mj-raw>b</li></ul></mj-raw></mj-column></mj-section></mj-body></mjml>`;
     expect(htmlOf(await mjml(source)).replace(/\s+/g, '')).toContain('<ul><li>ab</li></ul>');
   });
 
-  test('writes mj-html-attributes into elements and leaves the html beside them valid', async () => {
+  test('writes mj-html-attributes into elements and leaves the html around them valid', async () => {
     const html = htmlOf(
       await mjml(
         `<mjml><mj-head><mj-html-attributes><mj-selector path=".big div"><mj-html-attribute name="data-id">42</mj-html-attribute></mj-selector></mj-html-attributes></mj-head><mj-body><mj-section><mj-column><mj-text css-class="big">a<br>b<div></div><img src="x?a=1&b=2" alt="{{ a }}"></mj-text></mj-column></mj-section></mj-body></mjml>`,
@@ -215,7 +215,7 @@ describe('MJML', () => {
 });
 
 describe('styles', () => {
-  test('are written into elements, and their sheets stay for what cannot be', async () => {
+  test('are written into elements, and their sheets stay for what cannot be inlined', async () => {
     const html = htmlOf(
       await inlined(
         '<!doctype html><html><head><style>td { color: {{ color }} } @media (max-width: 9px) { td { color: red } }</style></head><body><table>{% for i in list %}<tr {{ attributes }}><td title="{{ "a" | upcase }}">{{ i }}</td></tr>{% endfor %}</table></body></html>',
@@ -227,7 +227,7 @@ describe('styles', () => {
     expect(html).toContain('@media (max-width: 9px)');
   });
 
-  test('leave tables as Liquid writes them: no body is added to them, and theirs stay', async () => {
+  test('leave tables as Liquid writes them: no tbody is added to them, and theirs are kept', async () => {
     const rows = '{% if a %}<tr><td>1</td></tr>{% endif %}';
     const html = `<table>${rows}</table><table><tbody class="x">${rows}</tbody></table>`;
     expect(htmlOf(await inlined(html, 'td { margin: 0 }'))).toBe(html.replaceAll('<td>', '<td style="margin: 0;">'));
@@ -242,12 +242,12 @@ describe('styles', () => {
     expect(htmlOf(await mjml(source, ''))).toContain('<b class="big" style="font-weight: bold;">');
   });
 
-  test('of MJML that are marked so are written into elements without being asked for', async () => {
+  test('of MJML that are marked for it are written into elements without a request', async () => {
     const source = `<mjml><mj-head><mj-style inline="inline">b { margin: 0 }</mj-style></mj-head><mj-body><mj-section><mj-column><mj-text><b>x</b></mj-text></mj-column></mj-section></mj-body></mjml>`;
     expect(htmlOf(await mjml(source))).toContain('<b style="margin: 0;">');
   });
 
-  test('are loaded from nowhere', async () => {
+  test('are never loaded from a URL', async () => {
     const html = htmlOf(await inlined('<link rel="stylesheet" href="http://127.0.0.1:1/x.css"><p>x</p>'));
     expect(html).toContain('<p>x</p>');
   });
@@ -287,7 +287,7 @@ describe('styles', () => {
     await expect.poll(next, { timeout: 20_000 }).toEqual({ html: '<p style="margin: 0;">x</p>' });
   }, 60_000);
 
-  test('nobody asks for leave html as it is', async () => {
+  test('that are not requested leave html as it is', async () => {
     const html = '<table>{% for x in y %}<tr>{% endfor %}';
     expect(await compiler.compile({ html, format: 'html', inlineCss: null }, 'org_1')).toEqual({ html });
   });

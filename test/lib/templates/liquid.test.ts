@@ -35,12 +35,12 @@ describe('a template', () => {
     expect(marked('{{ name }}', { name: 'Ann' }, { escapes: false })).toBe('Ann');
   });
 
-  test('compares what it has captured as it was written', () => {
+  test('compares captured text as it was written', () => {
     const source = '{% capture who %}{{ name }}{% endcapture %}{% if who == "Ann" %}yes{% endif %}';
     expect(marked(source, { name: 'Ann' })).toBe('yes');
   });
 
-  test('escapes any value whatever filters it went through', () => {
+  test('escapes any value, whatever filters it went through', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -99,7 +99,7 @@ describe('a template', () => {
     expect(render('{{ x | newline_to_br }}', { x: 'a\n<b>' }, { escapes: false })).toBe('a\n<b>');
   });
 
-  test('escapes any value whatever filters that escape it went through, but for raw', () => {
+  test('escapes any value, whatever escaping filters it went through, except raw', () => {
     const filters = fc.constantFrom(
       'escape',
       'escape_once',
@@ -134,7 +134,7 @@ describe('a template', () => {
     expect(() => render('{{ "2026-12-25" | date: "long", "none", "Mars/Crater" }}')).toThrow('unknown time zone');
   });
 
-  test('reads a time without offset in UTC, wherever it runs', () => {
+  test('reads a time without offset in UTC, on any machine', () => {
     expect(render('{{ "2026-12-25T23:30" | date: "short", "short" }}').replaceAll('\u202f', ' ')).toBe(
       '12/25/26, 11:30 PM',
     );
@@ -229,7 +229,7 @@ describe('a template', () => {
     ['{% render "/etc/passwd" %}', 1],
     ['{% layout "x" %}', 1],
     ['{% tablerow a in b %}{% endtablerow %}', 1],
-  ])('that is wrong is told with its line: %j', (source, line) => {
+  ])('with an error is reported with its line: %j', (source, line) => {
     expect(checkLiquid(source).problem).toMatchObject({ line, sentence: expect.stringMatching(/\w/) });
     expect(() => render(source)).toThrow(TemplateFailed);
   });
@@ -273,7 +273,7 @@ describe('a hostile template', () => {
   });
 });
 
-test('renderings share a turn of the event loop until they have had their time', async () => {
+test('renderings share a turn of the event loop until they have used their time', async () => {
   const fresh = createLiquidRenderer();
   fresh.render('{{ a }}', { a: 1 }, OPTIONS);
   await new Promise((resolve) => setImmediate(resolve));
@@ -284,7 +284,7 @@ test('renderings share a turn of the event loop until they have had their time',
   expect(fresh.isTurnOver()).toBe(false);
 });
 
-test('a source that is wrong is refused as soon as it is parsed', () => {
+test('a source with an error is refused as soon as it is parsed', () => {
   expect(() => renderer.prepare('{{ a', { escapes: true })).toThrow(TemplateFailed);
   expect(() => renderer.prepare('{{ a }}', { escapes: true })).not.toThrow();
 });

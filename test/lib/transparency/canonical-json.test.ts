@@ -52,7 +52,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  test('tells names with a comma from several names', () => {
+  test('distinguishes names with a comma from several names', () => {
     for (let time = 0; time < 2; time += 1) {
       expect(canonicalJson({ c: 3, b: 2, a: 1 })).toBe('{"a":1,"b":2,"c":3}');
       expect(canonicalJson({ 'c,b': 2, a: 1 })).toBe('{"a":1,"c,b":2}');
@@ -61,14 +61,14 @@ describe('canonical JSON', () => {
     }
   });
 
-  test('is the same for more kinds of objects than are kept', () => {
+  test('is the same for more kinds of objects than are cached', () => {
     for (let number = 0; number < 3_000; number += 1) {
       const [z, a] = [`z${number}`, `a${number}"`];
       expect(canonicalJson({ [z]: 1, [a]: 2 })).toBe(`{${JSON.stringify(a)}:2,"${z}":1}`);
     }
   });
 
-  test('tells half a surrogate pair from all that looks like one', () => {
+  test('distinguishes half a surrogate pair from everything that looks like one', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('\ud83d', '\ude00', '\\', 'u', 'd', '8', '3', '"') }), (text) => {
         expect(hasHalfPair(canonicalJson({ [text]: text }))).toBe(!text.isWellFormed());

@@ -93,12 +93,12 @@ describe('a signed note', () => {
     `text\n\n${'\u2014 a AAAAAAAA\n'.repeat(65)}`,
     `${'x'.repeat(70_000)}\n\n\u2014 a AAAAAAAA\n`,
     'text\n\n\u2014 a+b AAAAAAAA\n',
-  ])('is refused where it is none: %j', (text) => {
+  ])('is refused if it is invalid: %j', (text) => {
     expect(() => parseNote(text)).toThrow(MalformedNote);
   });
 
   test.each(['', 'a', 'a+00000000+AQ==', `${log.verifierKey.text}AA`, log.verifierKey.text.replace('/', '+')])(
-    'is not verified by what is no key: %j',
+    'is not verified by an invalid key: %j',
     (text) => {
       expect(() => parseVerifierKey(text)).toThrow(MalformedNote);
     },
@@ -112,7 +112,7 @@ describe('a signed note', () => {
     'a\n1\nAAAA\n',
     '\n1\nAAAA\n',
     'a\n9999999999999999\nAA==\n',
-  ])('is no checkpoint: %j', (text) => {
+  ])('is not a checkpoint: %j', (text) => {
     expect(() => parseCheckpoint(text)).toThrow(MalformedNote);
   });
 });

@@ -70,7 +70,7 @@ afterAll(async () => {
 const idsOf = (events: readonly Event[]): readonly string[] => events.map(({ id }) => id);
 
 describe('docs/events.md', () => {
-  test('The feed has no gap: reading on from cursor to cursor shows each event once, however many are written meanwhile', async () => {
+  test('The feed has no gap: reading on from cursor to cursor shows each event once, however many are written in the meantime', async () => {
     const seen: Event[] = [];
     let cursor = 'start';
     const sending = Promise.all(Array.from({ length: 40 }, () => send()));

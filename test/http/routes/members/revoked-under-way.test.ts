@@ -36,7 +36,7 @@ const endings: readonly (readonly [string, (of: SignedIn) => object])[] = [
   ['who was removed', ({ memberId }) => ({ method: 'DELETE', url: `/v1/members/${memberId}` })],
 ];
 
-describe.each(endings)('after a member is %s', (_, end) => {
+describe.each(endings)('for a member %s', (_, end) => {
   test('a request whose body was still on its way changes nothing', async () => {
     const member = await signIn('developer');
     const body = JSON.stringify({ name: 'theirs', domain_id: domainId, permissions: ['send'] });

@@ -115,7 +115,7 @@ describe('the source of a message', () => {
   });
 });
 
-describe('reading preview and source', () => {
+describe('reading a message in the view', () => {
   test.each(['preview', 'raw'])('%s is recorded, and requires permission to read', async (view) => {
     const id = await send({ text: 'Hello' });
     expect((await ask(`/v1/messages/${id}/${view}`, sender)).statusCode).toBe(403);

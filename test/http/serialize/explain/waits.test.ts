@@ -86,7 +86,7 @@ describe('an explanation says why a recipient waits', () => {
     expect(wait?.sentence).toContain('A copy may have arrived');
   });
 
-  test('for an unknown reason', () => {
+  test('because the outcome of its attempt is unknown', () => {
     const data = { ...about, sequence: 3, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: minute(30) };
     const event: MessageEvent = { type: 'AttemptOutcomeUnknown', data };
     const [wait] = explain(recorded([accepted, started, { event, at: 6 }])).waiting_because;
@@ -185,7 +185,7 @@ describe('an explanation of a recipient on hold', () => {
     expect(wait?.sentence).toContain('It expires if it still waits at 2026-11-24 12:00:00 UTC');
   });
 
-  test('says that it is next once its domain is released or recovers, when that has happened', () => {
+  test('says that it is next, once its domain was released or has recovered', () => {
     for (const level of ['good', 'warned'] as const) {
       const released = new Map([['dom_1', { ...paused, level }]]);
       const [wait] = explain(recorded([accepted, held()]), { reputations: released }).waiting_because;

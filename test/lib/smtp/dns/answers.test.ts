@@ -42,7 +42,7 @@ describe('a question', () => {
     });
   });
 
-  test('tells a name that does not exist from one that has none of these records', async () => {
+  test('distinguishes a name that does not exist from one that has none of these records', async () => {
     const { resolver } = await asking({ 'example.test': { A: ['192.0.2.1'] } });
     expect(await resolver.mx('gone.test')).toEqual({ ...answer, exists: false, records: [] });
     expect(await resolver.mx('example.test')).toEqual({ ...answer, records: [] });
@@ -54,13 +54,13 @@ describe('a question', () => {
     expect((await resolver.mx('example.test')).records).toEqual([{ exchange: '', preference: 0 }]);
   });
 
-  test('is asked without regard to case and to a dot at the end', async () => {
+  test('ignores case and a dot at the end', async () => {
     const { resolver, server } = await asking({ 'example.test': { TXT: ['here'] } });
     expect((await resolver.txt('EXAMPLE.test.')).records).toEqual(['here']);
     expect(server.asked).toHaveLength(1);
   });
 
-  test('asks for authentication, with room for an answer of 1232 bytes, under another id and port each time', async () => {
+  test('requests authentication, with room for an answer of 1232 bytes, under another id and port each time', async () => {
     const names = Array.from({ length: 16 }, (_, at) => `n${at}.test`);
     const { resolver, server } = await asking(Object.fromEntries(names.map((name) => [name, { TXT: [name] }])));
     await Promise.all(names.map((name) => resolver.txt(name)));
@@ -69,7 +69,7 @@ describe('a question', () => {
     expect(new Set(server.asked.map(({ port }) => port)).size).toBeGreaterThan(12);
   });
 
-  test('whose answer is too long for a datagram is asked again by TCP', async () => {
+  test('whose answer is too long for a datagram is repeated by TCP', async () => {
     const long = Array.from({ length: 12 }, (_, at) => `${at} `.padEnd(400, 'x'));
     const { resolver, server } = await asking({
       'long.test': { TXT: long },
@@ -81,7 +81,7 @@ describe('a question', () => {
   });
 
   test.each(['', '.', 'a..b', '.a', 'a b.test', 'ä.test', 'x\r\ny.test', 'x\0.test', `${'x'.repeat(64)}.test`])(
-    'about %j, which is no name, is answered without asking',
+    'about %j, which is not a name, is answered without a query',
     async (name) => {
       const { resolver, server } = await asking({});
       expect(await resolver.txt(name)).toEqual({ ...answer, exists: false, records: [] });
@@ -92,7 +92,7 @@ describe('a question', () => {
 });
 
 describe('authentication', () => {
-  test('is what the resolver says of the answer, also of one without records', async () => {
+  test('is what the resolver says of the answer, including one without records', async () => {
     const { resolver } = await asking({
       'signed.test': { MX: [[10, 'mx.test']], authenticated: true },
       'plain.test': { MX: [[10, 'mx.test']] },
@@ -102,7 +102,7 @@ describe('authentication', () => {
     expect(await resolver.mx('plain.test')).toMatchObject({ authenticated: false });
   });
 
-  test('of an alias asked in two steps needs both', async () => {
+  test('of an alias queried in two steps needs both', async () => {
     const { resolver } = await asking({
       'half.test': { CNAME: 'plain.test', aliasOnly: true, authenticated: true },
       'whole.test': { CNAME: 'signed.test', aliasOnly: true, authenticated: true },
@@ -121,7 +121,7 @@ describe('aliases', () => {
     'three.test': { A: ['192.0.2.3'], TXT: ['three'] },
   };
 
-  test('are followed within an answer, and told', async () => {
+  test('are followed within an answer, and reported', async () => {
     const { resolver, server } = await asking(zone);
     expect(await resolver.txt('one.test')).toEqual({
       ...answer,
@@ -131,7 +131,7 @@ describe('aliases', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('are asked for where an answer ends in one', async () => {
+  test('are queried if an answer ends in one', async () => {
     const { resolver, server } = await asking({ ...zone, 'one.test': { CNAME: 'two.test', aliasOnly: true } });
     expect(await resolver.txt('one.test')).toEqual({
       ...answer,
@@ -141,7 +141,7 @@ describe('aliases', () => {
     expect(server.asked.map(({ name }) => name)).toEqual(['one.test', 'two.test']);
   });
 
-  test('of nothing exist as little as what they lead to', async () => {
+  test('that lead to nothing do not exist either', async () => {
     const { resolver } = await asking({ ...zone, 'three.test': {}, 'lost.test': { CNAME: 'gone.test' } });
     expect(await resolver.txt('one.test')).toMatchObject({ records: [], exists: true });
     expect(await resolver.txt('lost.test')).toMatchObject({ records: [], exists: false, aliases: ['gone.test'] });

@@ -21,7 +21,7 @@ describe('an answer', () => {
     ['contradiction', /does not exist, and has records/],
     ['referral', /refers to others/],
     ['silent by tcp', /no answer in time/],
-  ])('that is none (%s) is not known, which is not "none"', async (wrong, reason) => {
+  ])('that is invalid (%s) is unknown, which differs from "none"', async (wrong, reason) => {
     const { resolver } = await asking({ 'bad.test': { ...good, wrong } });
     const asked = resolver.txt('bad.test');
     await expect(asked).rejects.toThrow(ResolverUnavailable);
@@ -29,7 +29,7 @@ describe('an answer', () => {
   });
 
   test.each<Misbehaviour>(['forged first', 'spoofed extra'])(
-    'is not touched by what others say (%s)',
+    'is not affected by what others send (%s)',
     async (wrong) => {
       const { resolver, server } = await asking({ 'good.test': { ...good, wrong } });
       expect(await resolver.txt('good.test')).toEqual({
@@ -44,7 +44,7 @@ describe('an answer', () => {
     },
   );
 
-  test('in a circle, over too many aliases, or with two aliases of one name is not known', async () => {
+  test('in a circle, with too many aliases, or with two aliases of one name is unknown', async () => {
     const chain = Object.fromEntries(
       Array.from({ length: 20 }, (_, at) => [`c${at}.test`, { CNAME: `c${at + 1}.test`, aliasOnly: at % 2 === 0 }]),
     );
@@ -73,7 +73,7 @@ describe('a server that fails', () => {
     },
   );
 
-  test('once is asked once more', async () => {
+  test('once is queried once more', async () => {
     const { resolver, server } = await asking({
       'good.test': { ...good, wrong: (nth) => (nth === 0 ? 'silence' : null) },
     });
@@ -81,14 +81,14 @@ describe('a server that fails', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('is asked twice at most, and all together four times', async () => {
+  test('is queried twice at most, and all together four times', async () => {
     const bad = { 'bad.test': { ...good, wrong: 'SERVFAIL' } } as const;
     const { resolver, servers } = await asking(bad, bad, bad);
     await expect(resolver.txt('bad.test')).rejects.toThrow(ResolverUnavailable);
     expect(servers.map(({ asked }) => asked.length)).toEqual([2, 1, 1]);
   });
 
-  test('by silence is asked last for a while', async () => {
+  test('by silence is queried last for a while', async () => {
     const silent = { wrong: 'silence' } as const;
     const { resolver, servers, advance } = await asking(
       { 'a.test': silent, 'b.test': silent, 'c.test': good },
@@ -102,7 +102,7 @@ describe('a server that fails', () => {
     expect(servers.map(({ asked }) => asked.length)).toEqual([2, 2]);
   });
 
-  test('at a question with EDNS is asked without', async () => {
+  test('at a question with EDNS is queried without', async () => {
     const { resolver, server } = await asking({
       'old.test': { ...good, wrong: (nth) => (nth === 0 ? 'FORMERR' : null) },
     });
@@ -110,7 +110,7 @@ describe('a server that fails', () => {
     expect(server.asked.map(({ edns }) => edns)).toEqual([true, false]);
   });
 
-  test('at AAAA alone leaves the IPv4 addresses; one that has none of these leaves nothing', async () => {
+  test('at AAAA only leaves the IPv4 addresses; a name without those has no addresses', async () => {
     const wrong = (_nth: number, type: string) => (type === 'AAAA' ? ('SERVFAIL' as const) : null);
     const { resolver } = await asking({
       'half.test': { A: ['192.0.2.1'], authenticated: true, wrong },
@@ -123,7 +123,7 @@ describe('a server that fails', () => {
     await expect(resolver.addresses('none.test')).rejects.toThrow(ResolverUnavailable);
   });
 
-  test('since nobody listens there is told from a silent one by its speed', async () => {
+  test('by refusing packets is distinguished from a silent one by its speed', async () => {
     const { server, servers } = await asking({}, { 'good.test': good });
     await server.close();
     const resolver = createStubResolver({ system: createSystem(), servers, timeoutMs: 30_000 });
@@ -133,7 +133,7 @@ describe('a server that fails', () => {
 });
 
 describe('closing', () => {
-  test('gives up what is being asked, and answers nothing more', async () => {
+  test('gives up pending queries, and answers nothing more', async () => {
     const { server } = await asking({ 'slow.test': { ...good, delayMs: 20_000 }, 'good.test': good });
     const resolver = createStubResolver({ system: createSystem(), servers: [server], timeoutMs: 30_000 });
     const asked = Promise.allSettled([resolver.txt('slow.test'), resolver.addresses('slow.test')]);
@@ -181,7 +181,7 @@ describe('questions about a name whose servers do not answer', () => {
     expect(await failedBefore(Array.from({ length: 600 }, (_, at) => `a${at}.slow.test`))).toBe(0);
   });
 
-  test('nor do those about several such names', async () => {
+  test('do not delay those about several such names either', async () => {
     const names = Array.from({ length: 5 }, (_, at) => `slow${at}.test`);
     const all = names.flatMap((name) => Array.from({ length: 120 }, (_, at) => `a${at}.${name}`));
     expect(await failedBefore(all)).toBe(0);

@@ -48,7 +48,7 @@ const readOrRefused = (message: Buffer): void => {
 };
 
 describe('a message', () => {
-  test('is read as it stands', () => {
+  test('is read as it is', () => {
     expect(read(whole)).toEqual([
       ['v=spf1 -all'],
       [{ exchange: 'mx.test', preference: 10 }],
@@ -64,7 +64,7 @@ describe('a message', () => {
     for (let length = 0; length < 12; length += 1) expect(read(whole.subarray(0, length))).toBeNull();
   });
 
-  test('with any bytes changed is read, refused or somebody else’s, and never a fault', () => {
+  test('with any bytes changed is read, refused or ignored as foreign, and never a fault', () => {
     const change = fc.tuple(fc.nat(whole.length - 1), fc.nat(255));
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 8 }), (changes) => {
@@ -76,7 +76,7 @@ describe('a message', () => {
     );
   });
 
-  test('of any bytes is refused or somebody else’s', () => {
+  test('of any bytes is refused or ignored as foreign', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const message = Buffer.concat([Buffer.from([0, ID]), Buffer.from(bytes)]);
@@ -86,7 +86,7 @@ describe('a message', () => {
     );
   });
 
-  test('whose names are pointers to pointers is read in no time', () => {
+  test('whose names are pointers to pointers is read quickly', () => {
     const message = Buffer.alloc(65_535);
     encode({ type: 'response', id: ID, questions: [question] }).copy(message);
     message.writeUInt16BE(300, 6);

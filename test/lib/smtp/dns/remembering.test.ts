@@ -4,7 +4,7 @@ import { asking } from './asking.ts';
 
 const SECOND = 1000;
 
-describe('an answer is remembered', () => {
+describe('an answer is cached', () => {
   test.each([
     ['as long as its records say', { TXT: ['here'], ttl: 100 }, 100],
     ['no shorter than 5 s', { TXT: ['here'], ttl: 0 }, 5],
@@ -32,7 +32,7 @@ describe('an answer is remembered', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test.each(['gone.test', 'bare.test'])('when there is nothing, as long as the zone says (%s)', async (name) => {
+  test.each(['gone.test', 'bare.test'])('without records, for as long as the zone says (%s)', async (name) => {
     const { resolver, server, advance } = await asking({ 'bare.test': {} });
     await resolver.txt(name);
     advance(29 * SECOND);
@@ -42,7 +42,7 @@ describe('an answer is remembered', () => {
     expect((await resolver.txt(name)).records).toEqual(['here']);
   });
 
-  test('for 5 s when there was no answer', async () => {
+  test('for 5 s if there was no answer', async () => {
     const { resolver, server, advance } = await asking({ 'bad.test': { wrong: 'SERVFAIL' } });
     await expect(resolver.txt('bad.test')).rejects.toThrow(ResolverUnavailable);
     const tries = server.asked.length;
@@ -54,7 +54,7 @@ describe('an answer is remembered', () => {
     expect((await resolver.txt('bad.test')).records).toEqual(['here']);
   });
 
-  test('by type: one that failed says nothing of another', async () => {
+  test('by type: one that failed does not affect another', async () => {
     const { resolver } = await asking({
       'half.test': { TXT: ['here'], wrong: (_, type) => (type === 'MX' ? 'SERVFAIL' : null) },
     });
@@ -63,8 +63,8 @@ describe('an answer is remembered', () => {
   });
 });
 
-describe('equal questions of one moment', () => {
-  test('are asked once', async () => {
+describe('concurrent equal questions', () => {
+  test('are sent once', async () => {
     const { resolver, server } = await asking({ 'example.test': { MX: [[10, 'mx.test']], delayMs: 30 } });
     const answers = await Promise.all(Array.from({ length: 1000 }, () => resolver.mx('example.test')));
     expect(new Set(answers).size).toBe(1);
@@ -80,7 +80,7 @@ describe('equal questions of one moment', () => {
 });
 
 describe('a fresh question', () => {
-  test('is asked past what is remembered, and what it finds is remembered', async () => {
+  test('bypasses the cache, and its answer is cached', async () => {
     const { resolver, server } = await asking({});
     expect((await resolver.txt('new.test')).records).toEqual([]);
     server.change({ 'new.test': { TXT: ['here'], A: ['192.0.2.1'] } });
@@ -90,7 +90,7 @@ describe('a fresh question', () => {
     expect((await resolver.addresses('new.test', { fresh: true })).records).toHaveLength(1);
   });
 
-  test('does not take the answer of one that was asked before it, which is not remembered either', async () => {
+  test('does not use the answer to one sent before it, which is not cached either', async () => {
     const { resolver, server } = await asking({ 'slow.test': { TXT: ['old'], delayMs: 150 } });
     const before = resolver.txt('slow.test');
     while (server.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -103,7 +103,7 @@ describe('a fresh question', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('that fails leaves what was known', async () => {
+  test('that fails leaves the cache unchanged', async () => {
     const { resolver, server } = await asking({ 'example.test': { TXT: ['here'] } });
     await resolver.txt('example.test');
     server.change({ 'example.test': { wrong: 'SERVFAIL' } });

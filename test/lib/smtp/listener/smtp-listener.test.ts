@@ -85,7 +85,7 @@ const enterData = async <Talk extends SmtpTalk>(opened: Talk): Promise<Talk> => 
 
 const endMessage = (opened: SmtpTalk): Promise<string> => opened.ask('Subject: x\r\n\r\nHi\r\n.\r\n');
 
-test('a network that opens connections and never begins TLS takes no places of others', async () => {
+test('a network that opens connections and never begins TLS takes no places from others', async () => {
   const { port, close } = await openImplicit();
   onTestFinished(close);
   const sockets = await Promise.all(Array.from({ length: 60 }, () => openSilent(port, '127.0.0.2')));
@@ -100,7 +100,7 @@ test('a network that opens connections and never begins TLS takes no places of o
   expect(String((await once(welcome, 'data'))[0])).toMatch(/^220 /);
 });
 
-test('a connection that comes at the moment of closing, and says nothing, does not take the process with it', async () => {
+test('a connection that arrives while closing, and says nothing, does not crash the process', async () => {
   const listener = await openImplicit();
   const silent = await openSilent(listener.port, '127.0.0.1');
   const closed = listener.close();
@@ -112,7 +112,7 @@ test('a connection that comes at the moment of closing, and says nothing, does n
 });
 
 describe('connections that have not authenticated', () => {
-  test('are bounded for each network: the one that is silent for the longest is closed for a new one', async () => {
+  test('are limited for each network: the one that is silent for the longest is closed for a new one', async () => {
     const port = await openSubmission({ perNetwork: 2 });
     const first = await talk(port);
     const second = await talk(port);
@@ -153,7 +153,7 @@ describe('connections that have not authenticated', () => {
     expect(await endMessage(await enterData(await talk(port, '127.0.0.4')))).toMatch(/^250/);
   });
 
-  test('may be closed for another in the middle of a TLS handshake', async () => {
+  test('may be closed for another during a TLS handshake', async () => {
     const port = await openSubmission({ perNetwork: 1 });
     const begun = await talk(port);
     await begun.ask('EHLO client.test\r\n');
@@ -173,7 +173,7 @@ describe('connections of an organization', () => {
     for (const member of members) expect(await endMessage(await enterData(member))).toMatch(/^250/);
   });
 
-  test('are bounded: the one that is idle for the longest is closed for a new one of the same organization', async () => {
+  test('are limited: the one that is idle for the longest is closed for a new one of the same organization', async () => {
     const port = await openSubmission({ perOrganization: 2 });
     const other = await login(port, 'org_b');
     const first = await login(port, 'org_a');
@@ -196,7 +196,7 @@ describe('connections of an organization', () => {
     expect((await login(port, 'org_a')).reply).toMatch(/^235/);
   });
 
-  test('are one when it authenticates again behind STARTTLS', async () => {
+  test('count once when it authenticates again after STARTTLS', async () => {
     const port = await openSubmission({ perOrganization: 1 });
     const member = await login(port, 'org_a');
     expect(await member.ask('STARTTLS\r\n')).toMatch(/^220/);

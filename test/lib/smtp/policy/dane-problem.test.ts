@@ -66,14 +66,14 @@ describe('the chain of a server', () => {
 });
 
 describe.each(PARTS)('a record of the %s (%s)', (part, digest) => {
-  test('of the end entity is about the certificate of the server alone', async () => {
+  test('of the end entity concerns only the certificate of the server', async () => {
     const chain = await shown(leaf, middle, root);
     expect(problem(chain, tlsa(3, leaf, part, digest))).toBeNull();
     expect(problem(chain, tlsa(3, stranger, part, digest), tlsa(3, leaf, part, digest))).toBeNull();
     expect(problem(chain, tlsa(3, middle, part, digest))).toBe(MISMATCH);
   });
 
-  test('of a trust anchor is about those that have signed it', async () => {
+  test('of a trust anchor concerns those that have signed it', async () => {
     const chain = await shown(leaf, middle, root);
     expect(problem(chain, tlsa(2, root, part, digest))).toBeNull();
     expect(problem(chain, tlsa(2, middle, part, digest))).toBeNull();
@@ -83,12 +83,12 @@ describe.each(PARTS)('a record of the %s (%s)', (part, digest) => {
 });
 
 describe('a record of the end entity', () => {
-  test('asks for neither name nor date', async () => {
+  test('requires neither name nor date', async () => {
     const old = issueCertificate({ names: ['elsewhere.test'], isExpired: true });
     expect(problem(await shown(old), tlsa(3, old, 'key', 'sha256'))).toBeNull();
   });
 
-  test.each(['ec', 'rsa', 'ed25519'] as const)('may be about a key of %s', async (algorithm) => {
+  test.each(['ec', 'rsa', 'ed25519'] as const)('may concern a key of %s', async (algorithm) => {
     const own = issueCertificate({ names: ['mx.test'], algorithm });
     expect(problem(await shown(own), tlsa(3, own, 'key', 'sha256'))).toBeNull();
     expect(problem(await shown(own), tlsa(3, leaf, 'key', 'sha256'))).toBe(MISMATCH);
@@ -98,7 +98,7 @@ describe('a record of the end entity', () => {
 describe('a record of a trust anchor', () => {
   const anchor = tlsa(2, root, 'key', 'sha256');
 
-  test('asks for a certificate with one of the names', () => {
+  test('requires a certificate with one of the names', () => {
     const other = issueCertificate({ names: ['elsewhere.test'], issuer: root });
     const byDomain = issueCertificate({ names: ['example.test'], issuer: root });
     const byWildcard = issueCertificate({ names: ['*.mail.test'], issuer: root });
@@ -107,7 +107,7 @@ describe('a record of a trust anchor', () => {
     expect(problem([der(byWildcard), der(root)], anchor)).toBeNull();
   });
 
-  test('asks for certificates that are in force', () => {
+  test('requires certificates that are in force', () => {
     const old = issueCertificate({ names: ['mx.test'], issuer: root, isExpired: true });
     const oldMiddle = issueCertificate({ subject: 'Middle', issuer: root, isExpired: true });
     const below = issueCertificate({ names: ['mx.test'], issuer: oldMiddle });
@@ -115,19 +115,19 @@ describe('a record of a trust anchor', () => {
     expect(problem([der(below), der(oldMiddle), der(root)], anchor)).toBe(MISMATCH);
   });
 
-  test('asks for signatures, not only for the presence of the anchor', () => {
+  test('requires signatures, not only the presence of the anchor', () => {
     expect(problem([der(leaf), der(root)], anchor)).toBe(MISMATCH);
     const forged = issueCertificate({ names: ['mx.test'], issuer: stranger });
     expect(problem([der(forged), der(root)], anchor)).toBe(MISMATCH);
   });
 
-  test('asks for authorities: one server does not vouch for another', () => {
+  test('requires authorities: one server does not vouch for another', () => {
     const own = issueCertificate({ names: ['good.test'], issuer: root });
     const below = issueCertificate({ names: ['mx.test'], issuer: own });
     expect(problem([der(below), der(own), der(root)], anchor)).toBe(MISMATCH);
   });
 
-  test('as a whole may stand in for a certificate that the server does not show', async () => {
+  test('with the whole certificate may replace one that the server does not send', async () => {
     const chain = await shown(leaf, middle);
     expect(problem(chain, tlsa(2, root, 'certificate', 'full'))).toBeNull();
     expect(problem(chain, tlsa(2, stranger, 'certificate', 'full'))).toBe(MISMATCH);
@@ -135,12 +135,12 @@ describe('a record of a trust anchor', () => {
   });
 });
 
-test('without usable records any certificate will do', () => {
+test('without usable records any certificate is accepted', () => {
   expect(problem([der(stranger)])).toBeNull();
   expect(problem([Buffer.from('nonsense')])).toBeNull();
 });
 
-test('what is no certificate matches nothing, and breaks nothing', () => {
+test('an invalid certificate matches nothing, and breaks nothing', () => {
   const records = [
     tlsa(3, leaf, 'key', 'sha256'),
     tlsa(2, root, 'certificate', 'full'),

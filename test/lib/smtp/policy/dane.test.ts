@@ -23,7 +23,7 @@ const asking = async (zone: Zone, host = 'mx.test') => {
 };
 
 describe('a mail host', () => {
-  test('with authenticated addresses and TLSA records is held to them', async () => {
+  test('with authenticated addresses and TLSA records must match them', async () => {
     const { dane } = await asking({
       'mx.test': { A: ['192.0.2.1'], ...signed },
       '_25._tcp.mx.test': { TLSA: [`3 1 1 ${DIGEST}`, `1 1 1 ${DIGEST}`, '3 1 1 abcd', '3 1 9 abcd'], ...signed },
@@ -43,7 +43,7 @@ describe('a mail host', () => {
     ['its records are not authenticated', { '_25._tcp.mx.test': { TLSA: [`3 1 1 ${DIGEST}`] } }],
     ['it has none', { '_25._tcp.mx.test': signed }],
     ['their name does not exist', {}],
-  ])('is held to nothing where %s', async (_, zone) => {
+  ])('has no requirements if %s', async (_, zone) => {
     const { dane } = await asking({ 'mx.test': { A: ['192.0.2.1'], ...signed }, ...zone });
     expect(dane).toEqual({ kind: 'none' });
   });
@@ -58,14 +58,14 @@ describe('a mail host', () => {
   });
 
   test.each(['SERVFAIL', 'silence'] as const)(
-    'is not known where the question for records fails: %s',
+    'is unknown if the query for records fails: %s',
     async (wrong) => {
       const zone = { 'mx.test': { A: ['192.0.2.1'], ...signed }, '_25._tcp.mx.test': { wrong } };
       await expect(asking(zone)).rejects.toThrow(ResolverUnavailable);
     },
   );
 
-  test('that is an alias is looked for at its end, then under its own name', async () => {
+  test('that is an alias is looked up at its end, then under its own name', async () => {
     const alias = {
       'mx.test': { CNAME: 'real.test', ...signed },
       'real.test': { A: ['192.0.2.1'], ...signed },

@@ -101,7 +101,7 @@ describe('the policy of a domain', () => {
       'half a policy, and then nothing',
       (response) => response.setHeader('content-type', 'text/plain').write(text('enforce')),
     ],
-  ])('is none when its host answers with %s, and not asked for again for 5 min', async (_, serve) => {
+  ])('is absent when its host answers with %s, and not requested again for 5 min', async (_, serve) => {
     const { policy, state } = await publishing({ serve });
     expect(await policy()).toBeNull();
     const { gets } = state;
@@ -116,7 +116,7 @@ describe('the policy of a domain', () => {
     ['nobody trusted has signed', issueCertificate({ names: ['mta-sts.example.test'] })],
     ['is for another name', issueCertificate({ names: ['example.test'], issuer: authority })],
     ['has ended', issueCertificate({ names: ['mta-sts.example.test'], issuer: authority, isExpired: true })],
-  ])('is none when its host shows a certificate that %s', async (_, issued) => {
+  ])('is absent when its host presents a certificate that %s', async (_, issued) => {
     const { policy, state } = await publishing({ issued });
     expect(await policy()).toBeNull();
     expect(state.gets).toBe(0);
@@ -132,7 +132,7 @@ describe('the policy of a domain', () => {
   });
 
   test.each(['', 'a/b', 'x@example.test', 'a b', 'localhost', 'x\r\ny.test', 'é.test', `${'a.'.repeat(200)}test`])(
-    'that is none (%j) is none',
+    'is absent if it is invalid (%j)',
     async (domain) => {
       const { mtaSts, state } = await publishing();
       expect(await mtaSts.policyOf(domain)).toBeNull();
@@ -142,7 +142,7 @@ describe('the policy of a domain', () => {
 });
 
 describe('a cached policy', () => {
-  test('stays in force when the domain has no record any more, or DNS fails', async () => {
+  test('stays in force when the domain no longer has a record, or DNS fails', async () => {
     const { policy, names, state } = await publishing();
     await policy();
     names.change({ '_mta-sts.example.test': null });

@@ -47,7 +47,7 @@ describe('a policy', () => {
     ['NUL', policy(VERSION, 'mode: enforce', 'mx: a\0.example', AGE)],
     ['64 kB of one label', policy(VERSION, 'mode: enforce', `mx: ${'a'.repeat(65_000)}`, AGE)],
     ['64 kB of labels', policy(VERSION, 'mode: enforce', `mx: ${'a.'.repeat(32_000)}!`, AGE)],
-  ])('is none with %s', (_, text) => {
+  ])('is invalid with %s', (_, text) => {
     expect(readStsPolicy(text)).toBeNull();
   });
 });

@@ -27,11 +27,11 @@ test.each([
   [['v=STSv1; id=1\0;']],
   [['V=STSv1; id=1;']],
   [['id=1; v=STSv1;']],
-])('%j name none', (texts) => {
+])('%j name no policy', (texts) => {
   expect(stsRecordId(texts)).toBeNull();
 });
 
-test.each(['x', ' ', ';', ' ;', 'a=b;'])('10 MB of %j name none, at once', (each) => {
+test.each(['x', ' ', ';', ' ;', 'a=b;'])('10 MB of %j name no policy, quickly', (each) => {
   const long = `v=STSv1; id=1; ${each.repeat(10_000_000 / each.length)}`;
   const began = performance.now();
   expect(stsRecordId([long])).toBeNull();

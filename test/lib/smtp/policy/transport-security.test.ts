@@ -76,7 +76,7 @@ describe('a domain that enforces MTA-STS', () => {
     expect(taken).toEqual([]);
   });
 
-  it('is told that its server offers no TLS, at each try, although its next server is down', async () => {
+  it('has the outcome that its server offers no TLS, at each try, although its next server is down', async () => {
     publish({
       'b.test': {
         MX: [
@@ -187,7 +187,7 @@ describe('a domain with DANE', () => {
     publish({ [`_${world.port}._tcp.one.b.test`]: { TLSA: [`3 1 1 ${keyHash(issued)}`], ...data } }, data);
   const alone = () => transportUnder(async () => null);
 
-  it('gets its mail from the server whose key it names, whoever signed it', async () => {
+  it('gets its mail through the server whose key it names, whichever authority signed it', async () => {
     withTlsa(unsigned);
     const { taken } = await world.startServer(ONE, as(unsigned));
     expect(await send(alone())).toMatchObject([{ outcome: 'delivered', tls: 'TLSv1.3', policy: 'dane' }]);
@@ -204,7 +204,7 @@ describe('a domain with DANE', () => {
     expect(taken).toEqual([]);
   });
 
-  it('is not helped by an MTA-STS policy that is met where DANE is not, nor held to one where DANE is met', async () => {
+  it('is not helped by meeting an MTA-STS policy if DANE fails, nor bound by one if DANE is met', async () => {
     withTlsa(unsigned);
     const { taken } = await world.startServer(ONE, as(right));
     expect(await send(policy('enforce'))).toMatchObject([{ outcome: 'deferred', policy: 'dane' }]);
