@@ -46,7 +46,7 @@ const expectPast = async (url: string, steps: readonly (() => Promise<unknown>)[
   expect(new Set(seen.map((one) => JSON.stringify(one.shown))).size).toBe(steps.length);
 };
 
-describe('a resource as it was', () => {
+describe('a resource at an earlier time', () => {
   test('a key, with its status of then', async () => {
     const { id } = await change('POST', '/v1/api-keys', { name: 'One', domain_id: domainId, permissions: ['send'] });
     await expectPast(
@@ -218,7 +218,7 @@ describe('a resource as it was', () => {
     expect([status, Object.keys(body.error.details)]).toEqual([400, ['at']]);
   });
 
-  test('of another organization is refused as it is now', async () => {
+  test('of another organization is refused as it is in the present', async () => {
     const stranger = await service.makeOrganization();
     const own = await service.makeDomain(stranger, 'other.example');
     const { value } = await service.makeKey(stranger, own, { permissions: ['admin'] });

@@ -64,7 +64,7 @@ describe('connections that have not authenticated', () => {
     expect(connections.size()).toBe(4);
   });
 
-  test('are refused where all of the network are being answered, and others are not', async () => {
+  test('are refused if all of the network are in use, and those of others are not', async () => {
     const { open, ask } = await start({ perNetwork: 1 });
     await ask(await open('127.0.0.1'), '/wait');
     await closed(await open('127.0.0.1'));

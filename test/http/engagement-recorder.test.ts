@@ -190,7 +190,7 @@ test('while the log is unavailable everything is kept, and recorded afterwards',
   await recorder.close();
 });
 
-test('what does not fit is lost, and counted; another organization has its share', async () => {
+test('an event that does not fit is lost, and counted; another organization has its share', async () => {
   const { note, noteOf, recorder, registry, away } = await open();
   away(true);
   for (let number = 0; number < 20_010; number += 1) note('https://a.test/', { machine: `reason ${number}` });

@@ -25,7 +25,7 @@ describe('a large JSON answer', () => {
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(110_000);
   });
 
-  test('is streamed with its type, and a small one is left as it is', async () => {
+  test('is streamed with its type, and a small one is unchanged', async () => {
     const headers: string[] = [];
     const reply = { type: (type: string) => headers.push(type) } as unknown as FastifyReply; // the only method used
     const small = { a: 'x' };

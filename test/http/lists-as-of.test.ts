@@ -48,7 +48,7 @@ const all = async (url: string) => {
   }
 };
 
-describe('the list of messages as it was', () => {
+describe('the list of messages at an earlier time', () => {
   test('has the states of that time, and no message that was accepted later', async () => {
     const ids = [await send('b@example.org'), await send('c@example.org'), await send('d@example.org')];
     const before = await now();
@@ -93,7 +93,7 @@ describe('the list of messages as it was', () => {
   });
 });
 
-describe('the list of suppressions as it was', () => {
+describe('the list of suppressions at an earlier time', () => {
   test('contains those in force at that time, ordered by when they were first added', async () => {
     const [first, second, short] = [
       await suppress('one@example.net'),

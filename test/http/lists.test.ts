@@ -106,7 +106,7 @@ describe('GET /v1/messages', () => {
 });
 
 describe('other lists', () => {
-  test('hold what was made a moment ago, and nothing of other organizations', async () => {
+  test('contain what was made a moment ago, and nothing from other organizations', async () => {
     const post = async (url: string, payload: object) =>
       (await service.request({ method: 'POST', url, key, payload })).json();
     const made = await post('/v1/api-keys', { name: 'n', domain_id: domainId, permissions: ['read'] });
@@ -167,7 +167,7 @@ describe('GET /v1/events', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  test('answers an empty page with the cursor to go on from when nothing happens in time', async () => {
+  test('answers an empty page with the cursor to continue from when nothing happens in time', async () => {
     const { next_cursor } = (await get('/v1/events')).body;
     const { body } = await get(`/v1/events?wait=1&after=${next_cursor}`);
     expect(body).toEqual({ object: 'list', data: [], has_more: false, next_cursor });

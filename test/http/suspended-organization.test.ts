@@ -286,7 +286,7 @@ describe('a link in mail of a suspended organization', () => {
     expect(reads).toBe(suspended + 1);
   });
 
-  test('works where more are looked up at once than may be', async () => {
+  test('works even if more are looked up at once than the limit allows', async () => {
     const sent = await Promise.all(Array.from({ length: 40 }, () => send()));
     const urls = sent.map((each) => linksOf(each).earlierClick);
     await suspend();

@@ -80,7 +80,7 @@ describe('encrypted contents', () => {
     }
   });
 
-  test('of a small message are encrypted once, and its head is made of them in the same query', async () => {
+  test('of a small message are encrypted once, and the same query makes its head of them', async () => {
     const small = message();
     const put = [{ ...small, body: { ...(small.body as MessageBody), html: '<p>hello</p>' } }, message(), reply()];
     await encrypting().put(put);

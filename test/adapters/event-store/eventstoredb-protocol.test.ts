@@ -61,7 +61,7 @@ describe('messages of EventStoreDB', () => {
     });
   });
 
-  test('are read by the generated classes as they were written', () => {
+  test('written earlier can be read by the generated classes', () => {
     const events = [1, 2].map((count) => ({
       id: crypto.randomUUID(),
       type: `Thing${count}`,

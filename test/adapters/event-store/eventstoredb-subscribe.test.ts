@@ -7,7 +7,7 @@ import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 const AT = '0'.repeat(32);
 const positionOf = (index: number): string => String(index).padStart(AT.length, '0');
 
-it('skips nothing where a node that lags shows a follower no event up to what is kept', async () => {
+it('skips nothing when a lagging node shows a follower no event before the kept position', async () => {
   const raw = {
     stream: 'other-1',
     id: '',

@@ -65,7 +65,7 @@ describe('links of tracked html', () => {
   });
 });
 
-describe('the image that tells of openings', () => {
+describe('the image that reports opens', () => {
   const IMAGE = `<img src="${PIXEL}" alt="" width="1" height="1" border="0" style="width:1px;height:1px;border:0;margin:0;padding:0">`;
 
   test.each([

@@ -59,7 +59,7 @@ test('and one whose 100 arrives byte by byte', async () => {
   ]);
 });
 
-test('an answer that quotes one is read as it is', async () => {
+test('an answer that quotes one is read unchanged', async () => {
   const body = 'You sent: HTTP/1.1 100 Continue';
   expect(await answersAfter([CONTINUE], body)).toEqual([
     [200, body],

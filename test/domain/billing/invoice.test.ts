@@ -72,7 +72,7 @@ describe('an invoice', () => {
     ]);
   });
 
-  test('shares the month by days where plans change; the last plan of a day has the whole day', () => {
+  test('shares the month by days if plans change; the last plan of a day has the whole day', () => {
     const chosen = [
       { plan: plan(), chosenAt: '2026-10-05T00:00:00.000Z' },
       { plan: plan({ id: 'brief' }), chosenAt: '2026-11-11T08:00:00.000Z' },

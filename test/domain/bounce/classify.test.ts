@@ -31,7 +31,7 @@ describe('every line of the table', () => {
     expect(isPermanent || !suppresses(category)).toBe(true);
   });
 
-  test('is reached by its own words: none hides behind an earlier one', () => {
+  test('is reached by its own words: no earlier one hides it', () => {
     const hidden = lines.filter(({ mx, example }, index) => {
       const { text } = reply(example, hostOf(mx));
       const plain = text.toLowerCase().replaceAll(/[^\s<>()]+@[^\s<>(),;:]+/g, '');

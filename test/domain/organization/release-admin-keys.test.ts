@@ -133,7 +133,7 @@ describe('taking an admin key away', () => {
 describe('deleting a domain', () => {
   const place = { domainId: 'dom_1', revision: 0 };
 
-  test('takes all its admin keys away at once', () => {
+  test('takes away all its admin keys at once', () => {
     const keyCache = keyCacheOf(domainEvent('DomainRegistered'), admin('key_a'), admin('key_b'));
     given([created])
       .when((state) => releaseAdminKeys(state, losing(keyCache, ['key_a', 'key_b'], place)))
@@ -163,7 +163,7 @@ describe('deleting a domain', () => {
 describe('the key cache', () => {
   const ended = (keyCache: KeyCacheProjection, keyId: string) => entryOf(keyCache, keyId).endedWithDomain;
 
-  test('ends the keys of a domain when that is deleted, for good', () => {
+  test('ends the keys of a deleted domain permanently', () => {
     const keyCache = keyCacheOf(
       ...[domainEvent('DomainRegistered'), admin('key_old'), domainEvent('DomainDeleted')],
       ...[admin('key_between'), domainEvent('DomainRegistered'), admin('key_new'), then('key_old', keyRevoked)],

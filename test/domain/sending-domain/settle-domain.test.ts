@@ -58,14 +58,14 @@ describe('a verified domain', () => {
     ['missing', { ...ALL, [OWNERSHIP]: 'missing' }, [OWNERSHIP]],
     ['wrong', { ...ALL, r1: 'invalid' }, [RSA_HOST]],
     ['missing while another is not known', { r1: 'missing', [OWNERSHIP]: 'unknown', e1: 'valid' }, [RSA_HOST]],
-  ] as const)('is degraded when a record it needs is %s, and goes on sending and signing', (_what, states, hosts) => {
+  ] as const)('is degraded when a record it needs is %s, and still sends and signs', (_what, states, hosts) => {
     const events = settled(SOUND, states);
     expect(events).toEqual([degraded(FAILS_AT, ...hosts)]);
     const domain = domainAfter([...SOUND, ...events]);
     expect([isVerified(domain, false), lifeOf(domain, false)]).toEqual([true, 'degraded']);
     expect(domain.dkim.active?.signing).toEqual(['r1', 'e1']);
   });
-  test('loses its second key alone, and gets it back', () => {
+  test('loses only its second key, and gets it back', () => {
     expect(settled(SOUND, { ...ALL, e1: 'missing' })).toEqual([activated(['r1'])]);
     const alone = [...SOUND, activated(['r1'])];
     expect(settled(alone, ALL)).toEqual([activated(['r1', 'e1'])]);

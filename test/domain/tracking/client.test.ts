@@ -47,7 +47,7 @@ describe('machines', () => {
     expect(recognize(userAgent, address)).toMatchObject({ family, machine });
   });
 
-  test('ask for headers alone', () => {
+  test('request only headers', () => {
     expect(recognize(FIREFOX, PERSON, true).machine).toBe('head_request');
   });
 });

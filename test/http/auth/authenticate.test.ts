@@ -23,7 +23,7 @@ const statusOf = async (key: string, more: object = {}): Promise<number> =>
 describe('a rotated key', () => {
   beforeEach(() => start());
 
-  test('opens with both secrets during the grace period, and its new one alone without', async () => {
+  test('accepts both secrets during the grace period, and only its new one without', async () => {
     const { id, value } = await service.makeKey(organizationId, domainId);
     const rotated = await service.request({ method: 'POST', url: `/v1/api-keys/${id}/rotate`, key: value });
     expect(rotated.statusCode).toBe(200);

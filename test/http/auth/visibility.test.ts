@@ -134,20 +134,23 @@ describe('API keys', () => {
     expect((await rotate('*')).json().error.code).toBe('too_many_live_secrets');
   });
 
-  test.each(['rotate', 'revoke'])('are changed once by two concurrent requests to %s at one revision', async (change) => {
-    const { id } = (await create('admin')).json();
-    const ask = () =>
-      service.request({
-        method: 'POST',
-        url: `/v1/api-keys/${id}/${change}`,
-        key: keys.admin ?? '',
-        headers: { 'if-match': '"0"' },
-      });
-    const answers = await Promise.all([ask(), ask(), ask()]);
-    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 412, 412]);
-  });
+  test.each(['rotate', 'revoke'])(
+    'are changed once by two concurrent requests to %s at one revision',
+    async (change) => {
+      const { id } = (await create('admin')).json();
+      const ask = () =>
+        service.request({
+          method: 'POST',
+          url: `/v1/api-keys/${id}/${change}`,
+          key: keys.admin ?? '',
+          headers: { 'if-match': '"0"' },
+        });
+      const answers = await Promise.all([ask(), ask(), ask()]);
+      expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 412, 412]);
+    },
+  );
 
-  test('hold two earlier secrets at most', async () => {
+  test('have at most two earlier secrets', async () => {
     const { id } = (await create('admin')).json();
     const rotate = (payload: object = {}) => post(`/v1/api-keys/${id}/rotate`, keys.admin ?? '', payload);
     expect([(await rotate()).statusCode, (await rotate()).statusCode]).toEqual([200, 200]);

@@ -41,7 +41,7 @@ test('an organization that takes all the room it can leaves some for a body of a
   await hold(budget, 'a', 20_000);
 });
 
-test('organizations that take all they can for small bodies leave room for a small one of another', async () => {
+test('organizations that take all the room they can for small bodies leave some for a small one of another', async () => {
   const budget = budgetOf();
   const takeAll = async (organization: string): Promise<number> => {
     let count = 0;
@@ -104,7 +104,7 @@ test('no more bodies wait than can get their turn', async () => {
   await Promise.all(asked);
 });
 
-test('no number of organizations takes all places to wait from one that has none', async () => {
+test('any number of organizations leaves a place to wait for one that has none', async () => {
   const budget = budgetOf(5_000);
   const held = await hold(budget, 'a');
   const full = [await hold(budget, 'b'), await hold(budget, 'c'), await hold(budget, 'd')];

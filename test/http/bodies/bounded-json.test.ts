@@ -95,7 +95,7 @@ describe('a body', () => {
     expect(await refusalOf(text, 997)).toBe(problem);
   });
 
-  test('holds about as much memory as it has bytes, in pieces of one byte too', () => {
+  test('uses about as much memory as it has bytes, even in pieces of one byte', () => {
     const json = createBoundedJson(BOUNDS, MARKER);
     const body = Buffer.from(`{"text":"${'x'.repeat(50_000)}","attachments":[{"content":"${'A'.repeat(1_500_000)}`);
     for (let at = 0; at < body.length; at += 1) json.add(body.subarray(at, at + 1));

@@ -63,7 +63,7 @@ const methodsOf = (path: string): readonly string[] =>
 
 const codeOf = ({ text }: Spoken): string => JSON.parse(text).error.code;
 
-describe('where there is no operation', () => {
+describe('a path without an operation', () => {
   test.each([
     ['a path that is none', 'GET /nothing HTTP/1.1', 404, 'not_found'],
     ['a path under /v1 that is none', 'GET /v1/nothing HTTP/1.1', 404, 'not_found'],

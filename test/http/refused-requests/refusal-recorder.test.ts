@@ -16,7 +16,7 @@ const FALLIBLE = Object.keys(ROUTES)
   .filter((name) => ROUTES[name].permission !== null && name.includes('/:id'))
   .map((name) => methodAndUrl(name));
 
-test('keeps what a database that is away did not take, and counts what is too much', async () => {
+test('keeps what an unavailable database did not accept, and counts what exceeds the limit', async () => {
   const kept = new Map<string, RecordedRefusal>();
   const requests = createInMemoryRefusedRequests(kept);
   let isAway = true;

@@ -9,7 +9,7 @@ const GROWTH_BYTES_MAX = 150_000_000;
 describe('an export of millions of events', () => {
   const { withLeaves, exported } = serveLargeLog();
 
-  test('takes no more memory than one of thousands', async () => {
+  test('uses no more memory than one of thousands', async () => {
     const heaps: number[] = [];
     withLeaves(LEAVES, async (bundle) => {
       if (bundle % 100 === 99) heaps.push(process.memoryUsage().rss);

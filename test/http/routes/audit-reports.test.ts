@@ -146,7 +146,7 @@ describe('a report about a message', () => {
     expect(read[0].data).toMatchObject({ what: 'message_content', subjectId: id });
   });
 
-  test('is shown to nobody else', async () => {
+  test('is not shown to anyone else', async () => {
     const { id } = await post('/v1/messages/send', {
       from: 'shop@reports.example',
       to: 'bo@example.net',

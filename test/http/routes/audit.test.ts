@@ -184,7 +184,7 @@ describe('checkpoints and proofs', () => {
     expect(events.data[0].data).toMatchObject({ origin, size, root_hash, note });
   });
 
-  test('are signed once however often they are asked for', async () => {
+  test('are signed once, however often they are requested', async () => {
     const [one] = await Promise.all([sign(), sign(), sign()]);
     const { body } = await ask('/v1/audit/checkpoints?limit=100');
     expect(body.data.filter(({ size }: { size: number }) => size === one.size)).toHaveLength(1);

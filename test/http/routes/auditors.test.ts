@@ -136,7 +136,7 @@ describe('an auditor', () => {
 });
 
 describe('a token', () => {
-  test('ends with the removal of its auditor, for good', async () => {
+  test('ends permanently with the removal of its auditor', async () => {
     const { id, token } = (await add()).body;
     expect(await open(token)).toBe(200);
     const stale = await ask('DELETE', `/v1/audit/auditors/${id}`, key, { headers: { 'if-match': '"7"' } });

@@ -148,7 +148,7 @@ describe('the link of an invoice line', () => {
     ]);
   });
 
-  test('does so where months are closed long after their end', async () => {
+  test('does so if months are closed long after their end', async () => {
     const opened = await open('belated');
     await live(opened, async () => undefined);
     for (const month of MONTHS) await opened.close(month);

@@ -90,7 +90,7 @@ describe('the settings of an organization', () => {
     expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(problem)]);
   });
 
-  test('are changed by live keys with admin permission alone', async () => {
+  test('are changed only by live keys with admin permission', async () => {
     const by = async (key: string) => (await patch({ name: 'Taken' }, { key })).status;
     expect([await by(testKey), await by(manager)]).toEqual([403, 403]);
     expect((await ask('GET', URL, undefined, { key: testKey })).status).toBe(200);

@@ -47,7 +47,7 @@ const list = async (query = '', key = admin.value): Promise<readonly AnyBody[]> 
   (await ask(`/v1/requests?limit=100${query}`, key)).body.data;
 
 describe('a refused request', () => {
-  test('is shown with what the error said, where in the body that is, and no address', async () => {
+  test('is shown with its error message, its place in the body, and no address', async () => {
     const sent = JSON.stringify({ ...MESSAGE, to: ['ann@example.org', 'bob at example.org'], nothing: 1 }, null, 2);
     const refused = await ask('/v1/messages/send?page=1', admin.value, sent, { 'user-agent': 'curl ann@example.org' });
     const shown = await read(refused.id);

@@ -136,7 +136,7 @@ describe('the search', () => {
     ['the URL of a webhook', () => 'https://localhost/ow', 'webhook'],
     ['the host of a webhook', () => 'LocalH', 'webhook'],
     ['the beginning of a topic', () => 'news', 'topic'],
-  ])('resolves %s, in the own organization alone', async (_, text, type) => {
+  ])('resolves %s, only in its own organization', async (_, text, type) => {
     const hits = await find(text());
     expect(hits.map((hit) => hit.type)).toContain(type);
     for (const { path } of hits) expect([path, (await ask('GET', path, own.key)).status]).toEqual([path, 200]);

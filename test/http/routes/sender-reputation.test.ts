@@ -82,7 +82,7 @@ describe('the reputation of a domain', () => {
     expect((await release(admin, domainId, payload)).status).toBe(400);
   });
 
-  test('is in the feed, of its own organization alone', async () => {
+  test('is only in the feed of its own organization', async () => {
     const feed = async (key: string) =>
       (await service.request({ url: '/v1/events?types=domain.sending_paused,domain.sending_released', key })).json();
     expect((await feed(admin)).data).toMatchObject([
@@ -129,7 +129,7 @@ describe('the reputation of an organization', () => {
     expect((await letGo(admin, payload)).status).toBe(400);
   });
 
-  test('is in the feed, of its own organization alone', async () => {
+  test('is only in the feed of its own organization', async () => {
     const types = 'organization.sending_slowed,organization.sending_released';
     const feed = async (key: string) => (await service.request({ url: `/v1/events?types=${types}`, key })).json().data;
     expect(await feed(admin)).toMatchObject([

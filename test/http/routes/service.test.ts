@@ -72,11 +72,14 @@ describe('an operator', () => {
     ]);
   });
 
-  test.each([{ operator: true }, { role: 'analyst', operator: true }])('cannot be made by the API: %j', async (change) => {
-    const { id } = await signIn('analyst');
-    expect((await ask('PATCH', `/v1/members/${id}`, change)).code).toBe('invalid_request');
-    expect((await ask('POST', '/v1/members', { ...newPerson('analyst'), ...change })).code).toBe('invalid_request');
-  });
+  test.each([{ operator: true }, { role: 'analyst', operator: true }])(
+    'cannot be made by the API: %j',
+    async (change) => {
+      const { id } = await signIn('analyst');
+      expect((await ask('PATCH', `/v1/members/${id}`, change)).code).toBe('invalid_request');
+      expect((await ask('POST', '/v1/members', { ...newPerson('analyst'), ...change })).code).toBe('invalid_request');
+    },
+  );
 
   test('must be a member of the named organization', async () => {
     const { id } = await signIn('analyst', other);

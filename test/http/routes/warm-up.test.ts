@@ -81,7 +81,7 @@ describe('the warm-up of a domain', () => {
     await ask('DELETE');
   });
 
-  test('is in the feed, of its own organization alone, each beginning and end once', async () => {
+  test('is only in the feed of its own organization, each beginning and end once', async () => {
     const types = 'domain.warm_up_started,domain.warm_up_ended';
     const feed = async (key: string) => (await service.request({ url: `/v1/events?types=${types}`, key })).json().data;
     const before = (await feed(manager)).length;

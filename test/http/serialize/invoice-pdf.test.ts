@@ -53,7 +53,7 @@ const shown = async (...by: Parameters<typeof invoicePdf>): Promise<string> =>
   textOf(await buffer(await invoicePdf(...by)));
 
 describe('an invoice as PDF', () => {
-  test('says who, for what, how much, and up to where it was counted', async () => {
+  test('says who is charged, for what, how much, and up to where it was counted', async () => {
     const text = await shown(closed([line(), line({ kind: 'plan', quantity: 31, amount: -1905 })]), SHOP);
     for (const said of [
       'Number: inv_abc',

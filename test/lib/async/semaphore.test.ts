@@ -32,7 +32,7 @@ describe('a semaphore', () => {
     expect(begun).toEqual([0, 1, 2, 3]);
   });
 
-  test('runs work heavier than its capacity alone', async () => {
+  test('runs work heavier than its capacity on its own', async () => {
     const { begun, end } = startWork(createSemaphore({ capacity: 10 }), [25, 25, 1]);
     await turn();
     expect(begun).toEqual([0]);

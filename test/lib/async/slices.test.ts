@@ -27,7 +27,7 @@ const runAll = async (work: readonly (readonly [owner: string, name: string])[],
 };
 
 describe('slices', () => {
-  test('hold as much work as fits into 5 ms, including what the work starts', async () => {
+  test('contain as much work as fits into 5 ms, including what the work starts', async () => {
     const ran = await runAll(
       Array.from({ length: 1_000 }, (_, index) => ['acme', String(index)] as const),
       1,

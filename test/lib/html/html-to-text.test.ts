@@ -6,7 +6,7 @@ const long = (word: string, times: number): string => Array(times).fill(word).jo
 const linesOf = (html: string): string[] => htmlToText(html).split('\n');
 
 describe('tables', () => {
-  test('rows are lines and cells stand apart', () => {
+  test('rows are lines and cells are separated', () => {
     const row = '<tr><td>One pair of shoes</td>\n<td align="right">59.90</td></tr>';
     expect(htmlToText(`<table>${row.repeat(3)}</table>`)).toBe(
       ['One pair of shoes  59.90', 'One pair of shoes  59.90', 'One pair of shoes  59.90'].join('\n'),

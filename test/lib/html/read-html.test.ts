@@ -143,7 +143,7 @@ describe('broken html is refused, with line, column and message', () => {
     expect(problems.map(({ line }) => line)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  it('the first of the text even where the last is found first', () => {
+  it('the first of the text even if the last is found first', () => {
     const problems = problemsOf(`<center>\n${'</b>\n'.repeat(30)}`);
     expect(problems).toHaveLength(20);
     expect(problems.slice(0, 2)).toEqual(['1:1 element <center> is not closed', '2:1 unexpected end tag </b>']);

@@ -287,7 +287,7 @@ describe('styles', () => {
     await expect.poll(next, { timeout: 20_000 }).toEqual({ html: '<p style="margin: 0;">x</p>' });
   }, 60_000);
 
-  test('that are not requested leave html as it is', async () => {
+  test('that are not requested leave html unchanged', async () => {
     const html = '<table>{% for x in y %}<tr>{% endfor %}';
     expect(await compiler.compile({ html, format: 'html', inlineCss: null }, 'org_1')).toEqual({ html });
   });

@@ -35,7 +35,7 @@ describe('a template', () => {
     expect(marked('{{ name }}', { name: 'Ann' }, { escapes: false })).toBe('Ann');
   });
 
-  test('compares captured text as it was written', () => {
+  test('compares captured text unchanged', () => {
     const source = '{% capture who %}{{ name }}{% endcapture %}{% if who == "Ann" %}yes{% endif %}';
     expect(marked(source, { name: 'Ann' })).toBe('yes');
   });
@@ -193,7 +193,7 @@ describe('a template', () => {
     );
   });
 
-  test('cuts long text without reading all of it, and ends where that takes too much memory', () => {
+  test('cuts long text without reading all of it, and ends if that uses too much memory', () => {
     const x = `ü${'ab '.repeat(300_000)}`;
     expect(render('{{ x | truncate: 5 }}', { x })).toBe('üa...');
     expect(render('{{ x | slice: 1, 2 }}{{ x | first }}', { x })).toBe('abü');

@@ -123,7 +123,7 @@ describe('the body', () => {
   });
 });
 
-test('a body of html alone gets a text part, and a note about it', () => {
+test('a body of only html gets a text part, and a note about it', () => {
   const { findings, verdict, score } = analysed({ html: '<p>x</p>' }, {}, ['text']);
   expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([['text-missing', 'info']]);
   expect([verdict, score]).toEqual(['pass', 99]);

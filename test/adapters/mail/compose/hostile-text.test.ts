@@ -53,7 +53,7 @@ describe('a composed message', () => {
 });
 
 describe('Reply-To', () => {
-  it('among the headers is written as it is', async () => {
+  it('in the headers is written unchanged', async () => {
     const mail = await sent({ headers: { 'Reply-To': 'Desk <desk@b.test>' } });
     expect(addresses(mail.replyTo)).toEqual([{ address: 'desk@b.test', name: 'Desk' }]);
   });

@@ -36,7 +36,7 @@ describe('List-Unsubscribe', () => {
     expect(list2369.unsubscribe).toMatchObject({ url: 'https://a.test/u?x=1' });
   });
 
-  it('has no one-click for an address alone, nor for a link that is not https', async () => {
+  it('has no one-click for only an address, nor for a link that is not https', async () => {
     expect(await headersOf(await sent({ unsubscribe: { mailto: 'leave@a.test' } }))).toEqual({
       list: '<mailto:leave@a.test>',
       post: undefined,

@@ -3,7 +3,7 @@ import { addresses, createPostOffice, longestLine, withLineFeeds } from '../post
 
 const { sent } = createPostOffice();
 
-describe('a message arrives field by field as it was given', () => {
+describe('a message arrives unchanged, field by field,', () => {
   it('with its date, Message-ID, addresses, reply-to and own headers', async () => {
     const mail = await sent({
       from: { address: 'from@a.test', name: 'Ann Example' },
@@ -82,14 +82,14 @@ describe('a message arrives field by field as it was given', () => {
     expect((await sent({ text, html: '<p>x</p>' })).text).toBe(text);
   });
 
-  it('with text made from its html where none was given', async () => {
+  it('with text made from its html if none was given', async () => {
     const mail = await sent({
       html: '<head><title>T</title><style>p{}</style></head><h1>Hi</h1><p>Your <a href="https://a.test/x?a=1&amp;b=2">order</a><img src="x" alt="!"></p>',
     });
     expect(mail.text).toBe('Hi\n\nYour order [https://a.test/x?a=1&b=2]!');
   });
 
-  it('without a text part where html has none in it', async () => {
+  it('without a text part if its html contains no text', async () => {
     const mail = await sent({ html: '<img src="https://a.test/x.png">' });
     expect(mail.raw).not.toContain('text/plain');
     expect(mail.html).toBe('<img src="https://a.test/x.png">\n');

@@ -13,7 +13,7 @@ const written = async (name: string, value: string): Promise<string> => {
   return line.replaceAll(/\r?\n/g, '').slice(name.length + 2);
 };
 
-describe('a header that holds addresses', () => {
+describe('a header of addresses', () => {
   it.each([
     'Reply-To',
     'Resent-From',
@@ -53,7 +53,7 @@ describe('a header that holds addresses', () => {
   });
 });
 
-describe('a header that holds ids or links', () => {
+describe('a header of ids or links', () => {
   it.each([
     ['List-ID', 'Büro-Liste <buero.example.org>', '=?UTF-8?Q?B=C3=BCro-Liste?= <buero.example.org>'],
     ['List-Help', '<mailto:h@b.test> (Hilfe für alle)', '<mailto:h@b.test> (=?UTF-8?Q?Hilfe_f=C3=BCr_alle?=)'],

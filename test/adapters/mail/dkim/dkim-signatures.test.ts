@@ -120,7 +120,7 @@ describe('a DKIM-Signature', () => {
     expect(tagsOf(second)).toMatchObject({ a: 'ed25519-sha256', s: 'e1' });
   });
 
-  it('keeps to its lines whatever its names, where a name fits on one', async () => {
+  it('keeps its line length for any names, if a name fits on one line', async () => {
     for (let length = 1; length < 70; length += 1) {
       const own = rsaKey('a.test', 's'.repeat(Math.min(length, 63)), 1024);
       const key = { ...own.key, domain: `${'d'.repeat(Math.min(length, 60))}.test` };

@@ -40,7 +40,7 @@ describe('mail that is signed', () => {
     expect(await send(transport, { signing })).toMatchObject([['delivered', 250, expect.anything()]]);
   });
 
-  it('is signed before a session is asked for', async () => {
+  it('is signed before a session is requested', async () => {
     const { server, transport } = await start();
     let asked: number | null = null;
     const key = {

@@ -194,7 +194,7 @@ describe('mail for many domains', () => {
     expect(new Set(server.taken.map(({ from }) => from))).toEqual(new Set(['127.0.4.1', '127.0.4.2']));
   });
 
-  it('is not sent from an address that was not chosen, where none of the family was', async () => {
+  it('is not sent from an address that was not chosen, if none of the family was', async () => {
     await world.startServer('127.0.3.1');
     world.dns.change({ 'b.test': { A: ['127.0.3.1'] } });
     expect(await send(world.transport({ sourceAddresses: ['::1'] }))).toMatchObject([

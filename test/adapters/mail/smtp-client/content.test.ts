@@ -33,7 +33,7 @@ const unstuffed = (wire: string): string => wire.replace(/(^|\r\n)\./g, '$1');
 describe('dots at the beginning of lines', () => {
   const DOTTED = '.a\r\n.\r\n..\r\n...b\r\n\r\n.c.\r\nd\r\n.\r\n';
 
-  it.each([DOTTED.length, LARGE])('arrive as they were, in a message of %d bytes', async (sizeBytes) => {
+  it.each([DOTTED.length, LARGE])('arrive unchanged, in a message of %d bytes', async (sizeBytes) => {
     const { server, session } = await start();
     const cuts = [[DOTTED], DOTTED.split(''), DOTTED.split(/(?<=\r)/), DOTTED.split(/(?=\.)/)];
     for (const parts of cuts) {
@@ -46,7 +46,7 @@ describe('dots at the beginning of lines', () => {
   });
 
   it.each([65_533, 65_534, 65_535, 65_536, 65_537])(
-    'leave a message of %d bytes, about a socket buffer, as it was',
+    'leave a message of %d bytes, about a socket buffer, unchanged',
     async (size) => {
       const { server, session } = await start();
       const content = `${'.\r\n'.repeat(50)}${'a'.repeat(size - 152)}\r\n`;

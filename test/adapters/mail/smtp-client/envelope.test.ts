@@ -109,7 +109,7 @@ describe('an address', () => {
 
 describe('an address with a quoted local part (RFC 5321 §4.1.2)', () => {
   it.each(['"john doe"@b.test', '"a@b"@b.test', '"say \\"hi\\""@b.test'])(
-    'is written as it is: %s',
+    'is written unchanged: %s',
     async (address) => {
       const { server, transport } = await start({ EHLO: () => '250-x\r\n250-PIPELINING\r\n250 DSN' });
       expect(await send(transport, { envelopeTo: [address] })).toEqual([DELIVERED]);

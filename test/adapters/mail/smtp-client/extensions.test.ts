@@ -192,21 +192,24 @@ describe('too many recipients', () => {
     ['drops', { MAIL: (_, times) => (times === 2 ? 'drop' : undefined) }, [0, 'deferred']],
     ['refuses the content', { dot: (_, times) => (times > 1 ? '554 5.7.1 Spam' : undefined) }, [554, 'bounced']],
     ['drops after the dot', { dot: (_, times) => (times > 1 ? 'drop' : undefined) }, [0, 'unknown']],
-  ])('in the second transaction get its outcome when the server then %s, and none gets two copies', async (_, more, expected) => {
-    const script = taking(4, '452 4.5.3 Too many');
-    const { MAIL } = more;
-    const both: Script = {
-      ...script,
-      ...more,
-      MAIL: (line, times) => script.MAIL?.(line, times) ?? MAIL?.(line, times),
-    };
-    const { server, transport } = await startStrict(both);
-    await send(transport); // opens the session: a failure on a reused one might be retried
-    server.copies.length = 0;
-    const outcomes = await send(transport, many);
-    const [code, outcome] = expected;
-    expect(outcomes.slice(0, 4)).toEqual(Array(4).fill(DELIVERED));
-    expect(outcomes.slice(4, 8).map(([found, said]) => [found, said])).toEqual(Array(4).fill([outcome, code]));
-    expect(server.copies.map(({ to }) => to)).toEqual([many.envelopeTo.slice(0, 4)]);
-  });
+  ])(
+    'in the second transaction get its outcome when the server then %s, and none gets two copies',
+    async (_, more, expected) => {
+      const script = taking(4, '452 4.5.3 Too many');
+      const { MAIL } = more;
+      const both: Script = {
+        ...script,
+        ...more,
+        MAIL: (line, times) => script.MAIL?.(line, times) ?? MAIL?.(line, times),
+      };
+      const { server, transport } = await startStrict(both);
+      await send(transport); // opens the session: a failure on a reused one might be retried
+      server.copies.length = 0;
+      const outcomes = await send(transport, many);
+      const [code, outcome] = expected;
+      expect(outcomes.slice(0, 4)).toEqual(Array(4).fill(DELIVERED));
+      expect(outcomes.slice(4, 8).map(([found, said]) => [found, said])).toEqual(Array(4).fill([outcome, code]));
+      expect(server.copies.map(({ to }) => to)).toEqual([many.envelopeTo.slice(0, 4)]);
+    },
+  );
 });

@@ -82,13 +82,16 @@ describe('a session is opened', () => {
 describe('a certificate', () => {
   const credentials = { user: 'me', pass: 'secret' };
 
-  it.each([false, true])('that no authority signed is refused if it must be valid (TLS at once: %s)', async (implicitTls) => {
-    const { port, logins } = await listen({ secure: implicitTls });
-    const failed = await failure(open(port, { implicitTls, credentials, tls: { required: true, check: 'ca' } }));
-    expect(failed).toBeInstanceOf(SmtpConnectFailed);
-    expect(failed).toMatchObject({ reply: { code: 0, text: expect.stringContaining('certificate') } });
-    expect(logins).toEqual([]);
-  });
+  it.each([false, true])(
+    'that no authority signed is refused if it must be valid (TLS at once: %s)',
+    async (implicitTls) => {
+      const { port, logins } = await listen({ secure: implicitTls });
+      const failed = await failure(open(port, { implicitTls, credentials, tls: { required: true, check: 'ca' } }));
+      expect(failed).toBeInstanceOf(SmtpConnectFailed);
+      expect(failed).toMatchObject({ reply: { code: 0, text: expect.stringContaining('certificate') } });
+      expect(logins).toEqual([]);
+    },
+  );
 
   it.each([false, true])(
     'is judged by the caller before credentials are given (TLS at once: %s)',

@@ -109,7 +109,7 @@ describe('an altered export', () => {
     ]);
   });
 
-  test('names a leaf that is missing, and where', async () => {
+  test('names a leaf that is missing, and its place', async () => {
     const faults = await faultsOf(LINES.toSpliced(lineOf(310), 1));
     expect(faults[0]).toMatch(`leaf 310 is missing between event ${idOf(309)} (`);
     expect(faults[0]).toMatch(` and event ${idOf(311)} (`);
@@ -163,7 +163,7 @@ describe('an altered export', () => {
     ]);
   });
 
-  test('is found by an earlier checkpoint alone, when it was rewritten and signed anew', async () => {
+  test('is found only by an earlier checkpoint, when it was rewritten and signed again', async () => {
     const earlier = createAuditLog();
     earlier.fill(600);
     const since = [{ name: 'earlier.note', signed: readCheckpoint(earlier.note(500)) }];

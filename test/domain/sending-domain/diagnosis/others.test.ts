@@ -56,7 +56,7 @@ describe('the return path', () => {
     ['valid', ['Bounce.Service.test.', 'mx.service.test'], null],
     ['invalid', ['elsewhere.test'], /is a CNAME to elsewhere\.test, and should be one to bounce\.service\.test/],
     ['missing', [], /no CNAME record at bounces\.example\.test/],
-  ] as const)('is %s where the aliases are %j', (state, aliases, problem) => {
+  ] as const)('is %s if the aliases are %j', (state, aliases, problem) => {
     const verdict = diagnoseAlias(sightingOf(HOST, [], { aliases }), 'bounce.service.test');
     expect(verdict.state).toBe(state);
     if (problem === null) expect(verdict.problem).toBeNull();

@@ -104,7 +104,7 @@ describe('the history of an API key', () => {
     });
   });
 
-  test('never holds a value or its hash', async () => {
+  test('never contains a value or its hash', async () => {
     const made = await make();
     const { body: rotated } = await ask('POST', `/${made.id}/rotate`);
     const text = JSON.stringify(await historyOf(made.id));

@@ -109,7 +109,7 @@ describe('GET /v1/api-keys/{id}/secrets', () => {
     expect(seen).toMatchObject({ address: null, created_by: { id: tenant.admin.id, secret_last4: null } });
   });
 
-  test('never holds a value or its hash', async () => {
+  test('never contains a value or its hash', async () => {
     const { id, value } = await tenant.make();
     const rotated = await rotate(id);
     const text = JSON.stringify(await secretsOf(id));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterAll(() => service.close());
 
 describe('PATCH /v1/api-keys/{id}', () => {
-  test('changes the given fields, leaves the rest, and returns the key as it is now', async () => {
+  test('changes the given fields, leaves the rest, and returns the updated key', async () => {
     const { id } = await tenant.make();
     const before = (await tenant.ask('GET', `/${id}`)).body;
     const changes = {
@@ -41,7 +41,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     expect((await tenant.update(id, { rate_limits: { send: null } })).body.rate_limits).toMatchObject({ send: 100 });
   });
 
-  test('that changes nothing leaves the revision as it is', async () => {
+  test('that changes nothing leaves the revision unchanged', async () => {
     const { id } = await tenant.make();
     const { status, headers } = await tenant.update(id, { name: 'test', permissions: ['send'], expires_at: null });
     expect([status, headers.etag]).toEqual([200, '"0"']);

@@ -137,7 +137,7 @@ describe('a stream of events', () => {
     expect((await resumed.atLeast(later.length)).map(({ data }) => data)).toEqual(later);
   });
 
-  test('has nothing of another organization, environment or, for a key that only reads, another domain', async () => {
+  test('has nothing from another organization, environment or, for a key that only reads, another domain', async () => {
     const otherDomain = await service.makeDomain(organizationId, 'other.test');
     const reader = await service.makeKey(organizationId, otherDomain, { permissions: ['read'] });
     const tester = await service.makeKey(organizationId, domainId, { environment: 'test' });

@@ -39,7 +39,7 @@ test('after=start reads all events there are from the first on, page by page', a
   expect(await page(`after=${after}`)).toEqual({ ids: [], has_more: false, next_cursor: after });
 });
 
-test('the newest page says that nothing is behind its cursor, however much was before it', async () => {
+test('the newest page says that nothing follows its cursor, however much came before it', async () => {
   const { ids, has_more, next_cursor } = await page('limit=2');
   expect(ids).toEqual(all.slice(-2));
   expect(has_more).toBe(false);

@@ -123,7 +123,7 @@ describe('a choice', () => {
     expect(codeOf(await choose(late, id))).toEqual(INVALID);
   });
 
-  test('is for memberships of the verified address alone', async () => {
+  test('is only for memberships of the verified address', async () => {
     const [own, stranger] = [await opened.join(0), await opened.join(0)];
     const seen = await list(own.email);
     for (const memberId of [stranger.id, 'mbr_aaaaaaaaaaaaaaaaaaaaaaaaaa', '', '__proto__'])

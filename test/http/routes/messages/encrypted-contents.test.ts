@@ -22,7 +22,7 @@ const MESSAGE = {
 
 const get = async (url: string) => (await service.request({ url, key })).json();
 
-test('with encrypted contents the API works as before, and the database reveals nothing of a message', async () => {
+test('with encrypted contents the API works unchanged, and the database reveals nothing of a message', async () => {
   const send = () =>
     service.request({
       method: 'POST',

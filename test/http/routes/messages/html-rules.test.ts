@@ -96,7 +96,7 @@ describe('html that browsers show and the strict rule refuses', () => {
     expect(await findingsOf(body.id)).toEqual(PROBLEMS);
   });
 
-  test('is refused by /v1, alone and in a batch', async () => {
+  test('is refused by /v1, individually and in a batch', async () => {
     const alone = await ask('POST', '/v1/messages/send', { ...FIELDS, html: BROKEN });
     expect([alone.status, alone.body.error.code]).toEqual([400, 'invalid_html']);
     const batch = await ask('POST', '/v1/messages/batch', { messages: [{ ...FIELDS, html: BROKEN }] });
@@ -122,7 +122,7 @@ describe('html that browsers show and the strict rule refuses', () => {
     });
   });
 
-  test('is still refused where the organization refuses messages with errors', async () => {
+  test('is still refused if the organization refuses messages with errors', async () => {
     await ask('PATCH', '/v1/organization', { default_analysis: 'block' });
     const refused = await resend(BROKEN);
     await ask('PATCH', '/v1/organization', { default_analysis: 'off' });

@@ -128,7 +128,7 @@ describe('GET /v1/messages finds', () => {
     expect(seen).toEqual(await found({ request_id: batch.requestId }));
   });
 
-  test('nothing of another organization', async () => {
+  test('nothing from another organization', async () => {
     const foreign = await service.makeOrganization();
     const stranger = await service.makeKey(foreign, await service.makeDomain(foreign, 'foreign.test'));
     for (const filter of [

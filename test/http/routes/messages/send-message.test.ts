@@ -151,7 +151,7 @@ describe('POST /v1/messages/send', () => {
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'from_domain_mismatch']);
   });
 
-  test('accepts text alone, and a message of test keys without proof of the domain', async () => {
+  test('accepts only text, and a message of test keys without proof of the domain', async () => {
     const { html: _, ...rest } = VALID;
     expect((await send({ ...rest, text: 'Hello' })).statusCode).toBe(202);
   });

@@ -96,7 +96,7 @@ describe('unsubscribing', () => {
     ['another field', 'x=One-Click'],
     ['NUL', 'List-Unsubscribe=One-Click%00'],
     ['JSON that says it is a form', '{"List-Unsubscribe":"One-Click"}'],
-  ])('with a form that holds %s is refused and changes nothing', async (_what, payload) => {
+  ])('with a form that contains %s is refused and changes nothing', async (_what, payload) => {
     const sent = await send();
     expectPage(await post(tokensOf(sent)[0] ?? '', payload), 400, 'This did not work');
     expect(await unsubscribedOf(sent)).toEqual([false, false]);

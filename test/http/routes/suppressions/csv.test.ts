@@ -95,7 +95,7 @@ describe('importing a file', () => {
     expect((await tenant.importCsv('x'.repeat(1_000_000))).status).toBe(413);
   });
 
-  test('refuses hostile rows, and those alone', async () => {
+  test('refuses only hostile rows', async () => {
     const rows = ['a\0b@example.net', 'a@example.net\tb@example.net', '"a@example.net\nBcc: b@example.net"', '@', '<>'];
     const { body } = await tenant.importCsv(`address\n${rows.join('\n')}\nfine@example.net\n`);
     expect(counts(body)).toEqual([1, 0, rows.length]);

@@ -66,18 +66,15 @@ test.each([
   ['<p></i>', 'html line 1, column 4: unexpected end tag </i>'],
   ['<style>b { color: red }</style>\n<a><b>{{ name }}</a></b>', 'html line 2, column 17: unexpected end tag </a>'],
   ['<p>{{ name }}</p><div', 'html line 1, column 22: '],
-])(
-  'invalid html is refused as it was written, whether styles are inlined or not: %s',
-  async (html, sentence) => {
-    for (const inline_css of [false, true]) {
-      const alias = `broken-${inline_css}-${html.length}`;
-      const made = await ask('', {
-        ...{ alias, name: 'Broken', subject: 'To {{ name }}', html, inline_css, variables: [NAME] },
-      });
-      expect(made.status).toBe(201);
-      const { status, body } = await ask(`/${alias}/publish`, {});
-      expect([status, body.error?.code]).toEqual([422, 'template_invalid']);
-      expect(body.error.details.html[0]).toContain(sentence);
-    }
-  },
-);
+])('invalid html is refused as it was written, whether styles are inlined or not: %s', async (html, sentence) => {
+  for (const inline_css of [false, true]) {
+    const alias = `broken-${inline_css}-${html.length}`;
+    const made = await ask('', {
+      ...{ alias, name: 'Broken', subject: 'To {{ name }}', html, inline_css, variables: [NAME] },
+    });
+    expect(made.status).toBe(201);
+    const { status, body } = await ask(`/${alias}/publish`, {});
+    expect([status, body.error?.code]).toEqual([422, 'template_invalid']);
+    expect(body.error.details.html[0]).toContain(sentence);
+  }
+});

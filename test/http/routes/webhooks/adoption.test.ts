@@ -77,7 +77,7 @@ describe('a paused webhook', () => {
 });
 
 describe('the key that is responsible for a webhook', () => {
-  test('is the one that last changed where its events go, or enabled it', async () => {
+  test('is the one that last changed its URL or headers, or enabled it', async () => {
     const { id, owned_by: first } = (await register('lasting')).body;
     expect(first).toEqual({ type: 'key', id: keys.lasting?.id });
     const change = async (by: string, changes: object) =>

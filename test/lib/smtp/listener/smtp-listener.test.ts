@@ -126,7 +126,7 @@ describe('connections that have not authenticated', () => {
     for (const each of [first, third, stranger]) expect(await each.ask('NOOP\r\n')).toMatch(/^250/);
   });
 
-  test('are refused where all of the network are receiving, and others are not', async () => {
+  test('are refused if all of the network are receiving, and those of others are not', async () => {
     const port = await openSubmission({ perNetwork: 2 });
     const busy = [await enterData(await talk(port)), await enterData(await talk(port))];
     const refused = await talk(port);

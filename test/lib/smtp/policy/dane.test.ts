@@ -57,13 +57,10 @@ describe('a mail host', () => {
     expect(asked.filter((each) => each.startsWith('TLSA'))).toEqual([]);
   });
 
-  test.each(['SERVFAIL', 'silence'] as const)(
-    'is unknown if the query for records fails: %s',
-    async (wrong) => {
-      const zone = { 'mx.test': { A: ['192.0.2.1'], ...signed }, '_25._tcp.mx.test': { wrong } };
-      await expect(asking(zone)).rejects.toThrow(ResolverUnavailable);
-    },
-  );
+  test.each(['SERVFAIL', 'silence'] as const)('is unknown if the query for records fails: %s', async (wrong) => {
+    const zone = { 'mx.test': { A: ['192.0.2.1'], ...signed }, '_25._tcp.mx.test': { wrong } };
+    await expect(asking(zone)).rejects.toThrow(ResolverUnavailable);
+  });
 
   test('that is an alias is looked up at its end, then under its own name', async () => {
     const alias = {

@@ -24,7 +24,7 @@ describe('a policy', () => {
     expect(readStsPolicy(policy(VERSION, 'mode: none', AGE))).toEqual({ mode: 'none', mx: [], maxAgeSeconds: 604_800 });
   });
 
-  test('holds for a year at most', () => {
+  test('lasts for a year at most', () => {
     const text = policy(VERSION, 'mode: testing', 'mx: a.example', 'max_age: 9999999999');
     expect(readStsPolicy(text)).toMatchObject({ mode: 'testing', maxAgeSeconds: 31_557_600 });
   });
