@@ -3,7 +3,7 @@ import type { CommandContext } from '../commands/context.ts';
 import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
 import { isFatal } from '../domain/codec.ts';
 import type { Owner, TrackedRecipient } from '../domain/tracking/tracking-token.ts';
-import { type Logger, mapConcurrently, withTimeout } from '../lib/async/async.ts';
+import { createShares, type Logger, mapConcurrently, type Place, withTimeout } from '../lib/async/async.ts';
 
 /**
  * Records openings and clicks in the background, so that their requests are answered without waiting. What a recipient
@@ -46,11 +46,17 @@ const CONCURRENCY = 16;
 /** Longest time to flush when closing: the process has 10 s to end. */
 const CLOSE_MS_MAX = 4_000;
 
+/** An engagement with its place in the buffer. */
+interface BufferedEngagement {
+  readonly engagement: Engagement;
+  readonly place: Place;
+}
+
 /** Buffered engagements of one recipient. */
 interface BufferedCopy extends TrackedRecipient, Owner {
   dueMs: number;
   /** Keyed by the facts that make two engagements alike. */
-  readonly engagements: Map<string, Engagement>;
+  readonly engagements: Map<string, BufferedEngagement>;
 }
 
 const likeness = ({ click, machine, family, network }: Engagement): string =>
@@ -71,9 +77,8 @@ export const createEngagementRecorder = ({
   const buffered = new Map<string, BufferedCopy>();
   /** Ends of the minutes after recorded engagements, by recipient and likeness, in order of time. */
   const recent = new Map<string, number>();
-  let kept = 0;
-  /** Engagements in the buffer by organization; those of old tokens, which name none, share one place. */
-  const keptOf = new Map<string | null, number>();
+  /** Engagements in the buffer, by organization. Tokens that name none count together. */
+  const places = createShares({ max: KEPT_MAX, shares: { organization: KEPT_MAX } });
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
   let isAway = false;
@@ -88,16 +93,6 @@ export const createEngagementRecorder = ({
   /** Time at which a like engagement may be recorded again; 0: now. */
   const againMs = (copy: TrackedRecipient, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
-  const keep = ({ organizationId }: Owner, difference: number): void => {
-    kept += difference;
-    const count = (keptOf.get(organizationId) ?? 0) + difference;
-    if (count === 0) keptOf.delete(organizationId);
-    else keptOf.set(organizationId, count);
-  };
-
-  /** True if the organization has as much in the buffer as is free. */
-  const isFull = ({ organizationId }: Owner): boolean => (keptOf.get(organizationId) ?? 0) >= KEPT_MAX - kept;
-
   const entryOf = (copy: TrackedRecipient & Owner, dueMs: number): BufferedCopy => {
     const { messageId, recipientId, organizationId } = copy;
     const key = keyOf(copy);
@@ -110,14 +105,14 @@ export const createEngagementRecorder = ({
     const like = likeness(engagement);
     const entry = entryOf(copy, dueMs);
     const before = entry.engagements.get(like);
-    if (before === undefined && isFull(copy)) {
+    const place = before?.place ?? places.take({ organization: copy.organizationId ?? '' });
+    if ('full' in place) {
       if (entry.engagements.size === 0) buffered.delete(keyOf(copy));
       lost.inc(engagement.count);
       return;
     }
-    if (before === undefined) keep(copy, 1);
     entry.dueMs = Math.min(entry.dueMs, dueMs);
-    entry.engagements.set(like, added(before, engagement));
+    entry.engagements.set(like, { engagement: added(before?.engagement, engagement), place });
   };
 
   const noteRecent = (copy: BufferedCopy, nowMs: number): void => {
@@ -139,14 +134,17 @@ export const createEngagementRecorder = ({
     if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'openings and clicks cannot be recorded');
     isAway = true;
     const take = isLost
-      ? ({ count }: Engagement) => lost.inc(count)
-      : (each: Engagement) => add(copy, each, system.monotonicMs() + bufferMs);
+      ? ({ engagement }: BufferedEngagement) => lost.inc(engagement.count)
+      : ({ engagement }: BufferedEngagement) => add(copy, engagement, system.monotonicMs() + bufferMs);
     copy.engagements.values().forEach(take);
   };
 
   const record = async (copy: BufferedCopy): Promise<void> => {
     try {
-      await recordEngagement(context, { ...copy, engagements: [...copy.engagements.values()] });
+      await recordEngagement(context, {
+        ...copy,
+        engagements: [...copy.engagements.values().map(({ engagement }) => engagement)],
+      });
       noteRecent(copy, system.monotonicMs());
       isAway = false;
     } catch (error) {
@@ -163,8 +161,9 @@ export const createEngagementRecorder = ({
       const dueMs = Math.min(...staying.map(([like]) => againMs(copy, like)));
       buffered.set(keyOf(copy), { ...copy, dueMs, engagements: new Map(staying) });
     }
-    keep(copy, staying.length - all.length);
-    return { ...copy, engagements: new Map(all.filter((each) => !staying.includes(each))) };
+    const leaving = all.filter((each) => !staying.includes(each));
+    for (const [, { place }] of leaving) place.release();
+    return { ...copy, engagements: new Map(leaving) };
   };
 
   const flush = async (untilMs: number): Promise<void> => {

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plain, talkSmtp } from '../submission/support/smtp-talk.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
@@ -8,10 +6,10 @@ import { freePort } from '../support/free-port.ts';
 import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { unlimitedKey } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { type LongestTurn, longestTurn, PROBED } from './fuzz/turn-probe.ts';
 import { type WorstBody, worstBodies } from './fuzz/worst-bodies.ts';
 import { WORST_MAIL } from './fuzz/worst-mail.ts';
 
-const PROBE = fileURLToPath(new URL('./fuzz/loop-probe.ts', import.meta.url));
 /** Limit in units of the probe. A unit is 20 ms on an idle machine, so this is 100 ms. */
 const PAUSE_UNITS_MAX = 5;
 /** A long pause is measured again and the shortest counts, because a shared machine has slow moments. */
@@ -22,10 +20,8 @@ const ANSWER_CHARACTERS_MAX = 200_000;
 /** Acceptable statuses. 409: the first body takes the alias of a template. */
 const REFUSED = new Set([400, 403, 404, 409, 413, 422]);
 
-interface Pause {
+interface Pause extends LongestTurn {
   readonly what: string;
-  readonly ms: number;
-  readonly units: number;
 }
 
 describe('a service that receives the worst possible input', () => {
@@ -37,7 +33,7 @@ describe('a service that receives the worst possible input', () => {
   beforeAll(async () => {
     data = await newDataDir();
     smtpPort = await freePort();
-    const env = { NODE_OPTIONS: `--import=${PROBE}`, SUBMISSION_PORT: String(smtpPort) };
+    const env = { ...PROBED, SUBMISSION_PORT: String(smtpPort) };
     program = await startProgram({ dataDir: data.path, env });
     key = await unlimitedKey({ dataDir: data.path });
     const api = apiClient(program.baseUrl, key);
@@ -53,16 +49,7 @@ describe('a service that receives the worst possible input', () => {
   });
 
   /** The longest pause since the previous call. */
-  const nextPause = async (what: string): Promise<Pause> => {
-    const told = (): RegExpExecArray[] => [...program.output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
-    const before = told().length;
-    program.child.kill('SIGUSR2');
-    for (;;) {
-      const last = told().slice(before).at(-1);
-      if (last !== undefined) return { what, ms: Number(last[1]), units: Number(last[1]) / Number(last[2]) };
-      await sleep(2);
-    }
-  };
+  const nextPause = async (what: string): Promise<Pause> => ({ what, ...(await longestTurn(program)) });
 
   /** The shortest pause of some tries. The first one suffices if it is within the limit. */
   const shortestPause = async (attempt: () => Promise<string>): Promise<Pause> => {

@@ -10,7 +10,7 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import { createBatcher, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
+import { createBatcher, eachPausing, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import {
   appendFailure,
@@ -209,18 +209,12 @@ export const createAppending = (
   };
 
   /** Notifies the listener, which decodes the events it uses. */
-  function* tell(group: readonly EncodedAppend[], rows: readonly TextRow[]): Pausing<void> {
-    let bytes = 0;
-    for (const [index, append] of group.entries()) {
-      if (bytes > DECODED_BYTES_MAX) {
-        yield;
-        bytes = 0;
-      }
+  const notify = (group: readonly EncodedAppend[], rows: readonly TextRow[]): Pausing<void> =>
+    eachPausing(group.entries(), DECODED_BYTES_MAX, ([index, append]) => {
       const written = writtenBy(append, rows[index]);
       if (written !== null) listener.onWritten(written);
-      bytes += append.events.reduce((sum, { data }) => sum + data.length, 0);
-    }
-  }
+      return append.events.reduce((sum, { data }) => sum + data.length, 0);
+    });
 
   /** Commits each append separately, independent of the others' outcomes. */
   const commitOneByOne = async (
@@ -242,7 +236,7 @@ export const createAppending = (
     const client = await connect();
     try {
       const rows = await send(client, group);
-      await inTurns(tell(group, rows));
+      await inTurns(notify(group, rows));
       return group.map((append, index) => outcomeOf(append, rows[index]));
     } catch (error) {
       if (group.length > 1 && isDataFault(error)) return commitOneByOne(group);

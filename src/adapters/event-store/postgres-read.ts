@@ -14,7 +14,7 @@ import {
   type StreamName,
 } from '../../domain/ports/event-store.ts';
 import { heldBytes } from '../../domain/ports/held-bytes.ts';
-import { type Batcher, createBatcher, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
+import { type Batcher, createBatcher, eachPausing, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import {
   DECODED_BYTES_MAX,
   EVENT_COLUMNS,
@@ -198,20 +198,16 @@ function* settledReads(
   backwards: boolean,
 ): Pausing<readonly PromiseSettledResult<StreamEvents>[]> {
   const settled: PromiseSettledResult<StreamEvents>[] = [];
-  let bytes = 0;
-  for (const { read, rows } of found) {
-    if (bytes > DECODED_BYTES_MAX) {
-      yield;
-      bytes = 0;
-    }
+  yield* eachPausing(found, DECODED_BYTES_MAX, ({ read, rows }) => {
     try {
       const value = allOf(read, rows, backwards).map((row) => toEvent(codec, row, 2));
-      bytes += value.reduce((sum, event) => sum + heldBytes(event), 0);
       settled.push({ status: 'fulfilled', value });
+      return value.reduce((sum, event) => sum + heldBytes(event), 0);
     } catch (reason) {
       settled.push({ status: 'rejected', reason });
+      return 0;
     }
-  }
+  });
   return settled;
 }
 

@@ -8,7 +8,7 @@ import {
   type StreamName,
 } from '../../domain/ports/event-store.ts';
 import { heldBytes } from '../../domain/ports/held-bytes.ts';
-import { type Pausing, StoreUnavailable, type System } from '../../lib/async/async.ts';
+import { eachPausing, type Pausing, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from '../../lib/postgres/postgres.ts';
 
 /** Converts rows of the log in PostgreSQL to events, and its faults to those of the port. */
@@ -58,21 +58,16 @@ export function* toEvents(
   first: number,
 ): Pausing<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    if (bytes > DECODED_BYTES_MAX) {
-      yield;
-      bytes = 0;
-    }
+  yield* eachPausing(rows, DECODED_BYTES_MAX, (row) => {
     try {
       const event = toEvent(codec, row, first);
       events.push(event);
-      bytes += heldBytes(event);
+      return heldBytes(event);
     } catch (error) {
       if (events.length === 0) throw error;
-      break;
+      return null;
     }
-  }
+  });
   return events;
 }
 

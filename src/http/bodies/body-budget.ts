@@ -102,7 +102,6 @@ interface WaitingReservation extends ReservationRequest {
 export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget => {
   const queue = createFairQueue<WaitingReservation>();
   /** By organization; none of them is 0. */
-  const waitingOf = new Map<string, number>();
   const largeHeldBy = new Map<string, number>();
   const smallHeldBy = new Map<string, number>();
   let held = 0;
@@ -112,9 +111,6 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     if (total === 0) counts.delete(organizationId);
     else counts.set(organizationId, total);
   };
-
-  const countWaiting = (organizationId: string, difference: number): void =>
-    addTo(waitingOf, organizationId, difference);
 
   const isLarge = (bytes: number): boolean => bytes > SMALL_BODY_BYTES_MAX;
   const fits = (bytes: number): boolean => held + bytes <= (isLarge(bytes) ? limits.largeBytesMax : limits.bytesMax);
@@ -147,7 +143,6 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     for (let next = queue.peek(isWithinShare); next !== undefined; next = queue.peek(isWithinShare)) {
       if (!fits(next.bytes)) return;
       queue.shift(isWithinShare);
-      countWaiting(next.organizationId, -1);
       next.settle(grant(next));
     }
   };
@@ -157,13 +152,12 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     signal?.aborted !== true &&
     bytes <= Math.min(limits.largeBytesMax, limits.organizationBytesMax) &&
     queue.size < WAITING_MAX &&
-    (waitingOf.get(organizationId) ?? 0) < Math.min(WAITING_PER_ORGANIZATION_MAX, WAITING_MAX - queue.size);
+    queue.sizeOf(organizationId) < Math.min(WAITING_PER_ORGANIZATION_MAX, WAITING_MAX - queue.size);
 
   const wait = (wanted: ReservationRequest, { signal }: How): Promise<Reservation | null> =>
     new Promise((resolve) => {
       const giveUp = (): void => {
         queue.remove(waiting.organizationId, waiting);
-        countWaiting(waiting.organizationId, -1);
         waiting.settle(null);
         serve();
       };
@@ -178,7 +172,6 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
         },
       };
       queue.push(waiting.organizationId, waiting);
-      countWaiting(waiting.organizationId, 1);
     });
 
   const reserveNow: BodyBudget['reserveNow'] = (organizationId, bytes) => {

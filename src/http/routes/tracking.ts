@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { recognizeClient } from '../../domain/tracking/client.ts';
 import { type Owner, readClick, readOpen, type TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
-import { withTimeout } from '../../lib/async/async.ts';
+import { createSemaphore, withTimeout } from '../../lib/async/async.ts';
 import type { RouteContext } from '../endpoint.ts';
 import type { EngagementRecorder } from '../engagement-recorder.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';
@@ -13,11 +13,12 @@ import { sendErrorPage } from '../pages/define-page.ts';
 import { methodAndUrl } from '../route-table.ts';
 
 /**
- * Tracked links and images. Both are answered from the address and from memory, whatever is away; what they tell is
- * recorded afterwards, without the client's address. Those of a suspended organization answer 410, and nothing is recorded.
+ * Tracked links and images. Both are answered from the URL and from memory, even when the log and the database are down.
+ * Opens and clicks are recorded afterwards, without the client's address. Links of a suspended organization answer 410,
+ * and nothing is recorded.
  *
- * A token of an earlier version names no organization. While one is suspended the log is asked whose message it is; if it
- * does not answer in time, the link works.
+ * A token of an earlier version names no organization. While any organization is suspended, the log is asked for the
+ * owner of the message. If it does not answer in time, the link works.
  */
 
 /** A transparent pixel (GIF89a). */
@@ -37,25 +38,20 @@ type FindOwner = (messageId: string) => Promise<string | null>;
 /** Finds the organization of a message in the log. @returns null: it is not known in time. */
 const createFindOwner = ({ context: { store, system } }: RouteContext['deps']): FindOwner => {
   const owners = new LRUCache<string, string>({ max: OWNERS_MAX });
-  let lookUps = 0;
+  const lookUps = createSemaphore({ capacity: LOOK_UPS_MAX, waitingMax: 0 });
 
   const read = async (messageId: string): Promise<string | null> => {
-    lookUps += 1;
-    try {
-      const [first] = await store.readStream(messageStream(messageId), { limit: 1 });
-      if (first === undefined) return null;
-      owners.set(messageId, first.metadata.organizationId);
-      return first.metadata.organizationId;
-    } finally {
-      lookUps -= 1;
-    }
+    const [first] = await store.readStream(messageStream(messageId), { limit: 1 });
+    if (first === undefined) return null;
+    owners.set(messageId, first.metadata.organizationId);
+    return first.metadata.organizationId;
   };
 
   return async (messageId) => {
     const known = owners.get(messageId);
     if (known !== undefined) return known;
-    if (lookUps >= LOOK_UPS_MAX) return null;
-    return withTimeout({ system, ms: LOOK_UP_MS_MAX }, read(messageId)).catch(() => null);
+    const found = lookUps.run(() => read(messageId));
+    return withTimeout({ system, ms: LOOK_UP_MS_MAX }, found).catch(() => null);
   };
 };
 

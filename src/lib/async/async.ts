@@ -28,6 +28,6 @@ export { createSlices } from './slices.ts';
 export { StartRefused } from './start-refused.ts';
 export { StoreUnavailable } from './store-unavailable.ts';
 export type { System } from './system.ts';
-export { atOnce, inTurns, ownTurn, type Pausing, pacedBy, withTurns } from './turns.ts';
+export { atOnce, eachPausing, inTurns, ownTurn, type Pausing, pacedBy, withTurns } from './turns.ts';
 export { ENDED, pause, TimedOut, untilAborted, withTimeout } from './with-timeout.ts';
 export { createWorkerThreads, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';

@@ -71,7 +71,7 @@ interface Load {
 const NOTHING: Load = { items: 0, bytes: 0 };
 
 /** Interleaves the lines: the first item of each, then the second of each, and so on. */
-const inTurns = <One>(lines: readonly (readonly One[])[]): readonly One[] => {
+const interleaved = <One>(lines: readonly (readonly One[])[]): readonly One[] => {
   const ordered: One[] = [];
   let left = lines;
   for (let round = 0; left.length > 0; round += 1) {
@@ -135,7 +135,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
   const inOrder = (): readonly Waiting<Item, Answer>[] => {
     if (loads.size <= 1) return waiting;
     const lines = Map.groupBy(waiting, ({ owner }) => owner);
-    return inTurns([...loads.keys()].map((owner) => lines.get(owner) ?? []));
+    return interleaved([...loads.keys()].map((owner) => lines.get(owner) ?? []));
   };
 
   const takeBatch = (): readonly Waiting<Item, Answer>[] => {

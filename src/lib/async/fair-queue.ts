@@ -9,7 +9,8 @@ export interface FairQueue<Item> {
   dropOfLongest(): Item | undefined;
   /** Owners with items. */
   owners(): Iterable<string>;
-  has(owner: string): boolean;
+  /** Items of the owner. */
+  sizeOf(owner: string): number;
   /** All items, owner by owner. */
   items(): Iterable<Item>;
   /** Removes an item that is no longer wanted. @returns false if it was not in the queue. */
@@ -62,7 +63,7 @@ export const createFairQueue = <Item>(): FairQueue<Item> => {
       return longest === undefined ? undefined : takeAt(longest[0], longest[1], longest[1].length - 1);
     },
     owners: () => owners.keys(),
-    has: (owner) => owners.has(owner),
+    sizeOf: (owner) => owners.get(owner)?.length ?? 0,
     *items() {
       for (const items of owners.values()) yield* items;
     },

@@ -122,7 +122,7 @@ export const createKeyedQueue = <Item, Priority extends string>(
       const last = waiting.dropOfLongest();
       if (last === undefined) break;
       const { item, owner, end } = last;
-      if (!waiting.has(owner)) setReady(line, priority, owner, false);
+      if (waiting.sizeOf(owner) === 0) setReady(line, priority, owner, false);
       present.delete(idOf(item));
       end(false);
       dismissed.push(item);

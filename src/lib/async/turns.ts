@@ -43,6 +43,27 @@ export async function* withTurns<T extends { readonly length: number }>(pieces: 
   }
 }
 
+/**
+ * Calls `work` for each item, and pauses between two items when those since the last pause cost more than `costMax`.
+ * @param work returns the item's cost in any unit; null ends the loop.
+ */
+export function* eachPausing<Item>(
+  items: Iterable<Item>,
+  costMax: number,
+  work: (item: Item) => number | null,
+): Pausing<void> {
+  let cost = 0;
+  for (const item of items) {
+    if (cost > costMax) {
+      yield;
+      cost = 0;
+    }
+    const added = work(item);
+    if (added === null) return;
+    cost += added;
+  }
+}
+
 let line: Promise<void> = Promise.resolve();
 
 /**

@@ -10,14 +10,24 @@ export const PROBED = { NODE_OPTIONS: `--import=${fileURLToPath(new URL('./loop-
 /** Duration of the probe's unit of work on an idle machine. */
 const UNIT_MS = 20;
 
-/** Processor time of the longest turn of the event loop since the previous call, scaled to an idle machine. */
-export const longestTurnMs = async ({ output, child }: Program): Promise<number> => {
+/** The longest turn of the event loop, in processor time. */
+export interface LongestTurn {
+  readonly ms: number;
+  /** In units of the probe's own work, which do not depend on how fast the machine is. */
+  readonly units: number;
+}
+
+/** The longest turn since the previous call. */
+export const longestTurn = async ({ output, child }: Program): Promise<LongestTurn> => {
   const printed = (): RegExpExecArray[] => [...output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
   const before = printed().length;
   child.kill('SIGUSR2');
   for (;;) {
     const last = printed().slice(before).at(-1);
-    if (last !== undefined) return (Number(last[1]) / Number(last[2])) * UNIT_MS;
+    if (last !== undefined) return { ms: Number(last[1]), units: Number(last[1]) / Number(last[2]) };
     await sleep(2);
   }
 };
+
+/** The longest turn since the previous call, in the milliseconds that an idle machine needs for it. */
+export const longestTurnMs = async (program: Program): Promise<number> => (await longestTurn(program)).units * UNIT_MS;
