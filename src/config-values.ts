@@ -104,7 +104,7 @@ const isIssuer = (value: string): boolean => {
   return read.protocol === 'https:' || (read.protocol === 'http:' && LOOPBACK.has(read.hostname));
 };
 
-/** Of an OpenID provider (OpenID Connect Discovery §3); plain HTTP on this machine only. */
+/** URL of an OpenID provider (OpenID Connect Discovery §3). Plain HTTP is allowed on this machine only. */
 export const issuer = text(
   isIssuer,
   'set the https URL of the provider, such as `https://accounts.example.com`',
@@ -112,7 +112,7 @@ export const issuer = text(
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong between variables. They are checked even when values are wrong, so that one start shows all problems. */
+/** Conflicts between variables. They are checked even if values are invalid, so that one start reports all problems. */
 export const CONFLICTS: readonly {
   readonly variable: string;
   readonly problem: string;

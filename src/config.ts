@@ -30,7 +30,7 @@ import { StartRefused } from './lib/async/async.ts';
 import { parseMailbox } from './lib/mime/mime.ts';
 import { isNameServer, readNameServer } from './lib/smtp/smtp.ts';
 
-/** What one process does. Scale out by starting processes with fewer roles. */
+/** Roles of one process. Scale out by starting processes with fewer roles. */
 const ROLES = ['api', 'projections', 'workers'] as const;
 type Role = (typeof ROLES)[number];
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);

@@ -52,7 +52,7 @@ export const endToEnd: Measure = {
         budget: await way.budget(),
       },
       {
-        measure: 'end to end, accepted meanwhile',
+        measure: 'end to end, accepted in the same time',
         unit: 'requests/s',
         rounds: counted.map(({ acceptedPerSecond }) => acceptedPerSecond),
       },

@@ -67,7 +67,7 @@ const isNoneDue = (log: readonly RecordedEvent[]): boolean => {
   );
 };
 
-const NONE_DUE = { looksMax: 150, never: 'some messages neither leave nor are told to wait' };
+const NONE_DUE = { looksMax: 150, never: 'some messages are neither sent nor held' };
 
 /** @param passing number of the quota reservation to die at. */
 const diesAt = (point: FailPointName, passing: number): Scenario => {

@@ -60,7 +60,7 @@ const freeze = async ({ world, clock }: Stage): Promise<void> => {
   await load.settle();
   if (await letTimePass({ world, clock })) return;
   signal(programs, 'SIGCONT');
-  throw new Error('what the frozen process had claimed was not taken over by the other one');
+  throw new Error('the other process did not continue what the frozen one had claimed');
 };
 
 const slowReplies = ({ sink }: World): void => {

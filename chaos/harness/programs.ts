@@ -85,7 +85,7 @@ export const createPrograms = ({ dataDir, environments, disturbances }: Programs
       await sleep(LOOK_MS);
     }
     if (program.child.signalCode !== 'SIGKILL') {
-      throw new Error(`program ${name} ended by itself (${program.child.exitCode}):\n${program.output()}`);
+      throw new Error(`program ${name} exited unexpectedly (${program.child.exitCode}):\n${program.output()}`);
     }
   };
 

@@ -108,7 +108,7 @@ export const createLife = (
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => PUBLIC_URL,
     trackingKeys: TRACKING_KEYS,
-    onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
+    onFatal: (error) => world.violate('scenario', `${name} had to end: ${String(error)}`),
   });
   // Loaded once and never started: polling would read the log four times a second, and nothing authenticates here.
   const { load: loadKeyCache } = createKeyCache({ store, system, logger, capturing: true });

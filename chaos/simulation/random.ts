@@ -54,7 +54,7 @@ export const createRandom = (seed: number): Random => {
     chance: (probability) => probability > 0 && next() < probability,
     pick: (items) => {
       const item = items[Math.floor(next() * items.length)];
-      if (item === undefined) throw new RangeError('there is nothing to pick from');
+      if (item === undefined) throw new RangeError('cannot pick from an empty list');
       return item;
     },
     bytes,

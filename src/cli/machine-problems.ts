@@ -48,7 +48,7 @@ const certificateProblem = async (url: URL, place: string, { resolver, now }: Ch
   const { hostname, port } = url;
   const [first] = (await resolver.addresses(hostname)).records;
   if (first === undefined)
-    return `${place}: ${hostname} has no address in the DNS: links in mail lead nowhere. Publish an A record`;
+    return `${place}: ${hostname} has no address in the DNS, so links in mail do not work. Publish an A record`;
   const socket = connect({ host: first.address, port: Number(port || HTTPS_PORT), servername: hostname });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TLS_MS) });

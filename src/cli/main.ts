@@ -38,7 +38,7 @@ const help = (commands: readonly Command[]): string => {
     'For customers, by the HTTP API (--profile NAME selects a sign-in):',
     ...(ofCustomers ?? []),
     '',
-    'For the operator, beside the service:',
+    'For operators, on the machine of the service:',
     ...(ofOperators ?? []),
   ].join('\n');
 };

@@ -55,7 +55,8 @@ const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<Ses
 export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
   usage: `NAME|${ALL}|${RECORDING}`,
-  summary: 'rebuilds a read model beside the live one and switches; moves webhooks to the end of another log',
+  summary:
+    'rebuilds a read model while the live one stays in use, then switches; moves webhooks to the end of another log',
   takesOtherLog: true,
   run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger } = operator;

@@ -81,7 +81,7 @@ export const replayCommand: OperatorCommand = {
   name: 'replay',
   usage: '--until TIME|leaf:N --into replay_NAME [--organization ORG_ID]',
   summary:
-    'makes the read models of a moment in a schema beside the live ones, and a role that reads it; prints its password once',
+    'builds the read models of a point in time in a schema of its own, and a role that reads it; prints its password once',
   run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger, system } = operator;
     const into = schemaFrom(required(invocation, 'into'));

@@ -160,7 +160,7 @@ const replaceValue = async (
   return value;
 };
 
-/** Replaces keys whose values were never printed, because nobody can know them. */
+/** Replaces keys whose values were never printed: they cannot be known. */
 const replaceUnprinted = async (
   context: CommandContext,
   directory: Directory,

@@ -16,7 +16,7 @@ import { isBackFromProvider, SignInReturn } from './screens/sign-in-return.tsx';
 import { SCREENS } from './screens/table.ts';
 
 const Nowhere = (): JSX.Element => (
-  <Empty icon="search" title="There is no such screen">
+  <Empty icon="search" title="Page not found">
     The address may be of another version of the service.
   </Empty>
 );

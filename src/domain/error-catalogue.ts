@@ -73,7 +73,7 @@ export const ERROR_CATALOGUE = {
   },
   content_gone: {
     meaning:
-      'The content of the message is no longer kept: it was erased, or its time is over. Or it lets its recipient sign in, and is shown to nobody else.',
+      'The content of the message is no longer kept: it was erased, or its retention has ended. Or it lets its recipient sign in, and only they may see it.',
     remedy: 'Nothing brings it back; the recipient may still have the mail.',
   },
   link_suspended: {
@@ -135,7 +135,7 @@ export const ERROR_CATALOGUE = {
     remedy: 'Correct what `details` names by part, line and column, and publish again.',
   },
   template_not_published: {
-    meaning: 'There is no such template, or it has no version that could be sent.',
+    meaning: 'The template does not exist, or no version of it is published.',
     remedy: 'Publish the template, or name one of its versions.',
   },
   template_variables_invalid: {
@@ -164,7 +164,7 @@ export const ERROR_CATALOGUE = {
   },
   too_many_topics: {
     meaning: 'The organization has as many topics as a page for recipients can show.',
-    remedy: 'Delete topics that nobody sends about any more.',
+    remedy: 'Delete topics that are no longer used.',
   },
   too_many_webhooks: {
     meaning: 'The organization has as many webhooks as it can have.',
@@ -175,7 +175,7 @@ export const ERROR_CATALOGUE = {
     remedy: 'Make another member an owner first, and let them sign in.',
   },
   member_already_exists: {
-    meaning: 'Somebody with this address is a member of the organization already.',
+    meaning: 'A member of the organization already has this address.',
     remedy: 'Give them a new link, or another role.',
   },
   too_many_members: {
@@ -226,7 +226,7 @@ export const ERROR_CATALOGUE = {
     remedy: 'Wait until the month (UTC) is over, or choose another plan with `PUT /v1/billing/plan`.',
   },
   plan_not_offered: {
-    meaning: 'There is no such plan, or organizations cannot choose it themselves.',
+    meaning: 'The plan does not exist, or organizations cannot choose it themselves.',
     remedy: 'Choose one of `GET /v1/billing/plans`.',
   },
   batch_exceeds_limit: {

@@ -25,13 +25,15 @@ const happeningOf = ({ type, sequence, data }: PostedEvent): string =>
 const problemsOf = (posts: readonly ReceivedPost[], isKnown: (id: string) => boolean): readonly Violation[] =>
   posts.flatMap((post) => {
     if (!isKnown(post.id)) return [violation(`a post has the id ${post.id}, which no event of the log has`)];
-    return eventIn(post).id === post.id ? [] : [violation(`a post with id ${post.id} tells of ${eventIn(post).id}`)];
+    return eventIn(post).id === post.id
+      ? []
+      : [violation(`a post with id ${post.id} contains event ${eventIn(post).id}`)];
   });
 
 const renumbered = (posts: readonly ReceivedPost[]): readonly Violation[] =>
   [...Map.groupBy(posts, (post) => happeningOf(eventIn(post)))].flatMap(([happening, same]) => {
     const ids = new Set(same.map(({ id }) => id));
-    return ids.size > 1 ? [violation(`${happening} was told under ${ids.size} ids`)] : [];
+    return ids.size > 1 ? [violation(`${happening} was posted under ${ids.size} ids`)] : [];
   });
 
 /** Every message event must be posted at least once, always with the same id, and nothing else may be posted. */

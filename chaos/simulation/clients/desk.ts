@@ -39,7 +39,7 @@ export const createDesk = (world: World, tenant: Tenant, ask: Ask): Desk => {
     const replayed = fold(message, events.slice(0, revision + 1));
     // Compares after a JSON round trip, because the log stores JSON.
     if (isDeepStrictEqual(JSON.parse(JSON.stringify(told)), replayed)) return;
-    violate('scenario', `${stream} was told otherwise at revision ${revision} than the log says`);
+    violate('scenario', `${stream}: the answer at revision ${revision} differs from the log`);
   };
 
   /** One idempotency key must yield one message, however often and wherever it was used. */

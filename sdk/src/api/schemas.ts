@@ -4019,7 +4019,7 @@ export interface GetOrganizationAnswer {
   /** Since when and why the operator lets the organization send no mail; null: it may send. */
   suspension: {
     since: string;
-    /** As the operator of the service states it. */
+    /** The operator's reason. */
     reason: string;
   } | null;
   created_at: string;
@@ -4097,7 +4097,7 @@ export interface UpdateOrganizationAnswer {
   /** Since when and why the operator lets the organization send no mail; null: it may send. */
   suspension: {
     since: string;
-    /** As the operator of the service states it. */
+    /** The operator's reason. */
     reason: string;
   } | null;
   created_at: string;
@@ -4134,7 +4134,7 @@ export interface SetLegalHoldAnswer {
   /** Since when and why the operator lets the organization send no mail; null: it may send. */
   suspension: {
     since: string;
-    /** As the operator of the service states it. */
+    /** The operator's reason. */
     reason: string;
   } | null;
   created_at: string;
@@ -4171,7 +4171,7 @@ export interface SetContentsRolesAnswer {
   /** Since when and why the operator lets the organization send no mail; null: it may send. */
   suspension: {
     since: string;
-    /** As the operator of the service states it. */
+    /** The operator's reason. */
     reason: string;
   } | null;
   created_at: string;

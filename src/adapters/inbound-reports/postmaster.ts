@@ -61,7 +61,7 @@ const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, fr
       tags: [],
       metadata: {},
       subject: `Mail to ${markOf(domain)}`,
-      text: `Somebody has written to the postmaster of ${domain}: the mail is attached.\r\nReturn address: ${sender}`,
+      text: `A message arrived for the postmaster of ${domain}: it is attached.\r\nReturn address: ${sender}`,
       headers: { 'Auto-Submitted': 'auto-forwarded', 'X-Loop': markOf(domain) },
       attachments: [{ filename: 'mail.eml', contentType: 'application/octet-stream', content: raw.toString('base64') }],
     },

@@ -120,7 +120,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
 
   const failure = (error: unknown): Error => {
     if (error instanceof Error && 'responseCode' in error) return error;
-    logger.error({ err: error }, 'a mail that came back could not be recorded: it is to be brought again');
+    logger.error({ err: error }, 'a returned message could not be recorded: the sending server is asked to try again');
     return smtpAnswer(451, '4.3.0 it could not be recorded: bring it again');
   };
 

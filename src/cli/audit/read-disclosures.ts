@@ -79,7 +79,8 @@ export const readDisclosures = async (paths: readonly string[]): Promise<readonl
 
   const take = (disclosure: Disclosure): void => {
     const { eventId } = disclosure;
-    if (all.has(eventId)) throw new MalformedDisclosure(`event ${eventId} was disclosed before: check each by itself`);
+    if (all.has(eventId))
+      throw new MalformedDisclosure(`event ${eventId} was disclosed before: check the files one at a time`);
     if (all.size === DISCLOSURES_MAX) throw new MalformedDisclosure(`${DISCLOSURES_MAX} are checked at once at most`);
     all.set(eventId, disclosure);
     words -= disclosure.words.length;

@@ -43,7 +43,7 @@ export const whoAsks = async ({ ask }: Pick<Service, 'ask'>): Promise<Who> => {
 const warnOfPlainHttp = (url: string, { note }: Terminal): void => {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && !LOOPBACK.has(hostname))
-    note(`${url} is not HTTPS: whoever is on the way to it can read what you sign in with`);
+    note(`${url} is not HTTPS: others on the network can read your credentials`);
 };
 
 const urlFor = async (invocation: Invocation, terminal: Terminal): Promise<string> => {

@@ -66,7 +66,7 @@ export const readPrivateFile = async (path: string): Promise<string | null> => {
     }));
     if (!isFile || size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is not what \`outbox login\` writes`);
     const isOurs = process.getuid === undefined || uid === process.getuid();
-    if (!isOurs) throw new CommandFailed(`${path} belongs to somebody else and is not used: sign in again`);
+    if (!isOurs) throw new CommandFailed(`${path} belongs to another user and is not used: sign in again`);
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
       throw new CommandFailed(
         `others can read ${path}: change the key in it, then run \`chmod 600 ${path}\``,

@@ -128,7 +128,7 @@ export const sendCommand: ServiceCommand = {
   usage:
     '[--from ADDRESS] [--to ADDRESS,…] [--cc ADDRESS,…] [--bcc ADDRESS,…] [--reply-to ADDRESS,…] [--subject TEXT] [--html FILE|-] [--text FILE|-] [--template ALIAS] [--variables FILE|-] [--attach FILE,…] [--tag NAME:VALUE,…] [--stream transactional|bulk] [--at TIME] [--body FILE|-] [--idempotency-key KEY]',
   summary:
-    'sends a message; - is standard input, --body has the JSON of POST /v1/messages/send, and what can be several is given again for each',
+    'sends a message; - is standard input, --body is the JSON of POST /v1/messages/send; repeat an option for each value',
   needs: 'service',
   run: async (service, invocation, { json }) => {
     const idempotencyKey = optional(invocation, 'idempotency-key') ?? randomUUID();

@@ -137,7 +137,7 @@ const htmlOf = ({ html, text }: Texts): string =>
 export const templateRow = (alias: string, texts: Texts, options: TemplateOptions, more: object = {}): Row => {
   if (!isAlias(alias)) return skipped(`its name '${alias.slice(0, 80)}' is no alias: 1 to 64 of a-z, 0-9 and -`);
   const html = htmlOf(texts);
-  if (html === '') return skipped('has no html: export each template by itself, a list of them is without');
+  if (html === '') return skipped('has no html: export templates one at a time, because a list of them contains none');
   const subject = texts.subject === '' ? texts.name : texts.subject;
   const parts = [
     liquidOf(subject, { field: 'subject', raw: false }),

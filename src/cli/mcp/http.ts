@@ -140,7 +140,7 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const known = (id: string, key: string): Session => {
     const session = sessions.get(id);
     if (session?.keyDigest === digestOf(key)) return session;
-    throw new RejectedRequest(404, 'there is no such session: initialize another');
+    throw new RejectedRequest(404, 'session not found: initialize another');
   };
 
   /** @throws {RejectedRequest} if too many sessions are open, for this key or in total. */

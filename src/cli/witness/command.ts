@@ -87,7 +87,7 @@ export const witnessCommand: PlainCommand = {
   name: 'witness',
   usage: '--listen ADDRESS:PORT --state DIR [--key VKEY,…] [--policy FILE] [--name NAME]',
   needs: 'nothing',
-  summary: 'cosigns checkpoints of logs that somebody else runs, unless one contradicts what it has seen',
+  summary: "cosigns checkpoints of other people's logs, unless one contradicts an earlier one",
   run: async (invocation) => {
     const { host, port } = addressOf(required(invocation, 'listen'));
     const directory = resolve(required(invocation, 'state'));

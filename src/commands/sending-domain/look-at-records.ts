@@ -24,7 +24,7 @@ export const lookAtIncluded = async (
 
 type Answer = DnsAnswer<string> | null;
 
-/** Parent names that are queried for a policy: the limit of a DMARC tree walk. Nobody registers deeper names. */
+/** Parent names that are queried for a policy: the limit of a DMARC tree walk. Registered names are not deeper. */
 const ABOVE_MAX = 8;
 
 /** A label that is never published: a server that answers for it has a wildcard record. */

@@ -44,7 +44,8 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
         ) : (
           <>
             <span>
-              Sealed off: no scripts, no forms, no network. Remote images are not loaded, so looking counts as no open.
+              Sealed off: no scripts, no forms, no network. Remote images are not loaded, so a preview is not recorded
+              as an open.
             </span>
             <button type="button" class="lnk" onClick={() => loadImages(true)}>
               Load images

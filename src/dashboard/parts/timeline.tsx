@@ -112,7 +112,7 @@ export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
   if (own.length === 0) {
     return (
       <Empty icon="rotate" title="No webhook was told">
-        No endpoint wants the events of this message, or there is none.
+        No webhook subscribes to the events of this message.
       </Empty>
     );
   }
@@ -148,7 +148,7 @@ const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
       <div class="body">
         <a class="fold" href={withParameters({ tab: 'webhooks' })}>
           <Icon name="right" />
-          {tries.length === 0 ? 'Webhooks wait to be told' : `Webhook posts: ${answersOf(tries)}`}
+          {tries.length === 0 ? 'Webhook posts are pending' : `Webhook posts: ${answersOf(tries)}`}
         </a>
       </div>
     </li>

@@ -45,7 +45,7 @@ const Row = ({ mail }: { readonly mail: SerializedListedCapturedMail }): JSX.Ele
       <span class="kn">
         <bdi class="ell b">{mail.subject ?? '(no subject)'}</bdi>
         <small class="muted ell">
-          from <bdi>{mail.envelope.from === '' ? 'nobody: a report' : mail.envelope.from}</bdi>
+          from <bdi>{mail.envelope.from === '' ? 'the null sender: a report' : mail.envelope.from}</bdi>
           {mail.attachments.length > 0 && `, ${count(mail.attachments.length)} attached`}
           {mail.confidential && ', for owners'}
         </small>

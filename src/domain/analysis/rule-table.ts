@@ -47,7 +47,7 @@ export const RULE_TABLE = {
     'Use a display name in one script, without another address, host or hidden character in it.',
   ),
   'lookalike-host': rule('warning', 20, 40, 'Use the name in one script, or the ASCII name that is meant.'),
-  'sender-no-reply': rule('info', 2, 2, 'Send from an address that somebody reads, or give one in `reply_to`.'),
+  'sender-no-reply': rule('info', 2, 2, 'Send from an address that is read, or set one in `reply_to`.'),
   'unsubscribe-missing': rule('warning', 20, 20, 'Give `unsubscribe`: large receivers require it of bulk mail.'),
   'unsubscribe-not-one-click': rule(
     'warning',
@@ -110,12 +110,7 @@ export const RULE_TABLE = {
   'link-text-other-name': rule('warning', 8, 16, 'Link to the host that the text names, or use other words.'),
   'link-private-host': rule('error', 15, 30, 'Use an address that recipients can reach.'),
   'link-ip-address': rule('warning', 10, 20, 'Use a host name.'),
-  'link-user-name': rule(
-    'warning',
-    10,
-    20,
-    'Leave out what stands before the @: it looks like the host that the link goes to.',
-  ),
+  'link-user-name': rule('warning', 10, 20, 'Remove the part before the @: it looks like the host of the link.'),
   'link-shortener': rule('warning', 8, 16, 'Use the address that it leads to.'),
   'link-malformed': rule('warning', 5, 15, 'Write the whole address, https://host/path.'),
   'link-plain-http': rule('warning', 3, 9, 'Use the https address.'),

@@ -19,7 +19,7 @@ export const checkpointNotice = ({ note, vkey, signedAt }: ShownCheckpoint): Not
       `The first ${size} events of the audit log ${origin} were signed at ${signedAt}:`,
       '',
       note,
-      'Keep this mail, or the file that is attached to it. Whatever is changed later in these events contradicts it:',
+      'Keep this mail, or the attached file. Any later change to these events contradicts it:',
       '',
       '  node outbox-audit-verify.mjs export.jsonl --key <the key you saw first> --since checkpoint.note',
       '',

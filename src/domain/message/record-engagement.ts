@@ -23,7 +23,7 @@ export interface Engagement extends Client {
 
 /**
  * Requests sooner than this after delivery come from a filter that checks the mail before the mailbox gets it. Higher:
- * people who are watching their mailbox are taken for machines. Lower: filters are taken for people.
+ * people who watch their mailbox are classified as machines. Lower: filters are classified as people.
  */
 const AT_DELIVERY_MS = 3_000;
 /** Time within which all links are followed. Higher: counts people who open several. Lower: misses slow filters. */

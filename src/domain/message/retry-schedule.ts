@@ -61,7 +61,7 @@ export const REPLY_WAITS: readonly ReplyWaits[] = [
   {
     category: 'mailbox_full',
     minutes: [60, 120, 240, 480, 720],
-    reason: 'Somebody has to make room, which takes hours or days. Many tries look like a poorly kept list.',
+    reason: 'The mailbox has to be cleaned up, which takes hours or days. Many tries look like a poorly kept list.',
     source: 'Exim, retry rules for `quota`: fewer and later; RFC 5321 §4.5.4.1',
   },
 ];

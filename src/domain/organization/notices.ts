@@ -28,7 +28,7 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
           'Nothing is posted to it until you enable it again:',
           `  PATCH /v1/webhooks/${webhookId} {"enabled": true}`,
           '',
-          `Deliveries that wait are posted then. POST /v1/webhooks/${webhookId}/replay posts what happened meanwhile.`,
+          `Pending deliveries are posted then. POST /v1/webhooks/${webhookId}/replay posts the events missed since.`,
         ].join('\n'),
       };
     }

@@ -206,7 +206,7 @@ export const getStatsRoute = endpoint(
     const where = filtersOf(asked, caller, secret);
     const table = tableAsked(request);
     if (table !== null && asked.compare !== undefined)
-      throw refuse('compare', 'compare must be absent in a table: ask for the other period by itself');
+      throw refuse('compare', 'compare is not allowed for a table: request the other period separately');
     await readYourWrites(deps, ['stats']);
     const groupBy = asked.group_by ?? [];
     const by = {

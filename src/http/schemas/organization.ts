@@ -32,7 +32,7 @@ export const organizationSchema = z.strictObject({
       'Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold.',
     ),
   suspension: z
-    .strictObject({ since: timeSchema(), reason: z.string().describe('As the operator of the service states it.') })
+    .strictObject({ since: timeSchema(), reason: z.string().describe("The operator's reason.") })
     .nullable()
     .describe('Since when and why the operator lets the organization send no mail; null: it may send.'),
   created_at: timeSchema(),

@@ -60,7 +60,7 @@ const isSameKey = (one: VerifierKey, other: VerifierKey): boolean => one.publicK
 const addLog = ({ logs }: Draft, [vkey = '']: readonly string[]): void => {
   const key = parseVerifierKey(vkey);
   requireThat(key.type !== COSIGNATURE, `the key of the log ${key.name} is a witness's`);
-  requireThat(!logs.some((log) => isSameKey(log, key)), `the log ${key.name} stands there twice`);
+  requireThat(!logs.some((log) => isSameKey(log, key)), `the log ${key.name} is listed twice`);
   logs.push(key);
 };
 
@@ -69,7 +69,7 @@ const addWitness = (draft: Draft, [name = '', vkey = '', url]: readonly string[]
   requireThat(key.type !== ED25519, `the key of witness ${name} does not sign cosignatures`);
   requireThat(name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is taken`);
   const isRepeated = [...draft.witnesses.values()].some((witness) => isSameKey(witness, key));
-  requireThat(!isRepeated, `the key of witness ${name} stands there twice`);
+  requireThat(!isRepeated, `the key of witness ${name} is listed twice`);
   draft.witnesses.set(name, key);
   if (url !== undefined) draft.urls.set(name, url);
 };
@@ -85,7 +85,7 @@ const addGroup = (draft: Draft, [name = '', word = '', ...members]: readonly str
   const threshold = thresholdOf(word, members.length);
   requireThat(threshold >= 1 && threshold <= members.length, `group ${name} needs all, any or a number of its members`);
   for (const member of members) {
-    requireThat(isKnown(draft, member), `group ${name} names ${member}, which stands on no line before`);
+    requireThat(isKnown(draft, member), `group ${name} names ${member}, which no earlier line defines`);
     requireThat(!draft.members.has(member), `${member} is in two groups`);
     draft.members.add(member);
   }
@@ -94,7 +94,7 @@ const addGroup = (draft: Draft, [name = '', word = '', ...members]: readonly str
 
 const setQuorum = (draft: Draft, [name = '']: readonly string[]): void => {
   requireThat(draft.quorum === null, 'there is a second quorum line');
-  requireThat(name === NO_QUORUM || isKnown(draft, name), `the quorum ${name} stands on no line before`);
+  requireThat(name === NO_QUORUM || isKnown(draft, name), `no earlier line defines the quorum ${name}`);
   draft.quorum = name;
 };
 

@@ -80,7 +80,7 @@ export const sender: Check = function* ({ from, replyTo }) {
     yield* misleading(replyTo.length === 1 ? 'reply_to' : `reply_to[${index}]`, mailbox);
   }
   if (replyTo.length === 0 && NO_REPLY.test(from.address)) {
-    yield discovery('sender-no-reply', 'from', `nobody can answer ${from.address}`);
+    yield discovery('sender-no-reply', 'from', `replies to ${from.address} are not read`);
   }
 };
 

@@ -22,7 +22,7 @@ const BY_KIND: Readonly<Partial<Record<Target['kind'], Told>>> = {
   data: ['link-script', ({ href }) => `a link opens the data URI ${quoted(href)}`],
   file: ['link-private-host', ({ href }) => `a link goes to ${quoted(href)}, a file on the sender’s machine`],
   malformed: ['link-malformed', ({ href }) => `a link’s address ${quoted(href)} is not a whole one`],
-  empty: ['link-empty', ({ text }) => `the link ${quoted(text)} goes nowhere`],
+  empty: ['link-empty', ({ text }) => `the link ${quoted(text)} has no target`],
 };
 
 /** An unfilled template variable in a URL is reported by its own rule. */

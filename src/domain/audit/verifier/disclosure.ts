@@ -144,9 +144,9 @@ const readSingle = (what: Single, value: unknown): readonly [Single, Part | null
 export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
   const members = membersOf(json);
   const { event_id: eventId, leaf_index: leaf, content_root: contentRoot, parts } = members;
-  requireThat(typeof eventId === 'string' && /^[\w-]{1,100}$/.test(eventId), 'its event_id is none');
+  requireThat(typeof eventId === 'string' && /^[\w-]{1,100}$/.test(eventId), 'its event_id is not valid');
   requireThat(Number.isSafeInteger(leaf) && Number(leaf) >= 0, 'its leaf_index is no number from 0');
-  requireThat(contentRoot === null || typeof contentRoot === 'string', 'its content_root is none');
+  requireThat(contentRoot === null || typeof contentRoot === 'string', 'its content_root is not valid');
   requireThat(Array.isArray(parts), 'it has no list of parts');
   const read = parts.map(readPart);
   const isRepeated = new Set(read.map(({ name }) => name)).size < read.length;

@@ -96,7 +96,7 @@ const signatureFindings = ({ keys, header }: Parts, { note }: SignedCheckpoint):
   if (signed === 'forged') return [fault('the signature of the checkpoint is forged')];
   if (keys.trusted.length > 0)
     return [fault('the checkpoint is not signed by the key that was given, nor by one that followed it')];
-  return [doubt('no key was given: whoever made the file can have signed it too')];
+  return [doubt('no key was given, so anyone may have made the signature')];
 };
 
 const quorumFindings = ({ quorum, inner }: Parts, cosigners: ReadonlyMap<string, number>): readonly Finding[] => {

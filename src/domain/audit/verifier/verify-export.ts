@@ -80,7 +80,7 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
     line: (text) => {
       lines += 1;
       if (text === null) fault(`line ${lines} is not a line of UTF-8 with a line feed`);
-      else if (checkpoint !== null) fault(`line ${lines} stands behind the checkpoint`);
+      else if (checkpoint !== null) fault(`line ${lines} comes after the checkpoint`);
       else if (body !== null) take(body, text);
       else if (lines === 1) first(text);
     },

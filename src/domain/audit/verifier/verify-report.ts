@@ -75,7 +75,7 @@ const signatureFindings = ({ keys }: BodyOptions, { note, checkpoint }: SignedCh
   if (signed === 'forged') return [fault('the signature of the checkpoint is forged')];
   const why =
     keys.length === 0
-      ? 'no key was given: whoever made the file can have signed it too'
+      ? 'no key was given, so anyone may have made the signature'
       : 'it is signed by another key than the one that was given: an export shows whether that one followed';
   return [doubt(why)];
 };

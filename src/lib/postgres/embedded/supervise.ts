@@ -11,7 +11,7 @@ export interface Supervision {
 }
 
 const restart = async (server: Server, port: number): Promise<number> => {
-  server.logger.warn({}, 'the built-in PostgreSQL ended by itself: starting it again');
+  server.logger.warn({}, 'the built-in PostgreSQL exited unexpectedly: restarting it');
   const { pid } = await ensureRunning(server, port);
   server.logger.info({ pid }, 'the built-in PostgreSQL is back');
   return pid;
