@@ -13,6 +13,7 @@ import {
   type VerifierKey,
 } from '../lib/transparency/transparency.ts';
 import type { Witness } from '../workers/audit/ask-witnesses.ts';
+import { baseUrlOf } from './lifecycle.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 const PLANS_MAX = 100;
@@ -135,13 +136,26 @@ const tlsProblem = async (environment: Environment): Promise<string | undefined>
 /** Every address of the machine. */
 export const isUnspecified = (host: string): boolean => host === '0.0.0.0' || /^[0:]+$/.test(host);
 
+/** True if real mail gets links that begin with the address that the API listens on. */
+const writesLinksOfItsOwn = ({ mail, publicUrl, roles }: Config): boolean =>
+  publicUrl === undefined && mail.kind !== 'capture' && (roles.has('api') || roles.has('workers'));
+
+/**
+ * Warning for a service that starts without PUBLIC_URL although real mail leaves; null: none. It is no error, because a mail
+ * server on this machine or a private network may be all that the mail reaches.
+ */
+export const linkWarning = (config: Config): string | null =>
+  writesLinksOfItsOwn(config)
+    ? `PUBLIC_URL is not set: links in mail begin with ${baseUrlOf(config, config.port)}, which recipients elsewhere cannot open. Set PUBLIC_URL to the address of the API as they see it, such as \`https://mail.example.com\``
+    : null;
+
 /**
  * Links in mail begin with PUBLIC_URL or, without it, with the address that the API listens on. A loopback `HOST` is only
  * enough for a mail server on this machine and for tests with private mail servers.
  */
-const linkProblem = ({ mail, host, publicUrl, roles, allowPrivateMx }: Config): string | undefined => {
-  if (publicUrl !== undefined || mail.kind === 'capture' || !(roles.has('api') || roles.has('workers')))
-    return undefined;
+const linkProblem = (config: Config): string | undefined => {
+  if (!writesLinksOfItsOwn(config)) return undefined;
+  const { mail, host, allowPrivateMx } = config;
   const staysHere = mail.kind === 'smarthost' ? isLoopback(parseSmarthost(mail.url).host) : allowPrivateMx;
   if (!isUnspecified(host) && !(isLoopback(host) && !staysHere)) return undefined;
   return `PUBLIC_URL: links in mail would lead to http://${host}, where recipients reach nothing: set the address of the API as they see it, such as \`https://mail.example.com\``;

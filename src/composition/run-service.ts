@@ -5,7 +5,7 @@ import { signInUrl } from '../domain/public-url.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { FirstKeys } from './first-start.ts';
 import type { ServiceOverrides } from './open-engines.ts';
-import { readServiceConfig } from './read-service-config.ts';
+import { linkWarning, readServiceConfig } from './read-service-config.ts';
 import { type Service, startService } from './start-service.ts';
 
 /** Longest wait for parts to close. Container runtimes kill the process 10 s later. */
@@ -39,6 +39,8 @@ const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Serv
 
 const announce = async (config: Config, service: Service, logger: Logger): Promise<void> => {
   await print(readyText(config, service));
+  const warning = linkWarning(config);
+  if (warning !== null) logger.warn({}, warning);
   // The database may be unavailable for a moment; the service keeps running.
   await service.noteKeysShown().catch((err: unknown) => {
     logger.warn({ err }, 'could not record that the first keys were printed: the next start prints new ones');

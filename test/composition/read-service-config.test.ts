@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readPlans, readServiceConfig } from '../../src/composition/read-service-config.ts';
+import { linkWarning, readPlans, readServiceConfig } from '../../src/composition/read-service-config.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
 
@@ -74,6 +74,18 @@ describe('the configuration of a service', () => {
     expect(await problems({ MAIL_URL: 'smtp://mail.example.com', HOST: '192.0.2.7' })).toEqual([]);
     expect(await problems({ MAIL_URL: 'smtp://[::1]:1025' })).toEqual([]);
     expect(await problems({ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true' })).toEqual([]);
+  });
+
+  test('warns that links in real mail lead to this machine, and only then', async () => {
+    const warning = async (environment: Record<string, string>): Promise<string | null> =>
+      linkWarning(await readServiceConfig(environment));
+    const lan = await warning({ MAIL_URL: 'smtp://mail.example.com', HOST: '192.0.2.7' });
+    expect(lan).toMatch(/^PUBLIC_URL is not set: .* http:\/\/192\.0\.2\.7:3000, which recipients .* Set PUBLIC_URL/);
+    expect(await warning({ MAIL_URL: 'smtp://[::1]:1025', ROLES: 'workers' })).toContain('http://127.0.0.1:3000');
+    expect(await warning({ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true' })).not.toBeNull();
+    expect(await warning({ MAIL_URL: 'smtp://[::1]:1025', PUBLIC_URL: 'https://mail.example.com' })).toBeNull();
+    expect(await warning({ MAIL_URL: 'smtp://[::1]:1025', ROLES: 'projections' })).toBeNull();
+    expect(await warning({})).toBeNull();
   });
 
   test('reports every problem with its plans by name', async () => {
