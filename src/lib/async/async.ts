@@ -13,21 +13,31 @@
  * without waiting. Every queue is bounded, or its caller must bound it. There are three kinds of fault: `TimedOut` (no
  * answer yet), `StoreUnavailable` (nothing was written, retry later) and `StartRefused` (an operator must act).
  */
-export { atMost, type Batcher, createBatcher, fulfilled, REST_MS } from './batcher.ts';
-export { type Cohort, createCohort } from './cohort.ts';
-export { startDeadline } from './deadlines.ts';
-export { createFairQueue } from './fair-queue.ts';
+export { atMost, type Batcher, type Cohort, createBatcher, createCohort, fulfilled, REST_MS } from './batcher.ts';
 export { createKeyedQueue, type KeyLimits, type Ran } from './keyed-queue.ts';
-export type { Logger } from './logger.ts';
-export { mapConcurrently } from './map-concurrently.ts';
 export { readAtMost } from './read-at-most.ts';
 export { retry, retryBy, retryWhileAway } from './retry.ts';
-export { createSemaphore, type Semaphore } from './semaphore.ts';
-export { createShares, type Full, type Place, type Shares } from './shares.ts';
-export { createSlices } from './slices.ts';
-export { StartRefused } from './start-refused.ts';
-export { StoreUnavailable } from './store-unavailable.ts';
-export type { System } from './system.ts';
-export { atOnce, eachPausing, inTurns, ownTurn, type Pausing, pacedBy, withTurns } from './turns.ts';
-export { ENDED, pause, TimedOut, untilAborted, withTimeout } from './with-timeout.ts';
+export {
+  createFairQueue,
+  createSemaphore,
+  createShares,
+  type Full,
+  type Place,
+  type Semaphore,
+  type Shares,
+} from './semaphore.ts';
+export type { Logger, System } from './system.ts';
+export { StartRefused, StoreUnavailable } from './system.ts';
+export { ENDED, pause, startDeadline, TimedOut, untilAborted, withTimeout } from './timeouts.ts';
+export {
+  atOnce,
+  createSlices,
+  eachPausing,
+  inTurns,
+  mapConcurrently,
+  ownTurn,
+  type Pausing,
+  pacedBy,
+  withTurns,
+} from './turns.ts';
 export { createWorkerThreads, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';

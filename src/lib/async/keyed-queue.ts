@@ -1,7 +1,6 @@
-import { createFairQueue, type FairQueue } from './fair-queue.ts';
-import { createShares, type Place, type Shares } from './shares.ts';
+import { createFairQueue, createShares, type FairQueue, type Place, type Shares } from './semaphore.ts';
 import type { System } from './system.ts';
-import { createTimers } from './timers.ts';
+import { createTimers } from './timeouts.ts';
 
 /**
  * A queue per key, with a concurrency limit and a rate limit for each: a slow or dead destination or endpoint delays

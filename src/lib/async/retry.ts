@@ -1,5 +1,4 @@
-import { StoreUnavailable } from './store-unavailable.ts';
-import type { System } from './system.ts';
+import { StoreUnavailable, type System } from './system.ts';
 
 /** Retries with doubling waits. All retries use this module. */
 export interface RetryPolicy {

@@ -1,4 +1,7 @@
+import { nextTick } from 'node:process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createFairQueue } from './semaphore.ts';
+import type { System } from './system.ts';
 
 /**
  * Long computations as generators that `yield` where they may pause. The same code serves callers that need the result
@@ -82,4 +85,94 @@ export const pacedBy = async <T>(isTurnOver: () => boolean, work: Pausing<T>): P
     const { done, value } = work.next();
     if (done === true) return value;
   }
+};
+
+/**
+ * Runs many short pieces of work, as many per turn of the event loop as fit into a time slice. Owners (organizations)
+ * take turns.
+ */
+interface Slices {
+  /** @param work must not throw. Work that it starts in the same turn counts towards the slice. */
+  run(owner: string, work: () => void): void;
+}
+
+/** Longer: all other work waits for each slice. Shorter: more turns until the last piece of work has run. */
+const SLICE_MS = 5;
+
+/** Lets promises and ticks of the work so far run, without another turn. */
+const settle = (): Promise<void> => new Promise((resolve) => nextTick(resolve));
+
+/** @param elapsedMs time of this thread; only differences count. */
+export const createSlices = (elapsedMs: () => number): Slices => {
+  const waiting = createFairQueue<() => void>();
+  let isScheduled = false;
+
+  const runSlice = async (): Promise<void> => {
+    const endMs = elapsedMs() + SLICE_MS;
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      next();
+      await settle();
+      if (elapsedMs() >= endMs) break;
+    }
+    isScheduled = false;
+    if (waiting.size > 0) schedule();
+  };
+
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => void runSlice());
+  };
+
+  return {
+    run: (owner, work) => {
+      waiting.push(owner, work);
+      schedule();
+    },
+  };
+};
+
+/** Longer turns delay other requests, shorter ones yield needlessly: a yield costs some 10 µs. */
+const TURN_MS = 8;
+
+interface Concurrency {
+  readonly system: Pick<System, 'monotonicMs'>;
+  /** Concurrent calls. */
+  readonly concurrency: number;
+}
+
+/**
+ * Maps items with bounded concurrency, and yields to the event loop every `TURN_MS`, so that batches of thousands do
+ * not block other requests, however many are mapped at the same time. Results are in the order of the items; the first
+ * failure rejects.
+ */
+export const mapConcurrently = async <Item, Result>(
+  items: readonly Item[],
+  { system, concurrency }: Concurrency,
+  work: (item: Item, index: number) => Promise<Result> | Result,
+): Promise<readonly Result[]> => {
+  const results: Result[] = [];
+  const queue = items.entries();
+  let beganMs = Number.NEGATIVE_INFINITY;
+  let yielding: Promise<void> | null = null;
+
+  const isTurnOver = (): boolean => system.monotonicMs() - beganMs >= TURN_MS;
+
+  const yieldTurn = (): Promise<void> => {
+    yielding ??= ownTurn().then(() => {
+      yielding = null;
+      beganMs = system.monotonicMs();
+    });
+    return yielding;
+  };
+
+  const takeItems = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      while (index > 0 && isTurnOver()) await yieldTurn();
+      results[index] = await work(item, index);
+    }
+  };
+
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, takeItems));
+  return results;
 };

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from './semaphore.ts';
 import type { ThreadAnswer } from './serve-tasks.ts';
 
 export interface WorkerThreadsOptions {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { createFairQueue, createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../async/async.ts';
 import { type CheckedHtml, checkWithShape, type HtmlToCheck } from './read-html.ts';
-import { type HtmlChecker, HtmlCheckUnavailable } from './validity.ts';
+import { type HtmlChecker, HtmlCheckUnavailable } from './tokens.ts';
 
 /** Adapter of the port `HtmlChecker`: small bodies inline under a time budget, large ones in a thread. */
 

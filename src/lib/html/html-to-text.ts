@@ -1,9 +1,142 @@
-import { kindOf } from './elements.ts';
-import { hiddenBySheets } from './hidden-by-sheets.ts';
 import { readHtml } from './read-html.ts';
-import { type TextElement, textElement } from './text-elements.ts';
-import { createTextLines, GAP, type TextLines } from './text-lines.ts';
-import type { StartTag } from './tokens.ts';
+import { createTextLines, GAP, type Gap, type TextLines } from './text-lines.ts';
+import { kindOf, type StartTag } from './tokens.ts';
+
+/**
+ * Elements that the style sheets of a mail hide by a class or an id, mostly previews. Only unconditional rules count,
+ * not those of `@media`. Time is linear in the size.
+ */
+
+const SIMPLE = /^[a-z0-9]*([.#][\w-]+)$/i;
+const BRACES = /([{}])/;
+
+const withoutComments = (css: string): string =>
+  css
+    .split('*/')
+    .map((piece) => piece.split('/*', 1)[0] ?? '')
+    .join(' ');
+
+const sheetsIn = function* (html: string): Generator<string> {
+  const lower = html.toLowerCase();
+  for (let at = lower.indexOf('<style'); at >= 0; at = lower.indexOf('<style', at)) {
+    const end = lower.indexOf('</style', at);
+    if (end < 0) return;
+    yield html.slice(html.indexOf('>', at) + 1, end);
+    at = end;
+  }
+};
+
+interface Rule {
+  readonly selectors: string;
+  readonly declarations: string;
+}
+
+interface Place {
+  readonly depth: number;
+  readonly selectors: string;
+  readonly before: string;
+}
+
+const step = (at: Place, piece: string): Place => {
+  const { depth, selectors, before } = at;
+  if (piece === '}') return { ...at, depth: Math.max(0, depth - 1) };
+  return piece === '{'
+    ? { depth: depth + 1, selectors: depth === 0 ? before : selectors, before: '' }
+    : { ...at, before: piece };
+};
+
+/** Top-level rules. */
+const rulesIn = (css: string): readonly Rule[] => {
+  const rules: Rule[] = [];
+  let at: Place = { depth: 0, selectors: '', before: '' };
+  for (const piece of withoutComments(css).split(BRACES)) {
+    if (piece === '}' && at.depth === 1) rules.push({ selectors: at.selectors, declarations: at.before });
+    at = step(at, piece);
+  }
+  return rules;
+};
+
+const namesIn = ({ selectors }: Rule): readonly string[] =>
+  selectors
+    .slice(selectors.lastIndexOf(';') + 1)
+    .split(',')
+    .flatMap((selector) => SIMPLE.exec(selector.trim())?.[1] ?? []);
+
+/** @returns true for an element that a sheet hides. @param hides true for declarations that hide an element. */
+const hiddenBySheets = (html: string, hides: (declarations: string) => boolean): ((tag: StartTag) => boolean) => {
+  const rules = [...sheetsIn(html)].flatMap(rulesIn);
+  const hidden = new Set(rules.filter(({ declarations }) => hides(declarations)).flatMap(namesIn));
+  if (hidden.size === 0) return () => false;
+  return ({ hasAttributes, attribute }) => {
+    if (!hasAttributes) return false;
+    const classes = (attribute('class') ?? '').split(/\s+/);
+    return hidden.has(`#${attribute('id')}`) || classes.some((name) => hidden.has(`.${name}`));
+  };
+};
+
+/** How an element is shown in plain text. */
+interface TextElement {
+  readonly name: string;
+  /** Gap before and after it. */
+  readonly gap: Gap;
+  readonly isBlock: boolean;
+  readonly isVoid: boolean;
+  /** Its content is not for readers. */
+  readonly isSkipped: boolean;
+  readonly isList: boolean;
+  /** Its white space is preserved. */
+  readonly isPreformatted: boolean;
+  /** Its lines begin with a mark or are indented. */
+  readonly isIndented: boolean;
+  readonly isRow: boolean;
+  readonly isCell: boolean;
+  /** Links end at its boundary. */
+  readonly isScope: boolean;
+}
+
+/** Unknown elements are inline. */
+const INLINE: TextElement = {
+  name: '',
+  gap: GAP.none,
+  isBlock: false,
+  isVoid: false,
+  isSkipped: false,
+  isList: false,
+  isPreformatted: false,
+  isIndented: false,
+  isRow: false,
+  isCell: false,
+  isScope: false,
+};
+
+const ELEMENTS = new Map<string, TextElement>();
+
+const define = (names: string, traits: Partial<TextElement>): void => {
+  for (const name of names.split(' ')) ELEMENTS.set(name, { ...(ELEMENTS.get(name) ?? INLINE), name, ...traits });
+};
+
+const line = { gap: GAP.line, isBlock: true };
+const blank = { gap: GAP.blank, isBlock: true };
+
+define('a', {});
+define('area base col embed input link meta param source track wbr img br hr', { isVoid: true });
+define('script style title template xml svg math iframe object noembed noframes noscript datalist', {
+  isSkipped: true,
+});
+define('article aside section header footer main nav', line);
+define('div address center details summary figure figcaption', line);
+define('form fieldset legend select textarea menu dir body option optgroup li dt dd', line);
+define('p h1 h2 h3 h4 h5 h6 ul ol dl blockquote pre listing xmp', blank);
+define('table', { ...blank, isScope: true });
+define('caption', { ...line, isScope: true });
+define('thead tbody tfoot', { isBlock: true });
+define('tr', { isBlock: true, isRow: true });
+define('td th', { isBlock: true, isCell: true, isScope: true });
+define('ul ol menu dir', { isList: true });
+define('pre textarea listing xmp', { isPreformatted: true });
+define('li dd blockquote', { isIndented: true });
+
+const textElement = (name: string): TextElement => ELEMENTS.get(name) ?? INLINE;
 
 /** The plain text derived from HTML: a visitor that turns elements into lines. */
 

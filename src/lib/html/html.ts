@@ -14,34 +14,32 @@
  * Everything takes time linear in the length of its input. A body that takes too long is reported as a problem, and a
  * thread that is busy for too long throws `HtmlCheckUnavailable`: trying again helps.
  */
-export { escapeHtml } from './escape-html.ts';
+
 export type { HiddenTextFact, HtmlFacts, ImageFact, LinkFact } from './facts.ts';
-export {
-  isIpAddress,
-  isPrivateHost,
-  lookalikeOf,
-  mixesScripts,
-  type NamedHost,
-  namedHosts,
-  siteOf,
-  type Target,
-  URL_SHORTENERS,
-} from './hosts.ts';
-export { createHtmlChecker } from './html-checker.ts';
-export { htmlFacts } from './html-facts.ts';
-export { htmlToText } from './html-to-text.ts';
-export { readHtml } from './read-html.ts';
 export {
   createOffsets,
   createPlaces,
   type Hit,
   hitsIn,
   hitsInSpans,
+  isIpAddress,
+  isPrivateHost,
+  lookalikeOf,
+  mixesScripts,
+  type NamedHost,
+  namedHosts,
   type Places,
   quoted,
   seenCharacters,
+  siteOf,
+  type Target,
   textLinks,
-} from './text.ts';
+  URL_SHORTENERS,
+} from './facts.ts';
+export { createHtmlChecker } from './html-checker.ts';
+export { htmlFacts } from './html-facts.ts';
+export { htmlToText } from './html-to-text.ts';
+export { readHtml } from './read-html.ts';
 export { createTextAlternatives, type TextAlternatives } from './text-alternatives.ts';
 export type { StartTag } from './tokens.ts';
-export { HTML_DEPTH_MAX, type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from './validity.ts';
+export { escapeHtml, HTML_DEPTH_MAX, type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from './tokens.ts';

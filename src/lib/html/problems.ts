@@ -1,5 +1,5 @@
-import { createPlaces } from './text.ts';
-import { HTML_PROBLEMS_MAX, type HtmlProblem } from './validity.ts';
+import { createPlaces } from './facts.ts';
+import { HTML_PROBLEMS_MAX, type HtmlProblem } from './tokens.ts';
 
 /**
  * Names come from the sender. The longest in HTML has half the length; without a limit, a message could repeat a

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../async/async.ts';
-import { parseMail } from './parse-mail.ts';
-import { type MailParser, MailParserUnavailable, type ParsedMail } from './parsed-mail.ts';
+import { type MailParser, MailParserUnavailable, type ParsedMail, parseMail } from './parse-mail.ts';
 
 /**
  * Maximum size for inline parsing: 1 ms, and 40 ms if the headers are crafted to be slow. Larger messages go to a

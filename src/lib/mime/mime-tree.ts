@@ -1,19 +1,272 @@
-import { isUtf8 } from 'node:buffer';
-import {
-  type ContentField,
-  CR,
-  contentFieldOf,
-  decodeSigned,
-  EQUALS,
-  HTAB,
-  HYPHEN,
-  LF,
-  parameterOf,
-  SPACE,
-  sectionsOf,
-  Unreadable,
-} from './content-field.ts';
-import { fieldsOf, HEADERS_BYTES_MAX, type HeaderField, headEnd } from './read-headers.ts';
+import { isAscii, isUtf8 } from 'node:buffer';
+
+/** A message that cannot be read; its text is the reason, in a phrase. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+/**
+ * Labels without information. Such text is read as UTF-8 if it is valid UTF-8, else as Windows-1252, like mail programs
+ * do.
+ */
+const UNDECLARED = new Set([
+  '',
+  'us-ascii',
+  'ascii',
+  'ansi_x3.4-1968',
+  'default',
+  'unknown',
+  'unknown-8bit',
+  'x-unknown',
+]);
+/** Names that mail programs write but the Encoding Standard lacks. */
+const ALIASES: Readonly<Record<string, string>> = {
+  utf8mb4: 'utf-8',
+  utf_8: 'utf-8',
+  cp932: 'shift_jis',
+  cp936: 'gbk',
+  cp949: 'euc-kr',
+  cp950: 'big5',
+};
+/** Encodings that hide other characters behind ASCII. */
+const STATEFUL = /utf-7|^hz-|^iso-2022-/;
+
+const charsetDecoder = (charset: string) => {
+  try {
+    return new TextDecoder(ALIASES[charset] ?? charset);
+  } catch {
+    return null;
+  }
+};
+
+/** Decodes text in a charset, by its name in the mail (empty: none). Null: the charset is not supported. */
+export const bytesInCharset = (bytes: Uint8Array, label: string): string | null => {
+  const charset = label.trim().toLowerCase();
+  if (UNDECLARED.has(charset)) return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
+  const decoder = charsetDecoder(charset);
+  if (decoder !== null) return decoder.decode(bytes);
+  const isPlain = !STATEFUL.test(charset) && (isAscii(bytes) || isUtf8(bytes));
+  return isPlain ? new TextDecoder().decode(bytes) : null;
+};
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const HTAB = 0x09;
+const EQUALS = 0x3d;
+const PERCENT = 0x25;
+const HYPHEN = 0x2d;
+
+/** Values of hexadecimal digits by octet; -1 for other octets. */
+const HEX = new Int8Array(256).fill(-1);
+for (const [value, digit] of [...'0123456789ABCDEF'].entries()) {
+  HEX[digit.charCodeAt(0)] = value;
+  HEX[digit.toLowerCase().charCodeAt(0)] = value;
+}
+
+/** The octet that two digits encode; -1 if they are not hexadecimal. */
+const octetAt = (bytes: Uint8Array, at: number): number => {
+  const [high, low] = [HEX[bytes[at] ?? 0] ?? -1, HEX[bytes[at + 1] ?? 0] ?? -1];
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+};
+
+/**
+ * Decodes octets written as a sign and two hexadecimal digits, in place. Other octets stay as they are.
+ * @returns the length of the result in octets.
+ */
+const decodeSigned = (bytes: Uint8Array, sign: number): number => {
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const octet = bytes[at] === sign ? octetAt(bytes, at + 1) : -1;
+    bytes[length] = octet < 0 ? (bytes[at] as number) : octet;
+    length += 1;
+    if (octet >= 0) at += 2;
+  }
+  return length;
+};
+
+/** A parameter of a `Content-*` field. */
+interface MimeParameter {
+  /** In lower case, with the `*` of RFC 2231 where it has one. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** `text/plain; charset=utf-8` or `attachment; filename=a.pdf`. */
+export interface ContentField {
+  /** In lower case. */
+  readonly value: string;
+  /** Parameters as written, each name once. */
+  readonly parameters: readonly MimeParameter[];
+}
+
+const QUOTED = /"(?:[^"\\]+|\\.)*"?/suy;
+
+const quotedEnd = (text: string, start: number): number => {
+  QUOTED.lastIndex = start;
+  return start + (QUOTED.exec(text)?.[0].length ?? 1);
+};
+
+const DEPTH: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
+
+/** Offset after a comment (RFC 5322 §3.2.2), nested ones included. */
+const commentEnd = (text: string, start: number): number => {
+  let depth = 1;
+  let at = start + 1;
+  for (; at < text.length && depth > 0; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else depth += DEPTH[text[at] as string] ?? 0;
+  }
+  return at;
+};
+
+const lexemeEnd = (text: string, start: number, last: string): number => {
+  if (text[start] === '"') return quotedEnd(text, start);
+  // Some programs write brackets in file names: after any other character, a bracket does not start a comment.
+  return text[start] === '(' && ' ;'.includes(last) ? commentEnd(text, start) : start + 1;
+};
+
+/** Yields characters and quoted strings; a comment becomes a space. */
+function* lexemesOf(text: string): Generator<string> {
+  let last = ' ';
+  for (let at = 0; at < text.length; ) {
+    const start = at;
+    at = lexemeEnd(text, start, last);
+    last = text[start] === '(' && at > start + 1 ? ' ' : text.slice(start, at);
+    yield last;
+  }
+}
+
+/** The text between semicolons, without comments. Quoted strings stay whole. */
+const sectionsOf = (text: string): readonly string[] => {
+  const sections: string[] = [];
+  let section = '';
+  for (const lexeme of lexemesOf(text)) {
+    if (lexeme === ';') sections.push(section.trim());
+    section = lexeme === ';' ? '' : section + lexeme;
+  }
+  return [...sections, section.trim()];
+};
+
+/** The content of a quoted string (RFC 5322 §3.2.4). Anything after it is ignored. */
+const unquoted = (text: string): string => {
+  if (!text.startsWith('"')) return text;
+  let value = '';
+  for (let at = 1; at < text.length && text[at] !== '"'; at += 1) {
+    if (text[at] === '\\') at += 1;
+    value += text[at] ?? '';
+  }
+  return value;
+};
+
+/** A `Content-*` field (RFC 2045 §5.1, RFC 2183 §2), in time linear in its size. */
+const contentFieldOf = (text: string): ContentField => {
+  const [value = '', ...rest] = sectionsOf(text);
+  const parameters = new Map<string, string>();
+  for (const section of rest) {
+    const equals = section.indexOf('=');
+    const name = section.slice(0, Math.max(equals, 0)).trim().toLowerCase();
+    if (name !== '' && !parameters.has(name)) parameters.set(name, unquoted(section.slice(equals + 1).trim()));
+  }
+  return { value: value.toLowerCase(), parameters: Array.from(parameters, ([name, one]) => ({ name, value: one })) };
+};
+
+const percentDecoded = (text: string): Buffer => {
+  const bytes = Buffer.from(text);
+  return bytes.subarray(0, decodeSigned(bytes, PERCENT));
+};
+
+interface Piece {
+  readonly text: string;
+  /** RFC 2231 §4: octets, some of which are percent-encoded. */
+  readonly isExtended: boolean;
+}
+
+/** Pieces of a value split by RFC 2231 §3. Empty: the value is written plainly, or missing. */
+const piecesOf = (values: ReadonlyMap<string, string>, name: string): readonly Piece[] => {
+  const pieceOf = (key: string): Piece | null => {
+    const extended = values.get(`${key}*`);
+    const text = extended ?? values.get(key);
+    return text === undefined ? null : { text, isExtended: extended !== undefined };
+  };
+  if (values.has(`${name}*`)) return [pieceOf(name) as Piece];
+  const pieces: Piece[] = [];
+  for (let piece = pieceOf(`${name}*0`); piece !== null; piece = pieceOf(`${name}*${pieces.length}`))
+    pieces.push(piece);
+  return pieces;
+};
+
+/** The value of a parameter, joined and decoded by RFC 2231 if necessary. Null: no such parameter. */
+export const parameterOf = ({ parameters }: ContentField, name: string): string | null => {
+  const values = new Map(parameters.map((one) => [one.name, one.value]));
+  const [first, ...rest] = piecesOf(values, name);
+  if (first === undefined) return values.get(name) ?? null;
+  const [, charset = '', text = first.text] = (first.isExtended && /^([^']*)'[^']*'(.*)$/s.exec(first.text)) || [];
+  const bytes = Buffer.concat(
+    [{ ...first, text }, ...rest].map((piece) =>
+      piece.isExtended ? percentDecoded(piece.text) : Buffer.from(piece.text),
+    ),
+  );
+  return bytesInCharset(bytes, charset) ?? bytes.toString('utf8');
+};
+
+/** Header fields of a message or of a part (RFC 5322 §2.2). */
+
+export interface HeaderField {
+  readonly name: string;
+  /** Unfolded. HTAB, which is white space like any other (RFC 5322 §2.2.2), becomes a space. */
+  readonly value: string;
+}
+
+/**
+ * Limit for all parts together, far above a hundred recipients and their thread. Each header costs time in proportion.
+ */
+const HEADERS_BYTES_MAX = 256_000;
+/** Limit for one part. Later steps handle each field. Real headers rarely have more than a hundred. */
+const FIELDS_MAX = 2_000;
+
+/** The first empty line (RFC 5322 §2.1) and the start of the body. Without such a line, everything is header. */
+const headEnd = (bytes: Buffer): readonly [end: number, body: number] => {
+  for (let start = 0; start < bytes.length; ) {
+    const lineFeed = bytes.indexOf(LF, start);
+    const first = bytes[start];
+    if (lineFeed === start || (lineFeed === start + 1 && first === CR)) return [start, lineFeed + 1];
+    if (lineFeed < 0) break;
+    start = lineFeed + 1;
+  }
+  return [bytes.length, bytes.length];
+};
+
+/** A line without a colon becomes a field with that name and no value. */
+const fieldOf = (text: string): HeaderField => {
+  const colon = text.indexOf(':');
+  if (colon < 0) return { name: text.trim(), value: '' };
+  return {
+    name: text.slice(0, colon).trim(),
+    value: text
+      .slice(colon + 1)
+      .replace(/[\t\r]/g, ' ')
+      .trim(),
+  };
+};
+
+const fieldsOf = (head: Buffer): readonly HeaderField[] => {
+  const lines: string[][] = [];
+  for (const line of head.toString('utf8').split(/\r?\n/)) {
+    const isFolded = line.startsWith(' ') || line.startsWith('\t');
+    if (isFolded && lines.length > 0) lines.at(-1)?.push(line);
+    else if (line !== '') lines.push([line]);
+  }
+  if (lines.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
+  return lines.map((folded) => fieldOf(folded.join('')));
+};
+
+/** The header fields of a message, even of one that `readMimeTree` rejects. */
+export const readHeaders = (raw: Buffer): readonly HeaderField[] => {
+  const [end] = headEnd(raw);
+  const lines = raw.subarray(0, Math.min(end, HEADERS_BYTES_MAX)).toString('utf8').split('\n', FIELDS_MAX);
+  return fieldsOf(Buffer.from(lines.join('\n')));
+};
 
 /** End of the octets without trailing spaces and tabs. */
 const trimmedEnd = (body: Buffer, start: number, end: number): number => {
@@ -61,7 +314,7 @@ const base64Decoded = (body: Buffer): Buffer => {
 const UNKNOWN_ENCODING = /^x-|uu/;
 
 /** Decoder for a `Content-Transfer-Encoding` (RFC 2045 §6). @throws {Unreadable} */
-export const decoderOf = (text: string): ((body: Buffer) => Buffer) => {
+const transferDecoder = (text: string): ((body: Buffer) => Buffer) => {
   const [encoding = ''] = /[\w-]+/.exec(sectionsOf(text)[0]?.toLowerCase() ?? '') ?? [];
   if (encoding === 'base64') return base64Decoded;
   if (encoding === 'quoted-printable') return quotedPrintableDecoded;
@@ -194,7 +447,7 @@ export const readMimeTree = (raw: Buffer): MimeEntity => {
     const written = contentFieldOf(content('type'));
     const type = written.value === '' || written.value === 'text' ? { ...written, value: usualType } : written;
     const isMultipart = type.value.startsWith('multipart/');
-    const decoded = isMultipart ? () => body : decoderOf(content('transfer-encoding'));
+    const decoded = isMultipart ? () => body : transferDecoder(content('transfer-encoding'));
     return {
       headers,
       type,

@@ -13,29 +13,50 @@
  * invalid. `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form
  * on the wire.
  */
-export type { MimeMessage, UnsignedMessage } from './built-message.ts';
-export { asciiDomain, canonicalAddress, domainOf, mailboxText, parseMailbox, writtenAddress } from './email-address.ts';
+
+export type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from './email-address.ts';
 export {
+  asciiDomain,
+  canonicalAddress,
+  domainOf,
   isAttachmentType,
   isHeaderName,
   isListUnsubscribe,
   isMessageType,
   isReplyTo,
   isSevenBit,
-} from './field-syntax.ts';
+  mailboxText,
+  parseMailbox,
+  writtenAddress,
+} from './email-address.ts';
 export { createMailParser } from './mail-parser.ts';
-export type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from './mailbox.ts';
-export { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
-export { parseMail } from './parse-mail.ts';
+export type { MimeMessage, UnsignedMessage } from './mime-part.ts';
+export {
+  attachmentPart,
+  base64Lines,
+  base64LinesLength,
+  canonicalBase64,
+  canonicalBase64InTurns,
+  type MimePart,
+  type MimePiece,
+  multipart,
+  textPart,
+} from './mime-part.ts';
+export { readHeaders } from './mime-tree.ts';
 export {
   type MailParser,
   MailParserUnavailable,
   type ParsedAlternative,
   type ParsedMail,
   type ParsedPart,
+  parseMail,
   type WrittenAddress,
-} from './parsed-mail.ts';
-export { readHeaders } from './read-headers.ts';
-export { holdsAddresses, mailboxesIn } from './structured-headers.ts';
-export { base64Lines, base64LinesLength, canonicalBase64, canonicalBase64InTurns } from './transfer-encodings.ts';
-export { addressHeader, givenHeader, listUnsubscribeHeaders, textHeader } from './write-headers.ts';
+} from './parse-mail.ts';
+export {
+  addressHeader,
+  givenHeader,
+  holdsAddresses,
+  listUnsubscribeHeaders,
+  mailboxesIn,
+  textHeader,
+} from './write-headers.ts';

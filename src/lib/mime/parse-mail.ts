@@ -1,13 +1,184 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { decodeWords } from 'postal-mime';
-import { joinedBody, type Shown, unflowed } from './body-text.ts';
-import { bytesInCharset, type ContentField, parameterOf, Unreadable } from './content-field.ts';
-import { mailboxText } from './email-address.ts';
-import { isMessageType, isSevenBit } from './field-syntax.ts';
-import { type MimeEntity, readMimeTree } from './mime-tree.ts';
-import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from './parsed-mail.ts';
-import type { HeaderField } from './read-headers.ts';
-import { holdsAddresses } from './structured-headers.ts';
+import { escapeHtml } from '../html/html.ts';
+import { isMessageType, isSevenBit, mailboxText } from './email-address.ts';
+import {
+  bytesInCharset,
+  type ContentField,
+  type HeaderField,
+  type MimeEntity,
+  parameterOf,
+  readMimeTree,
+  Unreadable,
+} from './mime-tree.ts';
+import { holdsAddresses } from './write-headers.ts';
+
+/**
+ * Contents of a raw message (RFC 5322, MIME). Nothing is checked or bounded beyond its size: callers that act on it
+ * must do that.
+ */
+
+/** Address as written, with encoded words decoded. */
+export interface WrittenAddress {
+  /** Empty: no name. */
+  readonly name: string;
+  /** Empty: no address could be parsed. */
+  readonly address: string;
+}
+
+/** A part that is not shown as text or html. */
+export interface ParsedPart {
+  readonly filename: string | null;
+  /** Type with its parameters except the name, on one line. */
+  readonly contentType: string;
+  /** Without its angle brackets. */
+  readonly contentId?: string;
+  /** Null: no disposition. */
+  readonly disposition: 'attachment' | 'inline' | null;
+  /** For an attached message: true if it can be sent unchanged, see `isSevenBit`. */
+  readonly isSevenBit?: boolean;
+  /** Base64 of the bytes after transfer decoding. */
+  readonly content: string;
+}
+
+/** Another form of the text and html with the same meaning (RFC 2046 §5.1.4): an invitation, AMP. */
+export interface ParsedAlternative extends ParsedPart {
+  readonly beforeHtml: boolean;
+}
+
+export interface ParsedMail {
+  /** All headers in their order, unfolded, without HTAB, encoded words decoded. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Members of groups are included. A group without members is a name without an address. */
+  readonly from: readonly WrittenAddress[];
+  readonly to: readonly WrittenAddress[];
+  readonly cc: readonly WrittenAddress[];
+  readonly replyTo: readonly WrittenAddress[];
+  /** All parts shown as text, one below the other. Absent: no such part. */
+  readonly text?: string;
+  readonly html?: string;
+  readonly alternatives: readonly ParsedAlternative[];
+  readonly attachments: readonly ParsedPart[];
+  /** Subtypes of its multiparts: `signed`. */
+  readonly multiparts: readonly string[];
+}
+
+/** The message was not parsed in time, or too many wait for it. */
+export class MailParserUnavailable extends Error {
+  override readonly name = 'MailParserUnavailable';
+}
+
+export interface MailParser {
+  /**
+   * @param chunks the message in pieces, which must not change any more.
+   * @param organizationId organizations with waiting work take turns.
+   * @returns the contents, or the reason why it cannot be read, as a phrase.
+   * @throws {MailParserUnavailable}
+   */
+  parse(chunks: readonly Uint8Array[], organizationId: string): Promise<ParsedMail | string>;
+  close(): Promise<void>;
+}
+
+const QUOTES = /^>*/;
+const SIGNATURE = '-- ';
+
+interface Line {
+  readonly depth: number;
+  readonly text: string;
+  /** The paragraph continues on the next line. */
+  readonly isFlowed: boolean;
+}
+
+const readLine = (line: string, delSp: boolean): Line => {
+  const depth = QUOTES.exec(line)?.[0].length ?? 0;
+  const stuffed = line.slice(depth);
+  const text = stuffed.startsWith(' ') ? stuffed.slice(1) : stuffed;
+  const isFlowed = text.endsWith(' ') && text !== SIGNATURE;
+  return { depth, text: isFlowed && delSp ? text.slice(0, -1) : text, isFlowed };
+};
+
+const quotedLine = (depth: number, text: string): string => {
+  if (depth === 0) return text;
+  return `${'>'.repeat(depth)}${text === '' ? '' : ' '}${text}`;
+};
+
+/**
+ * Joins each paragraph of `format=flowed` text into one line (RFC 3676 §4). A line that ends in a space continues on
+ * the next line with the same quote depth, except the line before a signature, which belongs to no paragraph.
+ * @param delSp the space was added to break the line, and is not part of the text.
+ */
+const unflowed = (flowed: string, delSp: boolean): string => {
+  const paragraphs: string[] = [];
+  let open: Line | null = null;
+  for (const each of flowed.split('\n')) {
+    const line = readLine(each, delSp);
+    const goesOn = open?.isFlowed === true && open.depth === line.depth && line.text !== SIGNATURE;
+    if (goesOn) paragraphs.push(`${paragraphs.pop()}${line.text}`);
+    else paragraphs.push(quotedLine(line.depth, line.text));
+    open = line;
+  }
+  return paragraphs.join('\n');
+};
+
+/** Content shown at one place of a message: text, html, or both with the same meaning. Several items are stacked. */
+interface Shown {
+  readonly text: string[];
+  readonly html: string[];
+}
+
+const asHtml = (text: string): string =>
+  `<div>${escapeHtml(text.replace(/\n$/, '')).replaceAll('\n', '<br>\n')}</div>\n`;
+
+interface Framed {
+  /** Everything through the end of `<body …>`. */
+  readonly before: string;
+  readonly content: string;
+  /** Everything from `</body>` on. */
+  readonly after: string;
+}
+
+/** Offset of the last `</body>`, or the length of the text without one. */
+const bodyEnd = (html: string): number => {
+  for (let at = html.lastIndexOf('</'); at >= 0; at = at === 0 ? -1 : html.lastIndexOf('</', at - 1)) {
+    if (/^<\/body$/i.test(html.slice(at, at + '</body'.length))) return at;
+  }
+  return html.length;
+};
+
+/** Splits a document into its content and its frame. Only one of several joined documents keeps its frame. */
+const framed = (html: string): Framed => {
+  const start = /<body[\s>]/i.exec(html);
+  const from = start === null ? 0 : html.indexOf('>', start.index) + 1;
+  if (from === 0) return { before: '', content: html, after: '' };
+  const to = Math.max(from, bodyEnd(html));
+  return { before: html.slice(0, from), content: html.slice(from, to), after: html.slice(to) };
+};
+
+/** Stacks documents in the frame of the first that has one. */
+const joinedHtml = (pages: readonly string[]): string => {
+  const [only] = pages;
+  if (pages.length === 1 && only !== undefined) return only;
+  const documents = pages.map(framed);
+  const { before = '', after = '' } = documents.find((one) => one.before !== '') ?? {};
+  return before + documents.map(({ content }) => content).join('\n') + after;
+};
+
+/**
+ * The body of a message that shows several texts, one below the other. If only some are html, all become html. Text
+ * alternatives for only some parts are left out: they would hide the rest from readers of the text.
+ */
+const joinedBody = (shown: readonly Shown[]): { readonly text?: string; readonly html?: string } => {
+  const places = shown.filter(({ text, html }) => text.length + html.length > 0);
+  if (places.length === 0) return {};
+  const isHtml = places.some(({ html }) => html.length > 0);
+  const isText = places.every(({ text }) => text.length > 0);
+  return {
+    ...(isText ? { text: places.flatMap(({ text }) => text).join('\n') } : {}),
+    ...(isHtml
+      ? { html: joinedHtml(places.flatMap(({ html, text }) => (html.length > 0 ? html : text.map(asHtml)))) }
+      : {}),
+  };
+};
 
 /** Contents of a message, sorted the way this service builds one. */
 interface Contents {
@@ -23,14 +194,14 @@ const TOKEN = /^[\w!#$%&'*+.^`{|}~-]+$/;
  */
 const NOT_OF_TYPE = /^(?:boundary|(?:name|filename)(?:\*.*)?)$/;
 
-const written = (value: string): string => (TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`);
+const parameterValue = (value: string): string => (TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`);
 
 const contentTypeOf = ({ type }: MimeEntity): string =>
   [
     type.value,
     ...type.parameters
       .filter(({ name }) => !NOT_OF_TYPE.test(name))
-      .map(({ name, value }) => `${name}=${written(value)}`),
+      .map(({ name, value }) => `${name}=${parameterValue(value)}`),
   ].join('; ');
 
 const filenameOf = ({ type, disposition }: MimeEntity): string | null => {

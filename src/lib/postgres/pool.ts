@@ -1,7 +1,7 @@
-import { Pool } from 'pg';
-import { type Logger, StoreUnavailable } from '../async/async.ts';
+import { Client, Pool } from 'pg';
+import { type Logger, pause, StartRefused, StoreUnavailable, type System } from '../async/async.ts';
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly url: string;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
@@ -105,3 +105,201 @@ export const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
  * another.
  */
 export const PIN_ISOLATION = 'set session characteristics as transaction isolation level read committed';
+
+interface CheckPostgresOptions {
+  readonly url: string;
+  readonly system: System;
+  readonly logger: Logger;
+  /**
+   * How long the server may be down when we start. Longer hides a wrong address, shorter fails if both start at the
+   * same time.
+   */
+  readonly patienceMs?: number;
+}
+
+const PATIENCE_MS = 15_000;
+const RETRY_MS = 500;
+/** Failed attempts per log line: one line every 5 s. */
+const TELL_EVERY = 10;
+const VERSION_MIN = 15;
+
+const REFUSALS: Readonly<Record<string, (url: URL) => string>> = {
+  '28P01': () => 'refuses the user name and password: correct them in DATABASE_URL',
+  '28000': () => 'refuses the user: correct DATABASE_URL or its pg_hba.conf',
+  '3D000': (url) => `has no database "${url.pathname.slice(1)}": create it, or correct DATABASE_URL`,
+  '42501': () => 'does not let this user in: grant it the database',
+};
+
+/** With one of these off, a commit may be forgotten after it was answered. */
+const DURABILITY = ['fsync', 'full_page_writes', 'synchronous_commit'];
+
+interface Facts {
+  readonly version: string;
+  readonly encoding: string;
+  readonly off: readonly string[];
+}
+
+const FACTS = `
+  select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+    (select coalesce(array_agg(name), '{}') from unnest($1::text[]) name where current_setting(name) = 'off') as off`;
+
+const ask = async (url: string): Promise<Facts> => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<Facts>(FACTS, [DURABILITY]);
+    return rows[0] as Facts; // a select without from has one row
+  } finally {
+    await client.end();
+  }
+};
+
+const nameOf = (url: URL): string => `PostgreSQL at ${url.host || 'localhost'}`;
+
+const refusal = (url: URL, error: unknown): StartRefused => {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  const known = REFUSALS[code ?? '']?.(url);
+  if (known !== undefined) return new StartRefused(`${nameOf(url)} ${known}`);
+  return new StartRefused(`${nameOf(url)} cannot be reached (${code ?? message}): start it, or correct DATABASE_URL`);
+};
+
+const examine = (url: URL, { version, encoding }: Facts): void => {
+  const major = Math.floor(Number(version) / 10_000);
+  if (major < VERSION_MIN) {
+    throw new StartRefused(`${nameOf(url)} is version ${major}: Outbox needs ${VERSION_MIN} or newer`);
+  }
+  if (encoding !== 'UTF8') {
+    throw new StartRefused(`the database at ${url.host} is encoded in ${encoding}: create one with encoding UTF8`);
+  }
+};
+
+/**
+ * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used. Warns if it may lose commits.
+ * @throws {StartRefused} if it is down, rejects us, or does not meet our needs.
+ */
+export const checkPostgres = async (options: CheckPostgresOptions): Promise<void> => {
+  const { system, logger, patienceMs = PATIENCE_MS } = options;
+  const url = new URL(options.url);
+  const deadline = system.monotonicMs() + patienceMs;
+  const tryToAsk = async (): Promise<Facts | null> => {
+    try {
+      return await ask(options.url);
+    } catch (error) {
+      if (!isUnreachable(error) || system.monotonicMs() > deadline) throw refusal(url, error);
+      return null;
+    }
+  };
+  let facts = await tryToAsk();
+  for (let tries = 0; facts === null; tries += 1) {
+    if (tries % TELL_EVERY === 0) logger.info({ host: url.host }, 'waiting for PostgreSQL');
+    await system.sleep(RETRY_MS);
+    facts = await tryToAsk();
+  }
+  examine(url, facts);
+  if (facts.off.length > 0) {
+    const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: what is answered 202 may be lost when it crashes`;
+    logger.warn({ off: facts.off }, told);
+  }
+};
+
+/**
+ * Keys of the session locks shared by processes of this service. (A lock belongs to one database.) Migrations use
+ * 7310002, rate limits 7310006, projections 7310011 to 7310013.
+ */
+export const ADVISORY_LOCKS = {
+  /** Held by the one service that uses an embedded server. */
+  ownership: 7_310_001,
+  /** Held while checking whether this is the first start. */
+  firstStart: 7_310_004,
+  /**
+   * Shared by every running service. Held exclusively by commands that need every service stopped, such as a restore.
+   */
+  log: 7_310_005,
+} as const;
+
+export interface SessionLock {
+  release(): Promise<void>;
+  /** Resolves when the session ends, for any reason. */
+  readonly ended: Promise<void>;
+}
+
+type Mode = 'waited for' | 'shared' | 'alone';
+
+const ASK: Readonly<Record<Mode, string>> = {
+  'waited for': 'select true as taken from pg_advisory_lock($1)',
+  shared: 'select pg_try_advisory_lock_shared($1) as taken',
+  alone: 'select pg_try_advisory_lock($1) as taken',
+};
+
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as const;
+
+/** Time for the server to say goodbye. Shorter cuts off a busy server, longer makes a release wait for a dead one. */
+const FAREWELL_MS = 2_000;
+
+/** Without a limit, a connection that a firewall has dropped would block its caller for a quarter of an hour. */
+const endSession = async (client: Client): Promise<void> => {
+  const timer = setTimeout(() => client.connection.stream.destroy(), FAREWELL_MS);
+  await client.end().finally(() => clearTimeout(timer));
+};
+
+/**
+ * A lock on a session of its own: it ends with the session, whatever happens to the process.
+ * @returns null if another session's lock conflicts with this mode.
+ */
+export const takeSessionLock = async (
+  url: string,
+  lock: number,
+  mode: Mode,
+  name = 'outbox lock',
+): Promise<SessionLock | null> => {
+  const client = new Client({ connectionString: url, application_name: name, ...KEEP_ALIVE });
+  const ended = new Promise<void>((resolve) => client.once('end', resolve));
+  client.on('error', () => undefined); // the session's end is the lock's
+  await client.connect();
+  const { rows } = await client.query<{ taken: boolean }>(ASK[mode], [lock]);
+  if (rows[0]?.taken === true) return { release: () => endSession(client), ended };
+  await endSession(client);
+  return null;
+};
+
+/** Shorter polls an unavailable server too often, longer extends the time without the lock. */
+const AGAIN_MS = 1_000;
+
+interface KeptLock {
+  readonly url: string;
+  readonly lock: number;
+  /** Name of the session in `pg_stat_activity`. */
+  readonly name: string;
+  readonly system: Pick<System, 'sleep'>;
+}
+
+/**
+ * A shared lock that is taken again after its session was lost: the server may have restarted.
+ * @returns null if another session holds it exclusively.
+ */
+export const keepSessionLock = async (options: KeptLock): Promise<Pick<SessionLock, 'release'> | null> => {
+  const { url, lock, name, system } = options;
+  const take = (): Promise<SessionLock | null> => takeSessionLock(url, lock, 'shared', name);
+  const first = await take();
+  if (first === null) return null;
+  const released = new AbortController();
+  let held: SessionLock | null = first;
+
+  const keep = async (): Promise<void> => {
+    while (!released.signal.aborted) {
+      await held?.ended;
+      await pause(system, AGAIN_MS, released.signal);
+      if (!released.signal.aborted) held = await take().catch(() => null);
+    }
+    await held?.release();
+  };
+  keep().catch(() => undefined); // it ends with the release
+
+  return {
+    release: async () => {
+      released.abort();
+      await held?.release();
+    },
+  };
+};

@@ -12,12 +12,22 @@
  * Anything that prevents a process from starting is a `StartRefused` with one sentence for the operator. Nothing here
  * knows a table: migrations and queries belong to their owners.
  */
-export { checkPostgres } from './check-postgres.ts';
+
 export {
+  claimOwnership,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   openEmbeddedPostgres,
 } from './embedded/open-embedded-postgres.ts';
-export { claimOwnership } from './ownership.ts';
-export { createPool, isUnreachable, KEEP_ALIVE_MS, orUnavailable, PIN_ISOLATION } from './pool.ts';
-export { ADVISORY_LOCKS, keepSessionLock, type SessionLock, takeSessionLock } from './session-lock.ts';
+export {
+  ADVISORY_LOCKS,
+  checkPostgres,
+  createPool,
+  isUnreachable,
+  KEEP_ALIVE_MS,
+  keepSessionLock,
+  orUnavailable,
+  PIN_ISOLATION,
+  type SessionLock,
+  takeSessionLock,
+} from './pool.ts';

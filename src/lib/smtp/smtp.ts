@@ -16,33 +16,32 @@
  * Receiving: `startSmtpListener` accepts connections, bounded in all and by client network, and hands sessions to a
  * task. What a reply means for a recipient, a retry or a suppression is the caller's to decide.
  */
-export { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from './client/greeting-timeouts.ts';
+
+export { isTooManyRecipients, noReply, parseReply, type SmtpReply, type SmtpStage } from './client/connection.ts';
 export {
+  createGreetingTimeouts,
+  GREETING_TIMEOUTS,
+  type GreetingTimeouts,
   NO_AUTHENTICATION,
   NO_PASSWORD_AUTHENTICATION,
   openSmtpSession,
   SmtpConnectFailed,
 } from './client/open-session.ts';
-export { isTooManyRecipients, noReply, parseReply, type SmtpReply, type SmtpStage } from './client/reply.ts';
-export type { Peer, SessionTarget, SmtpSession } from './client/session.ts';
+export type { Peer, SessionTarget, SmtpSession, TlsPolicy, Transmission } from './client/session.ts';
 export { createSessionPool, type PooledSession, type SessionPool } from './client/session-pool.ts';
-export type { TlsPolicy } from './client/tls-policy.ts';
 export type { End } from './client/transaction.ts';
-export type { Transmission } from './client/transmission.ts';
-export { bodyHash, relaxedHeader } from './dkim/canonicalize.ts';
-export { createPrivateKeys, dkimSignatures } from './dkim/sign.ts';
-export type { SigningKey } from './dkim/signing-key.ts';
-export { isNameServer, readNameServer } from './dns/name-server.ts';
-export { registeredName } from './dns/registered-name.ts';
+export type { SigningKey } from './dkim/sign.ts';
+export { bodyHash, createPrivateKeys, dkimSignatures, relaxedHeader } from './dkim/sign.ts';
 export {
   type DnsAnswer,
   type HostAddress,
   type MxRecord,
   type Resolver,
   ResolverUnavailable,
+  registeredName,
   type TlsaRecord,
 } from './dns/resolver.ts';
-export { createStubResolver } from './dns/stub-resolver.ts';
+export { createStubResolver, isNameServer, readNameServer } from './dns/stub-resolver.ts';
 export {
   type SmtpListener,
   type SmtpTask,
@@ -50,6 +49,6 @@ export {
   startSmtpListener,
   type TlsPair,
 } from './listener/smtp-listener.ts';
+export type { StsPolicy } from './policy/mta-sts.ts';
 export { createMtaSts } from './policy/mta-sts.ts';
-export type { StsPolicy } from './policy/sts-policy.ts';
 export { createTransportSecurity, type HostSecurity, type TransportSecurity } from './policy/transport-security.ts';

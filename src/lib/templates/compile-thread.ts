@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { compileMjml } from './compile-mjml.ts';
+import type { CompiledHtml, CompileTask, TemplateSource } from './compiler.ts';
 import { inlineCss } from './inline-css.ts';
 import { checkLiquid } from './liquid.ts';
-import type { CompiledHtml, CompileTask, TemplateSource } from './template-compiler.ts';
 
 /** Entry of the thread that checks and compiles templates. Libraries are loaded when a template needs them. */
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { withPlaceholders } from './liquid-placeholders.ts';
-import { depthProblem, markupIn, problemAt } from './markup.ts';
-import type { CompiledHtml } from './template-compiler.ts';
+import type { CompiledHtml } from './compiler.ts';
+import { depthProblem, markupIn, problemAt, withPlaceholders } from './markup.ts';
 import type { TemplateProblem } from './template-renderer.ts';
 
 /** Rules for media and states cannot be written into elements, so style sheets are kept as well. */

@@ -1,5 +1,18 @@
 /** The template language, and what a caller of `liquid.ts` needs to know about it. */
 
+const DAY = /^(\d{4})-(\d{2})-(\d{2})/;
+
+/**
+ * False for a day that does not exist: `Date` reads 2026-02-29 as 1 March. A text that does not begin with a day is
+ * true.
+ */
+export const isOnCalendar = (text: string): boolean => {
+  const [day, year, month, ofMonth] = DAY.exec(text) ?? [];
+  if (day === undefined) return true;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(ofMonth)));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(ofMonth);
+};
+
 /** Values by the names of a template's variables. */
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -30,7 +43,7 @@ export interface TemplateCheck {
 export const OUTPUT_START = '\uFDD0';
 export const OUTPUT_END = '\uFDD1';
 
-export interface RenderOptions {
+interface RenderOptions {
   /** BCP 47, for dates, numbers and money. */
   readonly locale: string;
   /** Values are escaped for html, and each is enclosed in `OUTPUT_START` and `OUTPUT_END`. */

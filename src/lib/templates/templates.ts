@@ -14,11 +14,11 @@
  * A fault in a source is a `TemplateProblem` with line and column. A rendering that fails is `TemplateFailed`. A thread
  * that is busy for too long is `TemplateCompilerUnavailable`: trying again helps.
  */
-export { isOnCalendar } from './calendar.ts';
-export { createTemplateCompiler } from './compiler.ts';
+
+export { createTemplateCompiler, type TemplateCompiler, TemplateCompilerUnavailable } from './compiler.ts';
 export { createLiquidRenderer } from './liquid.ts';
-export { type TemplateCompiler, TemplateCompilerUnavailable } from './template-compiler.ts';
 export {
+  isOnCalendar,
   OUTPUT_END,
   OUTPUT_START,
   type TemplateCheck,

@@ -16,17 +16,22 @@
  */
 export {
   ADD_CHECKPOINT,
+  type Answer,
   addCheckpointBody,
+  problemWith,
   REQUEST_BYTES_MAX,
+  readRequest,
+  type Shown,
   SIZE_MEDIA_TYPE,
   sizeInConflict,
-} from './add-checkpoint.ts';
-export { canonicalJson, hasHalfPair, quoted } from './canonical-json.ts';
-export { type Answer, problemWith, readRequest, type Shown } from './consider-checkpoint.ts';
+} from './checkpoints.ts';
 export {
   type ContentPart,
+  canonicalJson,
+  hasHalfPair,
   partHash,
   partLeaf,
+  quoted,
   rootOfPart,
   rootOfParts,
   SALT_BYTES,
@@ -59,15 +64,20 @@ export {
   createCosigner,
   createSigner,
   MalformedNote,
+  MalformedPolicy,
   ML_DSA_44,
+  meetsQuorum,
+  NO_POLICY,
   type Note,
+  type Policy,
   parseCheckpoint,
   parseNote,
+  parsePolicy,
   parseVerifierKey,
+  policyText,
   type Signer,
   signatoryOf,
   signedAt,
   signedNote,
   type VerifierKey,
 } from './signed-note.ts';
-export { MalformedPolicy, meetsQuorum, NO_POLICY, type Policy, parsePolicy, policyText } from './tlog-policy.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type Cohort, createCohort } from '../../../src/lib/async/cohort.ts';
+import { type Cohort, createCohort } from '../../../src/lib/async/batcher.ts';
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { startDeadline, TICK_MS } from '../../../src/lib/async/deadlines.ts';
+import { startDeadline, TICK_MS } from '../../../src/lib/async/timeouts.ts';
 
-const MODULE = new URL('../../../src/lib/async/deadlines.ts', import.meta.url).href;
+const MODULE = new URL('../../../src/lib/async/timeouts.ts', import.meta.url).href;
 const run = promisify(execFile);
 
 test('a deadline calls back once it has passed, and never if it was stopped', async () => {

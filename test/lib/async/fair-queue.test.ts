@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFairQueue } from '../../../src/lib/async/fair-queue.ts';
+import { createFairQueue } from '../../../src/lib/async/semaphore.ts';
 
 const filled = (...items: readonly string[]) => {
   const queue = createFairQueue<string>();

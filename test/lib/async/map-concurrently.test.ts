@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { mapConcurrently } from '../../../src/lib/async/map-concurrently.ts';
+import { mapConcurrently } from '../../../src/lib/async/turns.ts';
 
 /** A clock that only advances during work. */
 const workClock = () => {

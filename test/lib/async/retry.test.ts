@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { retry, retryWhileAway } from '../../../src/lib/async/retry.ts';
-import { StoreUnavailable } from '../../../src/lib/async/store-unavailable.ts';
+import { StoreUnavailable } from '../../../src/lib/async/system.ts';
 
 /** Work that fails `failures` times, with a clock that only advances during sleeps. */
 const scene = (failures: number, makeError: () => Error) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createShares, type Place } from '../../../src/lib/async/shares.ts';
+import { createShares, type Place } from '../../../src/lib/async/semaphore.ts';
 
 const poolOf = (max: number, perOrganization = max, perKey = max) => {
   const places = createShares({ max, shares: { organization: perOrganization, key: perKey } });

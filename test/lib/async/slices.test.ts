@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createSlices } from '../../../src/lib/async/slices.ts';
+import { createSlices } from '../../../src/lib/async/turns.ts';
 
 /** Runs all work, each piece of which takes `eachMs` by its own clock. @returns names, grouped by turn. */
 const runAll = async (work: readonly (readonly [owner: string, name: string])[], eachMs: number) => {

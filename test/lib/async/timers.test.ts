@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createTimers } from '../../../src/lib/async/timers.ts';
+import { createTimers } from '../../../src/lib/async/timeouts.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const open = (fire: (name: string) => void = () => undefined) => {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { untilAborted, withTimeout } from '../../../src/lib/async/with-timeout.ts';
+import { untilAborted, withTimeout } from '../../../src/lib/async/timeouts.ts';
 
 const ANSWER_LATER = `
   const { parentPort } = require('node:worker_threads');

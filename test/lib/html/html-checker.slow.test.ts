@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/lib/html/html-checker.ts';
-import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/lib/html/validity.ts';
+import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/lib/html/tokens.ts';
 import { OUTPUT_START } from '../../../src/lib/templates/templates.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 import { closedAfterTest } from '../../support/after-test.ts';

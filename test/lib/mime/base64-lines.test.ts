@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalBase64, canonicalBase64InTurns } from '../../../src/lib/mime/transfer-encodings.ts';
+import { canonicalBase64, canonicalBase64InTurns } from '../../../src/lib/mime/mime-part.ts';
 
 const written = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 

@@ -1,7 +1,6 @@
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { checkPostgres } from '../../../src/lib/postgres/check-postgres.ts';
-import { createPool } from '../../../src/lib/postgres/pool.ts';
+import { checkPostgres, createPool } from '../../../src/lib/postgres/pool.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { keepSessionLock, type SessionLock, takeSessionLock } from '../../../src/lib/postgres/session-lock.ts';
+import { keepSessionLock, type SessionLock, takeSessionLock } from '../../../src/lib/postgres/pool.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTemplateCompiler } from '../../../src/lib/templates/compiler.ts';
-import type { CompiledHtml } from '../../../src/lib/templates/template-compiler.ts';
+import { type CompiledHtml, createTemplateCompiler } from '../../../src/lib/templates/compiler.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
 
 const compiler = createTemplateCompiler();

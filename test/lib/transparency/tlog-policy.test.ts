@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createCosigner, createSigner } from '../../../src/lib/transparency/signed-note.ts';
 import {
+  createCosigner,
+  createSigner,
   MalformedPolicy,
   meetsQuorum,
   NO_POLICY,
   parsePolicy,
   policyText,
-} from '../../../src/lib/transparency/tlog-policy.ts';
+} from '../../../src/lib/transparency/signed-note.ts';
 
 const log = createSigner('log.example', randomBytes(32)).verifierKey.text;
 const [x1, x2, x3, y1, y2] = Array.from(

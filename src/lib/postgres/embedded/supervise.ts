@@ -1,5 +1,4 @@
-import { serves } from './postmaster.ts';
-import { ensureRunning, type Running, type Server } from './server.ts';
+import { ensureRunning, type Running, type Server, serves } from './server.ts';
 
 /** How long the database may be gone before it is noticed. Shorter costs a look into `/proc` each time. */
 const LOOK_EVERY_MS = 500;

@@ -1,7 +1,51 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
-import { noReply, parseReply, type SmtpReply } from './reply.ts';
+
+/** A server's reply (RFC 5321 §4.2). The code is 0 if there was no reply. */
+export interface SmtpReply {
+  readonly code: number;
+  /** RFC 3463. */
+  readonly enhanced: string | null;
+  readonly text: string;
+}
+
+/** Replies are kept for people to read; a server may send a megabyte. */
+const TEXT_CHARACTERS_MAX = 1000;
+
+const CODE = /^([2-5]\d\d)(?:[ -]|$)/;
+/** IronPort writes `#` before it. */
+const ENHANCED = /^#?([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/;
+
+const clean = (text: string): string =>
+  text
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, TEXT_CHARACTERS_MAX);
+
+/** @param response as received: one or more lines, each with the code. */
+export const parseReply = (response: string): SmtpReply => {
+  const lines = response.slice(0, TEXT_CHARACTERS_MAX * 4).split(/\r?\n/);
+  const code = Number(CODE.exec(lines[0] ?? '')?.[1] ?? 0);
+  const texts = lines.map((line) => line.replace(/^\d{3}[ -]?/, ''));
+  const enhanced = ENHANCED.exec(texts[0] ?? '')?.[1] ?? null;
+  return { code, enhanced, text: clean(texts.map((text) => text.replace(ENHANCED, '')).join(' ')) };
+};
+
+/** @param sentence why there was no reply. */
+export const noReply = (sentence: string): SmtpReply => ({ code: 0, enhanced: null, text: clean(sentence) });
+
+export type SmtpStage = 'session' | 'mail' | 'recipient' | 'content';
+
+/**
+ * RFC 5321 §4.5.3.1.10: "too many recipients" is 452, may come as 552, and must be treated as 452. A bare 452 may also
+ * mean a full disk; if other recipients were accepted, a second attempt shows which.
+ */
+export const isTooManyRecipients = ({ code, enhanced, text }: SmtpReply): boolean =>
+  (code === 452 || code === 552) &&
+  (enhanced?.endsWith('.5.3') === true ||
+    /too many (?:recipients|rcpt)/i.test(text) ||
+    (code === 452 && enhanced === null));
 
 /**
  * One connection with a mail server. nodemailer's `SMTPConnection` speaks SMTP over it, through its public methods
@@ -44,7 +88,7 @@ const REPLY_BYTES_MAX = 64 * 1024;
 /** The custom authentication method that sends a single command. */
 const COMMAND = 'COMMAND';
 
-const CODE = /^[2-5]\d\d(?![^ \n-])/;
+const REPLY_START = /^[2-5]\d\d(?![^ \n-])/;
 const REFUSAL = /^[45]\d\d[ -]/;
 const EMPTY_LINE = /\n\r?\n/;
 /** RFC 5321 §3.8: the server ends the session, at any time. */
@@ -54,7 +98,7 @@ const ENDED = noReply('the server ended the session without an answer');
 
 /** RFC 5321 §4.2.1: each line of a reply has the same code. */
 const isReply = (response: string): boolean =>
-  CODE.test(response) &&
+  REPLY_START.test(response) &&
   response.length <= REPLY_BYTES_MAX &&
   response.split('\n').every((line) => line.startsWith(response.slice(0, 3)));
 
@@ -67,7 +111,7 @@ const endingWith = (response: string, mayAsk: boolean): SmtpReply | null => {
 const wordOf = ({ response, message }: SMTPError): SmtpReply =>
   typeof response === 'string' && REFUSAL.test(`${response} `) ? parseReply(response) : noReply(message);
 
-export interface ConnectionTarget {
+interface ConnectionTarget {
   readonly host: string;
   readonly ehloName: string;
   /** Time-out for the greeting. */

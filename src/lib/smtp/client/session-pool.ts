@@ -1,5 +1,5 @@
+import { noReply } from './connection.ts';
 import { SmtpConnectFailed } from './open-session.ts';
-import { noReply } from './reply.ts';
 import type { SmtpSession } from './session.ts';
 
 export interface SessionPoolOptions {

@@ -1,3 +1,5 @@
+import { getDomain } from 'tldts';
+
 /** PORT: DNS. Adapters: `lib/smtp/dns/*`. Names are A-labels, compared without regard to case. */
 
 /** Answer of the DNS for one name and one type. */
@@ -55,3 +57,13 @@ export interface Resolver {
 export class ResolverUnavailable extends Error {
   override readonly name = 'ResolverUnavailable';
 }
+
+const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '');
+
+/**
+ * The registered name of a host (`google.com` for `aspmx.l.google.com`), by the public suffix list with its private
+ * part, which covers names below a provider's name (`dyndns.org`). If there is none, the host itself.
+ * @param host A-labels.
+ */
+export const registeredName = (host: string): string =>
+  getDomain(plain(host), { extractHostname: false, allowPrivateDomains: true }) ?? plain(host);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { registeredName } from '../../../../src/lib/smtp/dns/registered-name.ts';
+import { registeredName } from '../../../../src/lib/smtp/dns/resolver.ts';
 
 test.each([
   ['google.com', 'aspmx.l.google.com'],

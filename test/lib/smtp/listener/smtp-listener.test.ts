@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ConnectionBounds } from '../../../../src/lib/smtp/listener/connections.ts';
 import {
+  type ConnectionBounds,
   type SmtpListener,
   type SmtpTask,
   smtpAnswer,

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createFetchStsPolicy, mxMatches, readStsPolicy } from '../../../../src/lib/smtp/policy/sts-policy.ts';
+import { createFetchStsPolicy, mxMatches, readStsPolicy } from '../../../../src/lib/smtp/policy/mta-sts.ts';
 
 const policy = (...lines: readonly string[]): string => lines.join('\r\n');
 const VERSION = 'version: STSv1';

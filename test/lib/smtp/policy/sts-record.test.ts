@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stsRecordId } from '../../../../src/lib/smtp/policy/sts-policy.ts';
+import { stsRecordId } from '../../../../src/lib/smtp/policy/mta-sts.ts';
 import { slowness } from '../../../support/slowness.ts';
 
 test.each([

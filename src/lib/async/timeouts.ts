@@ -1,4 +1,3 @@
-import { startDeadline } from './deadlines.ts';
 import type { System } from './system.ts';
 
 /** How long a caller waits. The work itself is not stopped; its later result is ignored. */
@@ -91,4 +90,115 @@ export const pause = async (system: Pick<System, 'sleep'>, ms: number, signal: A
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+};
+
+/**
+ * Deadlines of several seconds, nearly all of which are met. They share one timer: every request has two deadlines, and
+ * a timer for each would cost 2 µs.
+ */
+
+/** Tick length. Longer is less exact, shorter scans all open deadlines more often. */
+export const TICK_MS = 100;
+
+interface Deadline {
+  ticksLeft: number;
+  readonly onLate: () => void;
+}
+
+const open = new Set<Deadline>();
+let timer: NodeJS.Timeout | undefined;
+
+const tick = (): void => {
+  if (open.size === 0) {
+    clearInterval(timer);
+    timer = undefined;
+  }
+  for (const deadline of open) {
+    deadline.ticksLeft -= 1;
+    if (deadline.ticksLeft > 0) continue;
+    open.delete(deadline);
+    deadline.onLate();
+  }
+};
+
+/**
+ * Calls `onLate` after `ms`, at most two ticks late, unless it is stopped first. Time is counted in ticks, so a stall
+ * of this process counts as one tick, and data that arrived during the stall is read first.
+ * @returns a function that stops it.
+ */
+export const startDeadline = (ms: number, onLate: () => void): (() => void) => {
+  const deadline: Deadline = { ticksLeft: Math.ceil(ms / TICK_MS) + 1, onLate };
+  open.add(deadline);
+  timer ??= setInterval(tick, TICK_MS);
+  if (open.size === 1) timer.ref();
+  return () => {
+    open.delete(deadline);
+    if (open.size === 0) timer?.unref(); // an idle process may end
+  };
+};
+
+/** Deadlines by name, with one underlying timer for all of them. */
+interface Timers {
+  /** Replaces the name's deadline. @param atMs of the monotonic clock. */
+  set(name: string, atMs: number): void;
+  /** Cancels all. */
+  close(): void;
+}
+
+/**
+ * Resolution: a timer fires at most this late. Each tick scans all deadlines, about 1 ms for 20,000. Shorter scans more
+ * often, longer uses several slots of a rate limit in one burst.
+ */
+const TIMER_TICK_MS = 20;
+
+/** @param fire must not throw. */
+export const createTimers = (system: Pick<System, 'monotonicMs' | 'sleep'>, fire: (name: string) => void): Timers => {
+  const deadlines = new Map<string, number>();
+  let sleeping = new AbortController();
+  let wakesMs = Number.POSITIVE_INFINITY;
+  let closed = false;
+
+  const earliest = (): number => {
+    let ms = Number.POSITIVE_INFINITY;
+    for (const atMs of deadlines.values()) ms = Math.min(ms, atMs);
+    return ms;
+  };
+
+  const takeExpired = (nowMs: number): readonly string[] => {
+    const names: string[] = [];
+    for (const [name, atMs] of deadlines) if (atMs <= nowMs) names.push(name);
+    for (const name of names) deadlines.delete(name);
+    return names;
+  };
+
+  const tick = (): void => {
+    for (const name of takeExpired(system.monotonicMs())) fire(name);
+    wakesMs = Number.POSITIVE_INFINITY;
+    wakeBy(earliest());
+  };
+
+  const sleepUntil = async (atMs: number, signal: AbortSignal): Promise<void> => {
+    await pause(system, Math.max(TIMER_TICK_MS, atMs - system.monotonicMs()), signal);
+    if (!signal.aborted) tick();
+  };
+
+  const wakeBy = (atMs: number): void => {
+    if (closed || atMs >= wakesMs) return;
+    sleeping.abort(ENDED);
+    sleeping = new AbortController();
+    wakesMs = atMs;
+    void sleepUntil(atMs, sleeping.signal);
+  };
+
+  return {
+    set: (name, atMs) => {
+      deadlines.set(name, atMs);
+      wakeBy(atMs);
+    },
+    close: () => {
+      closed = true;
+      sleeping.abort(ENDED);
+      deadlines.clear();
+    },
+  };
 };
