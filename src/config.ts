@@ -21,9 +21,8 @@ import {
   text,
   url,
 } from './config-values.ts';
-import { isNetwork } from './domain/address-ranges.ts';
 import { readSecret } from './domain/api-key/secret.ts';
-import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
+import { isNetwork, isPublicUrl, plainPublicUrl } from './domain/kernel/addresses.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 import { StartRefused } from './lib/async/async.ts';

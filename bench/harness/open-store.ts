@@ -1,7 +1,7 @@
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { Bench } from './bench.ts';
 
 /** Opens the log in a database like the service does. */

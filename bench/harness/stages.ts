@@ -28,7 +28,7 @@ export const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/src/domain/message/record-attempt', 'claim and record'],
   ['/src/domain/message/', 'decide'],
   ['/src/commands/execute', 'decide'],
-  ['/src/domain/codec', 'encode and decode'],
+  ['/src/domain/kernel/codec', 'encode and decode'],
   ['/src/adapters/contents/contents-codec', 'encode and decode'],
   ['/src/adapters/contents/', 'contents'],
   ['/src/adapters/event-store/postgres-append', 'append'],

@@ -1,6 +1,6 @@
 import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../../src/adapters/queue/bullmq-redis.ts';
-import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
+import { formatId, ID_BYTES } from '../../src/domain/kernel/ids.ts';
 import type { Queues } from '../../src/domain/ports/queue.ts';
 import { batched, type DeliveryJob } from '../../src/workers/delivery/due.ts';
 import type { Bench } from '../harness/bench.ts';

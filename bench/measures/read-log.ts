@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 import type { Line } from '../harness/line.ts';

@@ -1,4 +1,4 @@
-import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
+import { type EventStore, LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';

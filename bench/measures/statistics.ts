@@ -1,5 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { System } from '../../src/lib/async/async.ts';
 import { inTransaction } from '../../src/projections/database.ts';
 import { statsProjection } from '../../src/projections/stats/projection.ts';

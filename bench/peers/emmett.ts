@@ -1,6 +1,6 @@
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import type { Append } from '../../src/domain/ports/event-store.ts';
+import type { Append } from '../../src/domain/kernel/event-store.ts';
 
 export interface Emmett {
   /** Appends to a new stream. @returns the number of events. */

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import type { Append } from '../../src/domain/ports/event-store.ts';
+import type { Append } from '../../src/domain/kernel/event-store.ts';
 
 /** Columns and indexes of the log without its guarantees: no commit order, expected revision or contents. */
 const TABLE = `

@@ -1,6 +1,6 @@
 import { newMessageId } from '../../src/commands/message/send-message.ts';
-import type { Append } from '../../src/domain/ports/event-store.ts';
-import { messageStream } from '../../src/domain/streams.ts';
+import type { Append } from '../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { System } from '../../src/lib/async/async.ts';
 import { lifeOf } from '../harness/realistic-log.ts';
 

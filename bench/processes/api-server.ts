@@ -5,7 +5,7 @@ import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';
 import { startApi } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';
-import type { Append } from '../../src/domain/ports/event-store.ts';
+import type { Append } from '../../src/domain/kernel/event-store.ts';
 import { serveParent } from '../harness/serve-parent.ts';
 
 export interface ApiServer {

@@ -1,5 +1,5 @@
 import { createSystem } from '../../src/adapters/system.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
 import { lifeOf } from '../harness/realistic-log.ts';
 import { serveParent } from '../harness/serve-parent.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Origin } from '../../src/commands/context.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { readLog } from '../harness/evidence.ts';
 import { type Observer, openObserver } from '../harness/observer.ts';
 import type { World } from '../harness/world.ts';

@@ -1,6 +1,6 @@
 import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
-import { categoryOf, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
-import { CATEGORIES } from '../../src/domain/streams.ts';
+import { categoryOf, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
+import { CATEGORIES } from '../../src/domain/kernel/streams.ts';
 import { type CompactRange, EMPTY_RANGE, extended, joined, leafHash } from '../../src/lib/transparency/transparency.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';

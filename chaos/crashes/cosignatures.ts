@@ -7,7 +7,7 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { createCosignedCheckpoints } from '../../src/cli/witness/cosigned-checkpoints.ts';
 import { createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import {
   createCosigner,
   parseNote,

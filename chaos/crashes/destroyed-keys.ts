@@ -1,6 +1,6 @@
 import { verifyDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { rotateDkim } from '../../src/commands/sending-domain/dkim-keys.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';

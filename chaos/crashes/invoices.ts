@@ -6,9 +6,9 @@ import { registerDomain } from '../../src/commands/sending-domain/change-domain.
 import { registerWebhook } from '../../src/commands/webhook.ts';
 import type { Caller } from '../../src/domain/api-key/key-authority.ts';
 import { monthOf, previousMonth } from '../../src/domain/billing/period.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import { messageStream } from '../../src/domain/streams.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp, startWarmUp } from '../../src/commands/warm-up.ts';
-import type { DailyQuotaEvent, MessageEvent } from '../../src/domain/events.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
+import type { DailyQuotaEvent, MessageEvent } from '../../src/domain/kernel/events.ts';
 import { dayAfter } from '../../src/domain/warm-up/warm-up.ts';
 import { type Evidence, readLog } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';

@@ -1,4 +1,4 @@
-import { customerEvents } from '../../src/domain/customer-events.ts';
+import { customerEvents } from '../../src/domain/customer-events/customer-events.ts';
 import { type Ask, askIn, untilAnswered } from '../harness/asking.ts';
 import { readLog } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { DkimKey } from '../../src/domain/sending-domain/events.ts';
 import type { Observer } from './observer.ts';
 

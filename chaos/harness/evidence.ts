@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { StoredHead } from '../../src/domain/ports/contents.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import type { Disturbance } from './disturbances.ts';
 import { type DkimKeyFound, dkimKeysFound } from './dkim-keys-found.ts';
 import type { AcceptedMessage } from './load.ts';

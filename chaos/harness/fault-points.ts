@@ -1,4 +1,4 @@
-import type { EventType } from '../../src/domain/events.ts';
+import type { EventType } from '../../src/domain/kernel/events.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 
 /**

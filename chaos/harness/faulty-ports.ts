@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { PortDecorators } from '../../src/composition/open-engines.ts';
-import type { Append } from '../../src/domain/ports/event-store.ts';
+import type { Append } from '../../src/domain/kernel/event-store.ts';
 import type { JobHandler, Queue } from '../../src/domain/ports/queue.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
 import { APPEND_STEPS, createPassPoint, type FailPoint, type FailStep, type PassPoint } from './fault-points.ts';

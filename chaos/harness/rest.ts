@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { customerEvents } from '../../src/domain/customer-events.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { customerEvents } from '../../src/domain/customer-events/customer-events.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { createWaitFor } from '../../src/projections/progress.ts';
 import { readLog } from './evidence.ts';

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
 import type { Destinations } from '../../src/workers/delivery/due.ts';

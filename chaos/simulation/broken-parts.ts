@@ -3,7 +3,7 @@ import {
   type Appended,
   type EventStore,
   WrongExpectedRevision,
-} from '../../src/domain/ports/event-store.ts';
+} from '../../src/domain/kernel/event-store.ts';
 import type { Breakage } from './breakage.ts';
 
 const LONG_AGO = '2000-01-01T00:00:00.000Z';

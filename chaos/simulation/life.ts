@@ -1,7 +1,7 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
-import type { LoadKeyCache } from '../../src/domain/key-cache.ts';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';

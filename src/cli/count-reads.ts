@@ -1,4 +1,4 @@
-import type { EventStore } from '../domain/ports/event-store.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { Progress } from './terminal.ts';
 
 /** Log positions in PostgreSQL, which count the events. */

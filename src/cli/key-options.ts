@@ -1,11 +1,11 @@
-import { rangeProblem } from '../domain/address-ranges.ts';
 import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/events.ts';
+import type { KeyCacheState } from '../domain/api-key/key-cache.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
-import { type Environment, environmentSchema } from '../domain/environment.ts';
-import type { KeyCacheState } from '../domain/key-cache.ts';
+import { rangeProblem } from '../domain/kernel/addresses.ts';
+import { type Environment, environmentSchema } from '../domain/kernel/ids.ts';
+import { effectiveLimits, type RateLimits } from '../domain/kernel/rate-limits.ts';
 import type { Organization } from '../domain/organization/organization.ts';
-import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { serializeRateLimits } from '../http/schemas/api-key.ts';
 import { definedIn, line, parseTime } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated } from './command.ts';

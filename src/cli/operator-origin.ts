@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
 import { readDirectory } from '../composition/first-start.ts';
-import type { OperatorHost } from '../domain/ports/event-store.ts';
+import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import { type Invocation, required } from './command.ts';
 import { UsageError } from './failures.ts';
 

@@ -1,6 +1,6 @@
 import type { Operator } from '../composition/open-operator.ts';
 import { leafIn, type Moment } from '../domain/audit/moment.ts';
-import { EventsDetached } from '../domain/ports/event-store.ts';
+import { EventsDetached } from '../domain/kernel/event-store.ts';
 import { parseTime } from '../http/validation/fields.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import { ChangedLog } from '../projections/audit/signed-checkpoints.ts';

@@ -1,4 +1,3 @@
-import { fold, requireOwn } from '../domain/aggregate.ts';
 import {
   type ApiKey,
   apiKey,
@@ -14,6 +13,7 @@ import {
   revokeKey as decideRevokeKey,
 } from '../domain/api-key/end-key.ts';
 import type { KeyAuthority } from '../domain/api-key/key-authority.ts';
+import type { LoadKeyCache } from '../domain/api-key/key-cache.ts';
 import {
   noteRefusal as decideNoteRefusal,
   type KeyChangeName,
@@ -23,13 +23,13 @@ import {
 import { rotateKey as decideRotateKey, type RotateKey as Rotation } from '../domain/api-key/rotate-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
 import { updateKey as decideUpdateKey, type KeyChanges } from '../domain/api-key/update-key.ts';
-import type { ErrorCode } from '../domain/error-catalogue.ts';
-import type { ApiKeyEvent } from '../domain/events.ts';
-import { formatId, ID_BYTES } from '../domain/ids.ts';
-import type { LoadKeyCache } from '../domain/key-cache.ts';
+import { fold, requireOwn } from '../domain/kernel/aggregate.ts';
+import type { ErrorCode } from '../domain/kernel/errors.ts';
+import type { ApiKeyEvent } from '../domain/kernel/events.ts';
+import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
+import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/kernel/streams.ts';
 import { replaces } from '../domain/organization/release-admin-keys.ts';
 import { requireOwnDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
-import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { type Condition, execute, executeOnce, load, requireRevision, retryConflicts } from './execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';

@@ -1,7 +1,7 @@
 import type { AuditKey, AuditLog } from '../domain/audit/audit-log.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { AuditEvent } from '../domain/events.ts';
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { AuditEvent } from '../domain/kernel/events.ts';
 import { parseCheckpoint, parseNote, signatoryOf } from '../lib/transparency/transparency.ts';
 import {
   type AuditContext,

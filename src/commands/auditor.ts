@@ -1,4 +1,5 @@
 import { type Caller, requireWithin } from '../domain/api-key/key-authority.ts';
+import type { LoadKeyCache } from '../domain/api-key/key-cache.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
 import {
   type Auditor,
@@ -7,11 +8,10 @@ import {
   type ExistingAuditor,
   requireAuditor,
 } from '../domain/audit/auditor.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import { formatId, ID_BYTES, isId } from '../domain/ids.ts';
-import type { LoadKeyCache } from '../domain/key-cache.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
+import { auditorStream } from '../domain/kernel/streams.ts';
 import { type ContactAddress, type Contents, isRemoved, type StoredBody } from '../domain/ports/contents.ts';
-import { auditorStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { digestOfAddress } from './erasure.ts';
 import { type Condition, execute, type Loaded, load } from './execute.ts';

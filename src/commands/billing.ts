@@ -11,12 +11,12 @@ import {
 } from '../domain/billing/invoice.ts';
 import { type Month, previousMonth, requirePeriod } from '../domain/billing/period.ts';
 import { BUILT_IN_PLANS } from '../domain/billing/plan.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { BillingPeriodEvent } from '../domain/events.ts';
-import { isId } from '../domain/ids.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { Revision } from '../domain/kernel/event-store.ts';
+import type { BillingPeriodEvent } from '../domain/kernel/events.ts';
+import { isId } from '../domain/kernel/ids.ts';
+import { invoiceStream, organizationStream } from '../domain/kernel/streams.ts';
 import { organization, requireOrganization } from '../domain/organization/organization.ts';
-import type { Revision } from '../domain/ports/event-store.ts';
-import { invoiceStream, organizationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin } from './context.ts';
 import { type Executed, execute, load } from './execute.ts';
 

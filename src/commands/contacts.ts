@@ -1,9 +1,9 @@
 /** Addresses that an organization and its auditors are written to, where a person who is erased has one of them. */
 import type { ExistingAuditor } from '../domain/audit/auditor.ts';
 import type { ExistingErasure } from '../domain/erasure/erasure.ts';
+import { organizationStream } from '../domain/kernel/streams.ts';
 import { organization } from '../domain/organization/organization.ts';
 import type { Contents, StoredBody } from '../domain/ports/contents.ts';
-import { organizationStream } from '../domain/streams.ts';
 import { auditorContactsTo } from './auditor.ts';
 import { type CommandContext, eventContext } from './context.ts';
 import { digestOfAddress, erasureOrigin, type Person } from './erasure.ts';

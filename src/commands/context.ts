@@ -1,8 +1,8 @@
 import type { Plans } from '../domain/billing/plan.ts';
-import type { Environment } from '../domain/environment.ts';
+import type { EventContext, EventStore } from '../domain/kernel/event-store.ts';
+import type { Environment } from '../domain/kernel/ids.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
-import type { EventContext, EventStore } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 import type { System } from '../lib/async/async.ts';

@@ -4,7 +4,7 @@ import {
   destination,
   type SuspendDestination,
 } from '../domain/destination/suspension.ts';
-import { destinationStream } from '../domain/streams.ts';
+import { destinationStream } from '../domain/kernel/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 

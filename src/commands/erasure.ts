@@ -1,8 +1,6 @@
 /** Use cases of erasures: a request is recorded, what it concerns is found, and its end is recorded. */
-import { fold, requireOwn } from '../domain/aggregate.ts';
-import { customerEvents } from '../domain/customer-events.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import { type Environment, environmentSchema } from '../domain/environment.ts';
+
+import { customerEvents } from '../domain/customer-events/customer-events.ts';
 import {
   completeErasure as decideCompleteErasure,
   requestErasure as decideRequestErasure,
@@ -12,14 +10,16 @@ import {
   requireErasure,
 } from '../domain/erasure/erasure.ts';
 import type { ErasureCounts } from '../domain/erasure/events.ts';
-import { isId } from '../domain/ids.ts';
+import { fold, requireOwn } from '../domain/kernel/aggregate.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { RecordedEvent } from '../domain/kernel/event-store.ts';
+import { type Environment, environmentSchema, isId } from '../domain/kernel/ids.ts';
+import { erasureStream, messageStream, suppressionStream } from '../domain/kernel/streams.ts';
 import { message } from '../domain/message/message.ts';
 import { isOpen } from '../domain/message/recipient.ts';
 import type { Contents, ErasedContent } from '../domain/ports/contents.ts';
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Going } from '../domain/ports/retention.ts';
 import { deliveryId } from '../domain/ports/webhook-deliveries.ts';
-import { erasureStream, messageStream, suppressionStream } from '../domain/streams.ts';
 import { suppressionId } from '../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute, type Loaded, load, readWholeStream } from './execute.ts';

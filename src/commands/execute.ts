@@ -1,7 +1,5 @@
-import { type Aggregate, fold } from '../domain/aggregate.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { OutboxEvent } from '../domain/events.ts';
-import type { MessageContents } from '../domain/ports/contents.ts';
+import { type Aggregate, fold } from '../domain/kernel/aggregate.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import {
   type Append,
   type Appended,
@@ -15,7 +13,9 @@ import {
   type Revision,
   type StreamName,
   WrongExpectedRevision,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../domain/kernel/events.ts';
+import type { MessageContents } from '../domain/ports/contents.ts';
 import type { System } from '../lib/async/async.ts';
 import type { CommandContext } from './context.ts';
 

@@ -1,8 +1,10 @@
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
-import { sha256Hex } from '../domain/digest.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { MemberEvent } from '../domain/events.ts';
-import { formatId, ID_BYTES } from '../domain/ids.ts';
+import { sha256Hex } from '../domain/kernel/digest.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { MemberEvent } from '../domain/kernel/events.ts';
+import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
+import { membersStream } from '../domain/kernel/streams.ts';
 import { createSignInLink as decideCreateSignInLink, mailSignInLink } from '../domain/member/create-sign-in-link.ts';
 import type { Role } from '../domain/member/events.ts';
 import {
@@ -17,8 +19,6 @@ import {
   requireMember,
 } from '../domain/member/member.ts';
 import type { ContactAddress } from '../domain/ports/contents.ts';
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
-import { membersStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, executeOnce, load, readWholeStream, retryConflicts } from './execute.ts';
 

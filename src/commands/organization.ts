@@ -1,9 +1,12 @@
+import type { KeyCacheState, LoadKeyCache } from '../domain/api-key/key-cache.ts';
 import type { Plans } from '../domain/billing/plan.ts';
-import type { OrganizationEvent } from '../domain/events.ts';
-import { formatId, ID_BYTES } from '../domain/ids.ts';
-import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
+import type { OperatorHost } from '../domain/kernel/event-store.ts';
+import type { OrganizationEvent } from '../domain/kernel/events.ts';
+import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
+import { createMemo } from '../domain/kernel/memo.ts';
+import type { RateLimits } from '../domain/kernel/rate-limits.ts';
+import { organizationStream } from '../domain/kernel/streams.ts';
 import type { MaskedRole } from '../domain/member/events.ts';
-import { createMemo } from '../domain/memo.ts';
 import type { OrganizationSettings } from '../domain/organization/events.ts';
 import {
   type ActiveOrganization,
@@ -25,10 +28,7 @@ import {
   releaseAdminKeys as decideReleaseAdminKeys,
 } from '../domain/organization/release-admin-keys.ts';
 import { type Contents, isRemoved, type MessageContents } from '../domain/ports/contents.ts';
-import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
-import type { RateLimits } from '../domain/rate-limits.ts';
-import { organizationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { type Condition, type Executed, type Execution, execute, executeOnce, type Loaded, load } from './execute.ts';
 

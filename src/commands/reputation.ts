@@ -1,3 +1,4 @@
+import { reputationStream } from '../domain/kernel/streams.ts';
 import {
   evaluateReputation as decideEvaluateReputation,
   type EvaluateReputation,
@@ -9,7 +10,6 @@ import {
   reputation,
   senderIdOf,
 } from '../domain/reputation/reputation.ts';
-import { reputationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 

@@ -1,7 +1,8 @@
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
-import { sha256Hex } from '../domain/digest.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import { isId } from '../domain/ids.ts';
+import { sha256Hex } from '../domain/kernel/digest.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import { isId } from '../domain/kernel/ids.ts';
+import { membersStream, sessionStream } from '../domain/kernel/streams.ts';
 import type { Proof } from '../domain/member/events.ts';
 import { members } from '../domain/member/member.ts';
 import { acceptProof } from '../domain/member/passkey.ts';
@@ -14,7 +15,6 @@ import {
   session,
   sessionIdOf,
 } from '../domain/member/session.ts';
-import { membersStream, sessionStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, load } from './execute.ts';
 

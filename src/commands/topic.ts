@@ -1,7 +1,7 @@
-import { DomainError } from '../domain/domain-error.ts';
-import type { TopicEvent } from '../domain/events.ts';
-import { formatId, ID_BYTES, isId } from '../domain/ids.ts';
-import { topicStream } from '../domain/streams.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { TopicEvent } from '../domain/kernel/events.ts';
+import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
+import { topicStream } from '../domain/kernel/streams.ts';
 import {
   type CreateTopic,
   changeTopic as decideChangeTopic,

@@ -1,4 +1,4 @@
-import { dailyQuotaStream, warmUpStream } from '../domain/streams.ts';
+import { dailyQuotaStream, warmUpStream } from '../domain/kernel/streams.ts';
 import {
   type DailyQuota,
   dailyQuota,

@@ -6,7 +6,7 @@ import {
   type Position,
   type RecordedEvent,
   WrongExpectedRevision,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { isInLog } from '../projections/checkpoints.ts';
 

@@ -4,17 +4,21 @@ import { createSignInLink, inviteMember } from '../commands/member.ts';
 import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/change-domain.ts';
 import { works } from '../domain/api-key/api-key.ts';
-import { secretFacts } from '../domain/api-key/secret.ts';
-import type { Environment } from '../domain/environment.ts';
 import {
   createKeyCacheProjection,
   KEY_CACHE_CATEGORIES,
   type KeyCacheState,
   type KeyEntry,
-} from '../domain/key-cache.ts';
+} from '../domain/api-key/key-cache.ts';
+import { secretFacts } from '../domain/api-key/secret.ts';
+import {
+  type EventStore,
+  type ReadAllOptions,
+  type RecordedEvent,
+  readFamilies,
+} from '../domain/kernel/event-store.ts';
+import type { Environment } from '../domain/kernel/ids.ts';
 import { FIRST_LINK_MINUTES } from '../domain/member/sign-in-link.ts';
-import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
-import { readFamilies } from '../domain/read-families.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { retryWhileAway, StartRefused, type System } from '../lib/async/async.ts';
 

@@ -1,4 +1,4 @@
-import type { EventStore } from '../domain/ports/event-store.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
 
 /** Durations of this process's appends in the last minute. */

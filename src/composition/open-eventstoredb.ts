@@ -1,8 +1,8 @@
 import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { checkEventStoreDb, createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
-import { eventCodec } from '../domain/codec.ts';
+import { eventCodec } from '../domain/kernel/codec.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { Contents } from '../domain/ports/contents.ts';
-import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger, System } from '../lib/async/async.ts';
 
 export interface StoreParts {

@@ -6,11 +6,15 @@ import { createDirectTransport } from '../adapters/mail/mx/mx.ts';
 import { createMxAddresses, createMxRoutes } from '../adapters/mail/mx/routes.ts';
 import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
 import { createSmarthostWatch, type SmarthostWatch } from '../adapters/mail/smarthost/problems.ts';
-import type { PooledTransport } from '../adapters/mail/smarthost/smarthost.ts';
-import { createSmtpTransport, isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
+import {
+  createSmtpTransport,
+  isLoopback,
+  type PooledTransport,
+  parseSmarthost,
+} from '../adapters/mail/smarthost/smarthost.ts';
 import { createPublicLookup } from '../adapters/webhook-target/guarded-lookup.ts';
 import type { Config } from '../config.ts';
-import type { Environment } from '../domain/environment.ts';
+import type { Environment } from '../domain/kernel/ids.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import { createMtaSts, createTransportSecurity } from '../lib/smtp/smtp.ts';
 import type { Destinations } from '../workers/delivery/due.ts';

@@ -1,7 +1,7 @@
 import { createLogger } from '../adapters/logger.ts';
 import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
-import { signInUrl } from '../domain/public-url.ts';
+import { signInUrl } from '../domain/kernel/addresses.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { FirstKeys } from './first-start.ts';
 import type { ServiceOverrides } from './open-engines.ts';

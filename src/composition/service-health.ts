@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { HealthParts } from '../http/service-health.ts';
 import { rebuiltNow } from '../projections/session.ts';
 import { auditState } from './audit-state.ts';

@@ -15,9 +15,9 @@ import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/
 import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/period.ts';
-import type { EventStore } from '../domain/ports/event-store.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
+import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
-import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { createHtmlChecker, createTextAlternatives } from '../lib/html/html.ts';

@@ -3,7 +3,7 @@ import { createInboundReportReader } from '../adapters/inbound-reports/inbound-r
 import { createPostmaster, type Postmaster } from '../adapters/inbound-reports/postmaster.ts';
 import { createInboundReportTask } from '../adapters/inbound-reports/receive-inbound-reports.ts';
 import type { Config } from '../config.ts';
-import { clientNetworkOf } from '../domain/address-ranges.ts';
+import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import {

@@ -1,6 +1,6 @@
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
-import { LOG_START } from '../domain/ports/event-store.ts';
+import { LOG_START } from '../domain/kernel/event-store.ts';
 import { type Logger, retry, retryWhileAway, StartRefused } from '../lib/async/async.ts';
 import {
   ADVISORY_LOCKS,

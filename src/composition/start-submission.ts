@@ -1,6 +1,6 @@
 import { isLoopback } from '../adapters/mail/smarthost/smarthost.ts';
 import type { Config } from '../config.ts';
-import { clientNetworkOf } from '../domain/address-ranges.ts';
+import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { SubmissionServer } from '../http/dependencies.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { createMailParser } from '../lib/mime/mime.ts';

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { CommandContext } from '../commands/context.ts';
 import { load } from '../commands/execute.ts';
-import type { Aggregate } from '../domain/aggregate.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { parseLeaf } from '../domain/audit/leaf.ts';
 import { leafIn } from '../domain/audit/moment.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { OutboxEvent } from '../domain/events.ts';
+import type { Aggregate } from '../domain/kernel/aggregate.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import {
   type EventStore,
   LOG_START,
   type Position,
   READ_STREAM_LIMIT,
   type StreamName,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../domain/kernel/events.ts';
 import { mapConcurrently } from '../lib/async/async.ts';
 import { TILE_WIDTH } from '../projections/audit/tiles.ts';
 import { readYourWrites } from './consistency.ts';

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
-import { parseRange } from '../domain/address-ranges.ts';
+import { parseRange } from '../domain/kernel/addresses.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/key-cache.ts';
 import { createMemberAddresses } from './auth/member-addresses.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type AddressRange, clientNetworkOf, isWithin } from '../domain/address-ranges.ts';
+import { type AddressRange, clientNetworkOf, isWithin } from '../domain/kernel/addresses.ts';
 import { createShares, type Place, type Shares } from '../lib/async/async.ts';
 
 /**

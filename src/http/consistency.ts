@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Condition } from '../commands/execute.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { Position, Revision } from '../domain/ports/event-store.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { Position, Revision } from '../domain/kernel/event-store.ts';
 import type { ProjectionName } from '../projections/projection.ts';
 import type { HttpDependencies } from './dependencies.ts';
 

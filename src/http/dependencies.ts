@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
+import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { Analyzer } from '../domain/ports/analyzer.ts';
-import type { EventStore } from '../domain/ports/event-store.ts';
 import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';
 import type { HtmlTracker, MessageSources } from '../domain/ports/mail-transport.ts';
@@ -10,7 +11,6 @@ import type { RequestOrigins } from '../domain/ports/request-origins.ts';
 import type { Retention } from '../domain/ports/retention.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
-import type { RateLimiter } from '../domain/rate-limits.ts';
 import type { ReputationLimits } from '../domain/reputation/evaluate-reputation.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import type { Logger } from '../lib/async/async.ts';

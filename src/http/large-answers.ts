@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
-import { DomainError } from '../domain/domain-error.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import { createSemaphore, createShares } from '../lib/async/async.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../domain/api-key/key-authority.ts';
-import { DomainError } from '../domain/domain-error.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import type { ListCursor, ListPage } from '../projections/page-of.ts';
 import type { ProjectionName } from '../projections/projection.ts';
 import { atParameter, routeAsOf } from './as-of.ts';

@@ -1,10 +1,10 @@
 /** Requirements of routes, and the building blocks of rows in the route table (`route-table.ts`). */
 
 import type { Permission } from '../domain/api-key/events.ts';
-import type { Environment } from '../domain/environment.ts';
-import type { ErrorCode } from '../domain/error-catalogue.ts';
+import type { ErrorCode } from '../domain/kernel/errors.ts';
+import type { Environment } from '../domain/kernel/ids.ts';
+import type { ActionKind } from '../domain/kernel/rate-limits.ts';
 import type { Role } from '../domain/member/events.ts';
-import type { ActionKind } from '../domain/rate-limits.ts';
 import type { Vendor } from './compat/vendors.ts';
 
 /** A route's required permission and rate limit. */

@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { createMailedLink, type InvitedMember, loadMember } from '../commands/member.ts';
 import { mailNotice } from '../commands/message/mail-notice.ts';
-import { clientNetworkOf } from '../domain/address-ranges.ts';
-import { keyedDigest, sha256Hex } from '../domain/digest.ts';
-import { DomainError } from '../domain/domain-error.ts';
+import { clientNetworkOf, signInUrl } from '../domain/kernel/addresses.ts';
+import { keyedDigest, sha256Hex } from '../domain/kernel/digest.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
 import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/sign-in-link.ts';
 import type { Notice } from '../domain/organization/notices.ts';
-import { signInUrl } from '../domain/public-url.ts';
 import { createSemaphore } from '../lib/async/async.ts';
 import { escapeHtml } from '../lib/html/html.ts';
 import type { KeyCache } from './auth/key-cache.ts';

@@ -5,7 +5,7 @@ import {
   type Position,
   type ReadStreamOptions,
   type StreamName,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
 import { suppression } from '../domain/suppression/suppression.ts';
 import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
 import type { Database } from './database.ts';

@@ -1,4 +1,4 @@
-import { categoryOf, type RecordedEvent, type StreamName } from '../domain/ports/event-store.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../domain/kernel/event-store.ts';
 import { ownTurn } from '../lib/async/async.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';

@@ -1,6 +1,6 @@
 import type { CountedDays, Invoice } from '../domain/billing/invoice.ts';
-import type { BillingPeriodEvent, MessageEvent } from '../domain/events.ts';
-import { LOG_START, type Position, type RecordedEvent } from '../domain/ports/event-store.ts';
+import { LOG_START, type Position, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { BillingPeriodEvent, MessageEvent } from '../domain/kernel/events.ts';
 import { asRecords, type Database } from './database.ts';
 import { positionBefore } from './events/queries.ts';
 import { insertInvoices, invoiceRow } from './invoices.ts';

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/kernel/event-store.ts';
 import { applyBatch, type Target } from './batch.ts';
 import type { ReadModelSchema } from './database.ts';
 import type { Projection } from './projection.ts';

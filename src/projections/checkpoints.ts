@@ -5,7 +5,7 @@ import {
   PositionNotInLog,
   type RecordedEvent,
   type StreamName,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import type { Projection } from './projection.ts';

@@ -1,4 +1,4 @@
-import type { SendingDomainEvent } from '../domain/events.ts';
+import type { SendingDomainEvent } from '../domain/kernel/events.ts';
 import {
   type ExistingSendingDomain,
   type SendingDomain,

@@ -1,10 +1,7 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
 import { auditor } from '../domain/audit/auditor.ts';
-import { eventCodec } from '../domain/codec.ts';
 import { destination } from '../domain/destination/suspension.ts';
-import { members } from '../domain/member/member.ts';
-import { session } from '../domain/member/session.ts';
-import { organization } from '../domain/organization/organization.ts';
+import { eventCodec } from '../domain/kernel/codec.ts';
 import {
   categoryOf,
   type EventStore,
@@ -14,7 +11,10 @@ import {
   type ReadAllOptions,
   type RecordedEvent,
   type StreamName,
-} from '../domain/ports/event-store.ts';
+} from '../domain/kernel/event-store.ts';
+import { members } from '../domain/member/member.ts';
+import { session } from '../domain/member/session.ts';
+import { organization } from '../domain/organization/organization.ts';
 import { reputation } from '../domain/reputation/reputation.ts';
 import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';

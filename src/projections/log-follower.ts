@@ -2,12 +2,12 @@ import {
   type EventStore,
   type Filter,
   type FollowedPage,
+  heldBytes,
   LOG_START,
   type Page,
   type Position,
   passes,
-} from '../domain/ports/event-store.ts';
-import { heldBytes } from '../domain/ports/held-bytes.ts';
+} from '../domain/kernel/event-store.ts';
 import { ENDED, pause, type System, untilAborted } from '../lib/async/async.ts';
 import { createReadingBehind, PAGE_BYTES_MAX } from './reading-behind.ts';
 

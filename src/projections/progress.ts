@@ -1,4 +1,4 @@
-import { type EventStore, LOG_START, type Position } from '../domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Position } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';

@@ -1,6 +1,6 @@
-import type { Aggregate } from '../domain/aggregate.ts';
-import type { OutboxEvent } from '../domain/events.ts';
-import { categoryOf, idOf, type RecordedEvent } from '../domain/ports/event-store.ts';
+import type { Aggregate } from '../domain/kernel/aggregate.ts';
+import { categoryOf, idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../domain/kernel/events.ts';
 import type { Database } from './database.ts';
 
 /** Every projection, by the name of its read model. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventStore } from '../domain/ports/event-store.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
 import { expiredKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';

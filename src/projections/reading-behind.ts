@@ -1,4 +1,4 @@
-import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/kernel/event-store.ts';
 import { pause, type System } from '../lib/async/async.ts';
 
 /** Events of a page. Larger holds more memory, smaller costs transactions. */

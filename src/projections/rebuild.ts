@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventStore, Position } from '../domain/ports/event-store.ts';
+import type { EventStore, Position } from '../domain/kernel/event-store.ts';
 import type { Logger } from '../lib/async/async.ts';
 import { END_ANALYSES } from './analytics.ts';
 import { allOf, applyTo, type Build, beginReading, catchUp, withBuilds } from './builds.ts';

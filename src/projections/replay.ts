@@ -1,6 +1,6 @@
 import { escapeLiteral, type Pool, type PoolClient } from 'pg';
 import { cutAt, type Moment } from '../domain/audit/moment.ts';
-import type { EventStore, Page, Position, RecordedEvent } from '../domain/ports/event-store.ts';
+import type { EventStore, Page, Position, RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
 import { PROJECTIONS } from './all.ts';
 import { allOf, type Build, catchUp, type Source, withBuilds } from './builds.ts';

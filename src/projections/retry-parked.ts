@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventStore, RecordedEvent, StreamName } from '../domain/ports/event-store.ts';
+import type { EventStore, RecordedEvent, StreamName } from '../domain/kernel/event-store.ts';
 import { PROJECTIONS } from './all.ts';
 import { applyOrPark } from './batch.ts';
 import { type Database, inTransaction } from './database.ts';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { isFatal } from '../domain/codec.ts';
-import type { Position } from '../domain/ports/event-store.ts';
+import { isFatal } from '../domain/kernel/codec.ts';
+import type { Position } from '../domain/kernel/event-store.ts';
 import { ENDED, type Logger, pause, type System, untilAborted } from '../lib/async/async.ts';
 import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';

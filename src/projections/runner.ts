@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { isFatal } from '../domain/codec.ts';
-import type { EventStore } from '../domain/ports/event-store.ts';
+import { isFatal } from '../domain/kernel/codec.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { Logger, System } from '../lib/async/async.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';

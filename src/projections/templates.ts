@@ -1,4 +1,4 @@
-import type { TemplateEvent } from '../domain/events.ts';
+import type { TemplateEvent } from '../domain/kernel/events.ts';
 import { type ExistingTemplate, type Template, template } from '../domain/template/template.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';

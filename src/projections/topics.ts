@@ -1,4 +1,4 @@
-import type { TopicEvent } from '../domain/events.ts';
+import type { TopicEvent } from '../domain/kernel/events.ts';
 import { type ExistingTopic, type Topic, topic } from '../domain/topic/topic.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';

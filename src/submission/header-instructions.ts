@@ -1,4 +1,4 @@
-import { sha256Hex } from '../domain/digest.ts';
+import { sha256Hex } from '../domain/kernel/digest.ts';
 import type { ShownRecipients } from '../domain/ports/contents.ts';
 import type { Problem } from '../http/validation/problems.ts';
 import {

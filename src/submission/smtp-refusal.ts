@@ -1,5 +1,4 @@
-import { DomainError } from '../domain/domain-error.ts';
-import type { ErrorCode } from '../domain/error-catalogue.ts';
+import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 
 /** A negative reply: `responseCode`, and a text that begins with the enhanced code (RFC 3463). */

@@ -1,5 +1,5 @@
 import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import { isWithin, parseRange } from '../domain/address-ranges.ts';
+import { isWithin, parseRange } from '../domain/kernel/addresses.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 import { withTimeout } from '../lib/async/async.ts';
 import { parseMailbox } from '../lib/mime/mime.ts';

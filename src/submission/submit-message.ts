@@ -1,7 +1,7 @@
 import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
-import { DomainError } from '../domain/domain-error.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import { requireUnsuspended } from '../domain/organization/organization.ts';
 import { type AuthContext, type Authenticated, authenticate } from '../http/auth/authenticate.ts';
 import { requirePermission } from '../http/auth/permissions.ts';

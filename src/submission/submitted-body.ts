@@ -1,5 +1,5 @@
 import type { Caller } from '../domain/api-key/key-authority.ts';
-import { DomainError } from '../domain/domain-error.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
 import { isOwnHeader } from '../domain/message/draft.ts';
 import type { RepeatedHeader } from '../domain/ports/contents.ts';
 import { ALTERNATIVES_MAX, MESSAGE_BASE64_MAX } from '../http/routes/messages/attached-fields.ts';

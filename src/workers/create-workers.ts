@@ -1,10 +1,10 @@
 import { suspendDestination } from '../commands/destination.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
-import type { Environment } from '../domain/environment.ts';
+import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { Environment } from '../domain/kernel/ids.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { Contents } from '../domain/ports/contents.ts';
-import type { EventStore, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import type { Queues } from '../domain/ports/queue.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';

@@ -4,8 +4,8 @@ import {
   LOG_START,
   type Position,
   type RecordedEvent,
-} from '../domain/ports/event-store.ts';
-import { readFamilies } from '../domain/read-families.ts';
+  readFamilies,
+} from '../domain/kernel/event-store.ts';
 import type { Work } from './supervise.ts';
 
 /** A live view in memory of one family of events. */

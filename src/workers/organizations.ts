@@ -1,6 +1,6 @@
-import type { OrganizationEvent } from '../domain/events.ts';
+import { idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { OrganizationEvent } from '../domain/kernel/events.ts';
 import { type Organization, organization } from '../domain/organization/organization.ts';
-import { idOf, type RecordedEvent } from '../domain/ports/event-store.ts';
 import type { InMemoryProjection } from './in-memory-projections.ts';
 
 /** By id. It may be behind the log: read there what cannot be undone. */

@@ -1,9 +1,9 @@
 import { type MailedNotice, mailNotice } from '../commands/message/mail-notice.ts';
 import type { SendContext } from '../commands/message/send-message.ts';
 import { loadOrganization } from '../commands/organization.ts';
-import { DomainError } from '../domain/domain-error.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import { type Notice, noticeOf } from '../domain/organization/notices.ts';
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../lib/async/async.ts';
 import type { SendingDomains } from './domains/sending-domains.ts';
 import type { EventsReaction } from './webhooks/record-webhook-deliveries.ts';

@@ -1,4 +1,4 @@
-import { isFatal } from '../domain/codec.ts';
+import { isFatal } from '../domain/kernel/codec.ts';
 import { type Logger, pause, type System } from '../lib/async/async.ts';
 
 /** The work of a loop, until `signal` aborts. It calls `working` after each success. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-event-types.ts';
 import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/post.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
 import { eventSchema } from '../../src/http/schemas/event.ts';

@@ -33,7 +33,7 @@ const profileOf = (
 
 const endpoint = frame('answer', 'file:///outbox/src/http/endpoint.ts');
 const checker = frame('check', 'file:///outbox/src/lib/html/html-checker.ts');
-const codec = frame('encode', 'file:///outbox/src/domain/codec.ts');
+const codec = frame('encode', 'file:///outbox/src/domain/kernel/codec.ts');
 const shared = frame('canonicalJson', 'file:///outbox/src/lib/transparency/canonical-json.ts');
 const parser = frame('parserOnHeadersComplete', 'node:_http_common');
 

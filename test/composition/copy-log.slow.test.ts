@@ -3,8 +3,8 @@ import { createPostgresEventStore } from '../../src/adapters/event-store/postgre
 import { createSystem } from '../../src/adapters/system.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { openEventStoreDb } from '../contracts/event-store/eventstoredb-store.ts';
 import { aContext, events, first, newStream, next } from '../contracts/event-store/samples.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../src/composition/first-start.ts';
 import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
-import { sha256Hex } from '../../src/domain/digest.ts';
+import { sha256Hex } from '../../src/domain/kernel/digest.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createMemoryStore } from '../http/support/service.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { placeForTest, programForTest } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { partitionsOf } from '../support/log-rows.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noteCosignature } from '../../src/commands/audit-witnesses.ts';
-import { readingStream } from '../../src/domain/streams.ts';
+import { readingStream } from '../../src/domain/kernel/streams.ts';
 import {
   createCosigner,
   parseNote,

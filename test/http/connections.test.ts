@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseRange } from '../../src/domain/address-ranges.ts';
+import { parseRange } from '../../src/domain/kernel/addresses.ts';
 import {
   boundHttpConnections,
   CONNECTIONS_MAX,

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
-import { messageStream } from '../../src/domain/streams.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { createEngagementRecorder } from '../../src/http/engagement-recorder.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { callerWith } from '../support/controls/api-key.ts';

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatId } from '../../src/domain/ids.ts';
+import { formatId } from '../../src/domain/kernel/ids.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { expectAnswer, HOLDERS, openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { originPart, type RequestOrigin } from '../../src/domain/ports/request-origins.ts';
 import { rootOfPart } from '../../src/lib/transparency/transparency.ts';
 import { createInMemoryRequestOrigins } from '../support/in-memory/request-origins.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ERROR_CATALOGUE } from '../../src/domain/error-catalogue.ts';
+import { ERROR_CATALOGUE } from '../../src/domain/kernel/errors.ts';
 import { buildServer } from '../../src/http/build-server.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
 import { PRESENCE_ERRORS } from '../../src/http/route-rules.ts';

@@ -1,8 +1,8 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { organizationSecret, resumeOrganization, suspendOrganization } from '../../src/commands/organization.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { unsubscribeToken, viewToken } from '../../src/domain/message/recipient-link.ts';
-import { messageStream } from '../../src/domain/streams.ts';
 import { clickUrl, openUrl } from '../../src/domain/tracking/tracking-token.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { earlierClickToken, earlierOpenToken } from '../support/earlier-tracking-tokens.ts';

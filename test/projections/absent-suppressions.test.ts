@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { SuppressionEvent } from '../../src/domain/events.ts';
-import type { StreamName } from '../../src/domain/ports/event-store.ts';
-import { suppressionStream } from '../../src/domain/streams.ts';
+import type { StreamName } from '../../src/domain/kernel/event-store.ts';
+import type { SuppressionEvent } from '../../src/domain/kernel/events.ts';
+import { suppressionStream } from '../../src/domain/kernel/streams.ts';
 import { suppressionId } from '../../src/domain/suppression/suppression.ts';
 import { withAbsentSuppressions } from '../../src/projections/absent-suppressions.ts';
 import { suppressionsProjection } from '../../src/projections/suppressions.ts';

@@ -4,9 +4,9 @@ import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
-import { customerEventId } from '../../src/domain/customer-event-ids.ts';
+import { customerEventId } from '../../src/domain/customer-events/customer-events.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { NotInTree } from '../../src/domain/ports/audit-trees.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import {
   consistencyRanges,
   EMPTY_ROOT,

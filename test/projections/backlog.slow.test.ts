@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { BACKLOG_COUNTED_MAX, readBacklog } from '../../src/projections/deliveries/backlog.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
 import { attemptStarted, messageAccepted, messageScheduled } from '../support/controls/message.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
 import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
 import { attemptStarted, messageAccepted, messageScheduled, recipient } from '../support/controls/message.ts';

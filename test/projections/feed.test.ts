@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
-import { customerEvents } from '../../src/domain/customer-events.ts';
-import type { OutboxEvent } from '../../src/domain/events.ts';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-event-types.ts';
+import { customerEvents } from '../../src/domain/customer-events/customer-events.ts';
+import { LOG_START } from '../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../src/domain/kernel/events.ts';
 import { eventsProjection } from '../../src/projections/events/projection.ts';
 import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/events/queries.ts';
 import { serializeEvents } from '../../src/projections/events/serialize-events.ts';

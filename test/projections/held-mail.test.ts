@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
 import { heldMail, holdersOfMail } from '../../src/projections/deliveries/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';

@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
-import type { Aggregate } from '../../src/domain/aggregate.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/api-key/key-cache.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import { destination } from '../../src/domain/destination/suspension.ts';
-import type { OutboxEvent } from '../../src/domain/events.ts';
-import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';
-import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
-import { readFamilies } from '../../src/domain/read-families.ts';
+import type { Aggregate } from '../../src/domain/kernel/aggregate.ts';
+import { type EventStore, LOG_START, readFamilies } from '../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../src/domain/kernel/events.ts';
 import { reputationEvents } from '../../src/domain/reputation/events.ts';
 import { reputation } from '../../src/domain/reputation/reputation.ts';
 import { domainRecords } from '../../src/domain/sending-domain/domain-records.ts';

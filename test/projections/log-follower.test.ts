@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EventStore, Page, ReadAllOptions } from '../../src/domain/ports/event-store.ts';
+import type { EventStore, Page, ReadAllOptions } from '../../src/domain/kernel/event-store.ts';
 import { createLogFollower, type LogFollower } from '../../src/projections/log-follower.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
 import { createAwaitedPositions } from '../../src/projections/progress.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';

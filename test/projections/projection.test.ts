@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../src/domain/aggregate.ts';
 import { apiKey } from '../../src/domain/api-key/api-key.ts';
-import type { OutboxEvent } from '../../src/domain/events.ts';
+import { fold } from '../../src/domain/kernel/aggregate.ts';
+import type { OutboxEvent } from '../../src/domain/kernel/events.ts';
 import { sendingDomain } from '../../src/domain/sending-domain/sending-domain.ts';
 import { webhook } from '../../src/domain/webhook/webhook.ts';
 import { apiKeysProjection, listApiKeys } from '../../src/projections/api-keys.ts';

@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { createReadModels, type ReadModels } from '../../src/projections/read-models.ts';
 import { migratedDatabase } from '../support/postgres.ts';
 

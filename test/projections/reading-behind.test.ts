@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EventStore, Page, Position, RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { EventStore, Page, Position, RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { createReadingBehind, type ReadingBehind } from '../../src/projections/reading-behind.ts';
 import { createSteppableSystem, type SteppableSystem } from '../support/system.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { makeTables, switchTables } from '../../src/projections/rebuild-tables.ts';

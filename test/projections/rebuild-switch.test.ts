@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { type EventStore, LOG_START, type Position, PositionNotInLog } from '../../src/domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Position, PositionNotInLog } from '../../src/domain/kernel/event-store.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { silentLogger } from '../support/logger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { eventCodec, UnknownEvent } from '../../src/domain/codec.ts';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { eventCodec, UnknownEvent } from '../../src/domain/kernel/codec.ts';
+import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
-import { reputationStream } from '../../src/domain/streams.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
+import { reputationStream } from '../../src/domain/kernel/streams.ts';
 import { reputationProjection } from '../../src/projections/reputation/projection.ts';
 import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { silentLogger } from '../support/logger.ts';

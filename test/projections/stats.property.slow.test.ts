@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { areKept } from '../../src/projections/stats/counts-sql.ts';
 import {
   STATS_ATTRIBUTIONS,

@@ -1,5 +1,5 @@
 import type { CountedDays } from '../../src/domain/billing/invoice.ts';
-import { LOG_START, type Position } from '../../src/domain/ports/event-store.ts';
+import { LOG_START, type Position } from '../../src/domain/kernel/event-store.ts';
 
 /** Days with recipient counts, from events after a position in the log. */
 export const countedDays = (

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { bytesOfId } from '../../src/domain/ids.ts';
+import { bytesOfId } from '../../src/domain/kernel/ids.ts';
 import type { TrackedRecipient, TrackingKeys } from '../../src/domain/tracking/tracking-token.ts';
 
 /** Paths of tracked links and images from versions whose tokens named no organization. */

@@ -1,5 +1,4 @@
-import type { EventCodec } from '../../src/domain/codec.ts';
-import type { Contents } from '../../src/domain/ports/contents.ts';
+import type { EventCodec } from '../../src/domain/kernel/codec.ts';
 import {
   type Append,
   type Appended,
@@ -18,7 +17,8 @@ import {
   type StoredEvent,
   type StreamName,
   WrongExpectedRevision,
-} from '../../src/domain/ports/event-store.ts';
+} from '../../src/domain/kernel/event-store.ts';
+import type { Contents } from '../../src/domain/ports/contents.ts';
 import { StoreUnavailable, type System } from '../../src/lib/async/async.ts';
 
 export interface InMemoryEventStoreOptions {

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { Logger } from '../../src/lib/async/async.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { createAwaitedPositions } from '../../src/projections/progress.ts';

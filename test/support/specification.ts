@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { Aggregate } from '../../src/domain/aggregate.ts';
-import { DomainError } from '../../src/domain/domain-error.ts';
-import type { OutboxEvent } from '../../src/domain/events.ts';
-import type { EventContext, RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { Aggregate } from '../../src/domain/kernel/aggregate.ts';
+import { DomainError } from '../../src/domain/kernel/errors.ts';
+import type { EventContext, RecordedEvent } from '../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../src/domain/kernel/events.ts';
 import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
 
 export const NOW = '2026-11-21T12:00:00.000Z';

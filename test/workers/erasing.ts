@@ -7,10 +7,10 @@ import { claimAttempt, recordAttempt } from '../../src/commands/message/attempt.
 import { recordEngagement } from '../../src/commands/message/record-engagement.ts';
 import { organizationSecret } from '../../src/commands/organization.ts';
 import { suppressRecipient } from '../../src/commands/suppression/change-suppression.ts';
+import { type EventStore, LOG_START } from '../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { boundReply } from '../../src/domain/message/content-parts.ts';
-import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import type { Retention } from '../../src/domain/ports/retention.ts';
-import { messageStream } from '../../src/domain/streams.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppressing-event.ts';
 import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';
 import { type Auditors, createAuditors } from '../../src/workers/audit/auditors.ts';

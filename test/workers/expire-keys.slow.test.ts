@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKey, deleteKey, updateKey } from '../../src/commands/api-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
-import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';
-import { apiKeyStream } from '../../src/domain/streams.ts';
+import { createKeyCacheProjection } from '../../src/domain/api-key/key-cache.ts';
+import { apiKeyStream } from '../../src/domain/kernel/streams.ts';
 import { closedAfterTest } from '../support/after-test.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { openService, type Service } from './service.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
-import { type EventCodec, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { type EventCodec, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/kernel/codec.ts';
 import { closedAfterTest } from '../support/after-test.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';

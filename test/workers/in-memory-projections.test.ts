@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../src/domain/kernel/codec.ts';
+import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createInMemoryProjections } from '../../src/workers/in-memory-projections.ts';
 import { keyCreated } from '../support/controls/api-key.ts';

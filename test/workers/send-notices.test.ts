@@ -3,7 +3,7 @@ import { internalOrigin } from '../../src/commands/context.ts';
 import { resumeOrganization, suspendOrganization, updateOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { disableWebhook, pauseWebhook, updateWebhook } from '../../src/commands/webhook.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { createSendNotices } from '../../src/workers/send-notices.ts';
 import type { Service } from './service.ts';
 import { receiver, service } from './webhooks/opened.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { MalformedEvent, UnknownEvent } from '../../src/domain/kernel/codec.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 import { repeat, supervise } from '../../src/workers/supervise.ts';
 import { createSteppableSystem } from '../support/system.ts';

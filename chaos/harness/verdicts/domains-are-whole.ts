@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { Evidence } from '../evidence.ts';
 import { signaturesOf } from '../received-mail.ts';
 import type { Violation } from '../violation.ts';

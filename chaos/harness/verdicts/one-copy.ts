@@ -1,5 +1,5 @@
-import type { MessageEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import type { Disturbance } from '../disturbances.ts';
 import type { Evidence } from '../evidence.ts';
 import { markerOf, messageIdOf } from '../received-mail.ts';

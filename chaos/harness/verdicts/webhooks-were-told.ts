@@ -1,4 +1,4 @@
-import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events.ts';
+import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Violation } from '../violation.ts';
 import type { ReceivedPost } from '../webhook-receiver.ts';

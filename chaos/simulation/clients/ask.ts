@@ -1,5 +1,5 @@
-import { DomainError } from '../../../src/domain/domain-error.ts';
-import { AppendOutcomeUnknown } from '../../../src/domain/ports/event-store.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
+import { AppendOutcomeUnknown } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import type { Life } from '../life.ts';
 import type { Machine } from '../machine.ts';

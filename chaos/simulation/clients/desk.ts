@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangedMessage } from '../../../src/commands/message/change-message.ts';
-import { fold } from '../../../src/domain/aggregate.ts';
-import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 import type { World } from '../world.ts';
 import type { Ask, RequestResult } from './ask.ts';
 import type { Tenant } from './tenant.ts';

@@ -7,7 +7,7 @@ import {
   updateKey,
 } from '../../../src/commands/api-key.ts';
 import type { Origin } from '../../../src/commands/context.ts';
-import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
 import type { Life } from '../life.ts';
 import type { Desk } from './desk.ts';
 import type { Action } from './mail-actions.ts';

@@ -5,7 +5,7 @@ import {
   type FollowedPage,
   type Page,
   type Position,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';

@@ -1,12 +1,12 @@
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { Contents } from '../../../src/domain/ports/contents.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import {
   type Append,
   type Appended,
   type EventStore,
   LOG_START,
   type RecordedEvent,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
+import type { Contents } from '../../../src/domain/ports/contents.ts';
 import { createInMemoryEventStore } from '../../../test/support/in-memory-event-store.ts';
 import type { Ground } from '../ground.ts';
 

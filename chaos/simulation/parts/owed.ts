@@ -1,4 +1,4 @@
-import { customerEvents } from '../../../src/domain/customer-events.ts';
+import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';

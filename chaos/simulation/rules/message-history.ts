@@ -1,5 +1,5 @@
-import type { MessageEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 
 /**
  * The allowed order of events in a message stream. It is written independently of the domain code and tracks only which

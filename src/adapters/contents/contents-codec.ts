@@ -1,4 +1,4 @@
-import { isBase64 } from '../../domain/base64.ts';
+import { isBase64 } from '../../domain/message/content-parts.ts';
 import {
   headOf,
   isPartlyErased,

@@ -2,8 +2,7 @@ import { MaxAppendSizeExceededError, WrongExpectedVersionError } from '@eventsto
 // The client's own parser for a rejected append.
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import type { EventCodec } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type Append,
   type Appended,
@@ -12,7 +11,8 @@ import {
   type StoredEvent,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../lib/async/async.ts';
 import { type AppendLane, createAppendLane } from './eventstoredb-append-lane.ts';
 import type { Connection } from './eventstoredb-client.ts';

@@ -1,5 +1,5 @@
 import { DeadlineExceededError } from '@eventstore/db-client';
-import { LogReplaced, PositionNotInLog } from '../../domain/ports/event-store.ts';
+import { LogReplaced, PositionNotInLog } from '../../domain/kernel/event-store.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
 /** Faults of EventStoreDB: which are transient, how the operator can fix the URL, and how followers recover. */

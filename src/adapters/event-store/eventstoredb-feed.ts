@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Filter, Position } from '../../domain/ports/event-store.ts';
+import type { Filter, Position } from '../../domain/kernel/event-store.ts';
 import { type Connection, inTime, type ReadCall } from './eventstoredb-client.ts';
 import { bytesBetween, type RawEvent, type ReadMessage } from './eventstoredb-protocol-read.ts';
 

@@ -1,4 +1,4 @@
-import type { Appended } from '../../domain/ports/event-store.ts';
+import type { Appended } from '../../domain/kernel/event-store.ts';
 import { readOnlyText, readPosition, STREAM_NAME, UUID_TEXT } from './eventstoredb-protocol-read.ts';
 import {
   createWriter,

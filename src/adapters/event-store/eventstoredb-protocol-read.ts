@@ -1,4 +1,4 @@
-import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
+import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import {
   createWriter,
   type Reader,

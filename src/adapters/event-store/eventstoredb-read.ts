@@ -1,15 +1,15 @@
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type EventStore,
   type Filter,
+  heldBytes,
   LOG_START,
   type Page,
   type Position,
   PositionNotInLog,
   READ_STREAM_LIMIT,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
 import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
 import { NoAnswer, readFault } from './eventstoredb-faults.ts';

@@ -1,5 +1,5 @@
-import type { EventCodec } from '../../domain/codec.ts';
-import { type Filter, passes, type RecordedEvent, type StreamName } from '../../domain/ports/event-store.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
+import { type Filter, passes, type RecordedEvent, type StreamName } from '../../domain/kernel/event-store.ts';
 import type { RawEvent } from './eventstoredb-protocol-read.ts';
 
 /** Identifies our events among the server's, and decodes them. */

@@ -1,15 +1,15 @@
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type EventStore,
   type Filter,
   type FollowedPage,
+  heldBytes,
   LOG_START,
   type Page,
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { readFault } from './eventstoredb-faults.ts';
 import {

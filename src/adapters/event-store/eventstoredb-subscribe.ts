@@ -1,4 +1,4 @@
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type EventStore,
   type Filter,
@@ -7,7 +7,7 @@ import {
   type Page,
   type Position,
   type ReadAllOptions,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
 import { untilAborted } from '../../lib/async/async.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';

@@ -1,4 +1,4 @@
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type Filter,
   LOG_START,
@@ -6,7 +6,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
 import { ENDED } from '../../lib/async/async.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';

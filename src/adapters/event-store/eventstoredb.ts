@@ -1,5 +1,4 @@
-import type { EventCodec } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   AppendOutcomeUnknown,
   type EventStore,
@@ -7,7 +6,8 @@ import {
   type LogLook,
   type Position,
   WrongExpectedRevision,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import { type Logger, retryWhileAway, StartRefused, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { type AppendEvents, createAppendEvents, createAppending } from './eventstoredb-append.ts';

@@ -8,7 +8,7 @@ import {
   type Position,
   PositionNotInLog,
   WrongExpectedRevision,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
 /**

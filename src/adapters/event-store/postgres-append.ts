@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type Append,
   type Appended,
@@ -9,7 +9,7 @@ import {
   type StoredEvent,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
 import { createBatcher, eachPausing, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import {

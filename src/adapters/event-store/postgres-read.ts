@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   EventsDetached,
   type Filter,
+  heldBytes,
   LOG_START,
   type Page,
   type Position,
@@ -12,8 +13,7 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
   type StreamName,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import { type Batcher, createBatcher, eachPausing, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import {
   DECODED_BYTES_MAX,

@@ -1,13 +1,13 @@
 import { DatabaseError } from 'pg';
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   AppendOutcomeUnknown,
+  heldBytes,
   LOG_START,
   type Position,
   type RecordedEvent,
   type StreamName,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import { eachPausing, type Pausing, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from '../../lib/postgres/postgres.ts';
 

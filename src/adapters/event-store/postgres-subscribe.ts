@@ -2,13 +2,13 @@ import { Client, type ClientConfig } from 'pg';
 import {
   type Filter,
   type FollowedPage,
+  heldBytes,
   LogReplaced,
   type Page,
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { retryDelayMs } from './postgres-rows.ts';
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
-import type { EventCodec } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/kernel/codec.ts';
 import {
   type EventStore,
   LOG_START,
   LogReplaced,
   type Position,
   type ReadAllOptions,
-} from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/event-store.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';

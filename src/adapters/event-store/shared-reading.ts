@@ -1,12 +1,12 @@
 import {
+  heldBytes,
   LOG_START,
   type Page,
   type Position,
   passes,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
-import { heldBytes } from '../../domain/ports/held-bytes.ts';
+} from '../../domain/kernel/event-store.ts';
 import { isBeside } from './postgres-read.ts';
 
 type Read = (request: ReadAllOptions) => Promise<Page>;

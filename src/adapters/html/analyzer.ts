@@ -1,7 +1,7 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { AttachmentFact, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { AnalysisUnavailable, type AnalyzedMessage, type Analyzer } from '../../domain/ports/analyzer.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { htmlFacts, textLinks } from '../../lib/html/html.ts';

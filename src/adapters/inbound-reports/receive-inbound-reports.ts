@@ -1,6 +1,6 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import type { InboundReport } from '../../domain/bounce/report.ts';
+import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { type Logger, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';

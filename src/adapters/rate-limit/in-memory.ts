@@ -1,4 +1,4 @@
-import type { RateLimiter, RateLimitResult } from '../../domain/rate-limits.ts';
+import type { RateLimiter, RateLimitResult } from '../../domain/kernel/rate-limits.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /**

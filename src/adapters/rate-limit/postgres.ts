@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { RateLimiter } from '../../domain/rate-limits.ts';
+import type { RateLimiter } from '../../domain/kernel/rate-limits.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { createBuckets, type Run, resultOf, takeFrom, WINDOW_MS } from './in-memory.ts';
 

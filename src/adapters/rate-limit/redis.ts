@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { RateLimiter } from '../../domain/rate-limits.ts';
+import type { RateLimiter } from '../../domain/kernel/rate-limits.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type Taken, WINDOW_MS } from './in-memory.ts';

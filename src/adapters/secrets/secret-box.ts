@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { hmacSha256 } from '../../domain/digest.ts';
+import { hmacSha256 } from '../../domain/kernel/digest.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { atOnce, type Pausing, type System } from '../../lib/async/async.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg';
-import type { CustomerEvent } from '../../domain/customer-events.ts';
+import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import {
   type ClaimedDelivery,
   type CountedReplay,

@@ -3,7 +3,7 @@ import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { sha256Hex } from '../../domain/digest.ts';
+import { sha256Hex } from '../../domain/kernel/digest.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { CommandFailed } from '../failures.ts';
 

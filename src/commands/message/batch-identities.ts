@@ -1,4 +1,4 @@
-import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
+import { keyedDigest, sha256Hex } from '../../domain/kernel/digest.ts';
 import { mapConcurrently, type System } from '../../lib/async/async.ts';
 import { bodyDigest, type MessageIdentity, type Sender } from './prepare-message.ts';
 import { keyedMessageId, newMessageId } from './send-message.ts';

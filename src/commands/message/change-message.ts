@@ -1,13 +1,13 @@
 /** Use cases by which a customer changes an accepted message: cancel it, or give it another time. */
 
-import { requireOwn } from '../../domain/aggregate.ts';
-import type { MessageEvent } from '../../domain/events.ts';
+import { requireOwn } from '../../domain/kernel/aggregate.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import {
   cancelMessage as decideCancel,
   rescheduleMessage as decideReschedule,
 } from '../../domain/message/change-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 

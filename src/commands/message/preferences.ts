@@ -2,9 +2,9 @@
  * The preferences of a link's recipient: all mail of the sender, and each topic individually. They are read from the log, so
  * that a page shows a choice made a moment ago. Choices apply to the recipient's own address only.
  */
-import type { SuppressionEvent } from '../../domain/events.ts';
+import type { SuppressionEvent } from '../../domain/kernel/events.ts';
+import { suppressionStream } from '../../domain/kernel/streams.ts';
 import { hasUnsubscribed, lastUnsubscription } from '../../domain/message/unsubscribe-recipient.ts';
-import { suppressionStream } from '../../domain/streams.ts';
 import { resubscribe as decideResubscribe, type Resubscribe } from '../../domain/suppression/change-suppression.ts';
 import {
   hasOptedIn,

@@ -1,8 +1,8 @@
 import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/digest.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/kernel/digest.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { formatId, ID_BYTES } from '../../domain/kernel/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';

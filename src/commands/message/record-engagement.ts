@@ -1,7 +1,7 @@
-import { sha256 } from '../../domain/digest.ts';
+import { sha256 } from '../../domain/kernel/digest.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { message } from '../../domain/message/message.ts';
 import { recordEngagement as decideRecordEngagement, type Engagement } from '../../domain/message/record-engagement.ts';
-import { messageStream } from '../../domain/streams.ts';
 import type { TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';

@@ -6,7 +6,8 @@ import {
   type ReturnedRecipient,
   recipientsNamed,
 } from '../../domain/bounce/report.ts';
-import type { MessageEvent } from '../../domain/events.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { boundReply } from '../../domain/message/content-parts.ts';
 import { REPORT_DOUBTS } from '../../domain/message/events.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
@@ -15,7 +16,6 @@ import { recordReport as decideRecordReport, type ReportedRecipient } from '../.
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import type { ErasedContent, MessageContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import { messageStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import { type CommandContext, eventContext } from '../context.ts';

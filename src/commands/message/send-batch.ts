@@ -1,8 +1,8 @@
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message } from '../../domain/message/message.ts';
-import { messageStream } from '../../domain/streams.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';

@@ -1,12 +1,12 @@
-import { requireOwn } from '../../domain/aggregate.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { keyedBytes, keyedDigest } from '../../domain/digest.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { formatId, formatTimedId, ID_BYTES } from '../../domain/ids.ts';
+import { requireOwn } from '../../domain/kernel/aggregate.ts';
+import { keyedBytes, keyedDigest } from '../../domain/kernel/digest.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { formatId, formatTimedId, ID_BYTES } from '../../domain/kernel/ids.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { type Contents, isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
-import { messageStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';

@@ -1,4 +1,5 @@
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { isLinkToken, type LinkPurpose, readLinkToken } from '../../domain/message/recipient-link.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
@@ -7,7 +8,6 @@ import {
   lastUnsubscription,
   type UnsubscribeRecipient,
 } from '../../domain/message/unsubscribe-recipient.ts';
-import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';

@@ -1,7 +1,8 @@
 import { parse } from 'tldts';
-import { requireOwn } from '../../domain/aggregate.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
-import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
+import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/api-key/key-cache.ts';
+import { requireOwn } from '../../domain/kernel/aggregate.ts';
+import { sendingDomainStream } from '../../domain/kernel/streams.ts';
 import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
 import {
   type ChangeDomain,
@@ -18,7 +19,6 @@ import {
   sendingDomain,
   sendingDomainId,
 } from '../../domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {
   type Condition,

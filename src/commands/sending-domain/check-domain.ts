@@ -1,6 +1,7 @@
-import { DomainError } from '../../domain/domain-error.ts';
-import type { SendingDomainEvent } from '../../domain/events.ts';
-import type { EventContext, EventStore } from '../../domain/ports/event-store.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { EventContext, EventStore } from '../../domain/kernel/event-store.ts';
+import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
+import { domainNameStream, domainRecordsStream, sendingDomainStream } from '../../domain/kernel/streams.ts';
 import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
 import {
   type DomainName,
@@ -19,7 +20,6 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
-import { domainNameStream, domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, executeOnce, type Loaded, load, retryConflicts } from '../execute.ts';
 import { lookAtRecords } from './look-at-records.ts';

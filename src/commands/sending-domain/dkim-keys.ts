@@ -1,4 +1,5 @@
-import type { SendingDomainEvent } from '../../domain/events.ts';
+import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
+import { sendingDomainStream } from '../../domain/kernel/streams.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { rotateDkim as decideRotateDkim } from '../../domain/sending-domain/change-domain.ts';
 import { dkimHost, signingKeys } from '../../domain/sending-domain/dkim.ts';
@@ -9,7 +10,6 @@ import {
   requireOwnDomain,
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream } from '../../domain/streams.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';

@@ -1,10 +1,10 @@
-import { keyedDigest } from '../../domain/digest.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import type { Environment } from '../../domain/environment.ts';
+import { keyedDigest } from '../../domain/kernel/digest.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { Position } from '../../domain/kernel/event-store.ts';
+import type { Environment } from '../../domain/kernel/ids.ts';
+import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
 import { message } from '../../domain/message/message.ts';
 import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
-import type { Position } from '../../domain/ports/event-store.ts';
-import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,

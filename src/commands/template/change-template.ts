@@ -1,8 +1,8 @@
-import { requireOwn } from '../../domain/aggregate.ts';
-import { type Details, DomainError } from '../../domain/domain-error.ts';
-import type { TemplateEvent } from '../../domain/events.ts';
+import { requireOwn } from '../../domain/kernel/aggregate.ts';
+import { type Details, DomainError } from '../../domain/kernel/errors.ts';
+import type { TemplateEvent } from '../../domain/kernel/events.ts';
+import { templateStream } from '../../domain/kernel/streams.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
-import { templateStream } from '../../domain/streams.ts';
 import {
   createTemplate as decideCreate,
   deleteTemplate as decideDelete,

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';

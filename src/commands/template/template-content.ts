@@ -1,8 +1,8 @@
-import { sha256Hex } from '../../domain/digest.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { sha256Hex } from '../../domain/kernel/digest.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { templateStream } from '../../domain/kernel/streams.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
-import { templateStream } from '../../domain/streams.ts';
 import { requireTemplate, requireVersion, requireVersions } from '../../domain/template/change-template.ts';
 import {
   type CompiledContent,

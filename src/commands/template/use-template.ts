@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { templateStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
-import { templateStream } from '../../domain/streams.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import type { RenderedTemplate } from '../../domain/template/render-template.ts';
 import { type Template, type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';

@@ -1,9 +1,9 @@
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { Environment } from '../environment.ts';
-import type { ApiKeyEvent } from '../events.ts';
-import type { RateLimits } from '../rate-limits.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { ApiKeyEvent } from '../kernel/events.ts';
+import type { Environment } from '../kernel/ids.ts';
+import type { RateLimits } from '../kernel/rate-limits.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { Permission } from './events.ts';
 import type { SecretFacts } from './secret.ts';
 

@@ -1,5 +1,5 @@
-import { DomainError } from '../domain-error.ts';
-import type { ApiKeyEvent } from '../events.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { ApiKeyEvent } from '../kernel/events.ts';
 import { type ApiKey, isExpired, type KeyCircumstances, requireNotEnded, requireOwnKey } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { environmentSchema } from '../environment.ts';
-import { rateLimitsSchema } from '../rate-limits.ts';
+import { environmentSchema } from '../kernel/ids.ts';
+import { rateLimitsSchema } from '../kernel/rate-limits.ts';
 
 /** Permissions (spec §5.3). Only `admin` includes the others. */
 export const permissionSchema = z.enum(['send', 'read', 'manage', 'admin']);

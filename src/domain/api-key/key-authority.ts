@@ -1,11 +1,11 @@
-import { covers } from '../address-ranges.ts';
 import type { Plan } from '../billing/plan.ts';
-import { type Details, DomainError } from '../domain-error.ts';
-import type { Environment } from '../environment.ts';
+import { covers } from '../kernel/addresses.ts';
+import { type Details, DomainError } from '../kernel/errors.ts';
+import type { Environment } from '../kernel/ids.ts';
+import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../kernel/rate-limits.ts';
 import type { Role } from '../member/events.ts';
 import type { Powers } from '../member/member.ts';
 import type { Suspension } from '../organization/organization.ts';
-import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';
 

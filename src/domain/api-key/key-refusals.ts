@@ -1,7 +1,7 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { ErrorCode } from '../error-catalogue.ts';
-import type { ApiKeyRefusalEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { ErrorCode } from '../kernel/errors.ts';
+import type { ApiKeyRefusalEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 
 type Refused = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
 export type KeyChangeName = Refused['change'];

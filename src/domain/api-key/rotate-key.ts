@@ -1,5 +1,5 @@
-import { DomainError } from '../domain-error.ts';
-import type { ApiKeyEvent } from '../events.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { ApiKeyEvent } from '../kernel/events.ts';
 import {
   type ApiKey,
   type KeyCircumstances,

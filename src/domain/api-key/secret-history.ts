@@ -1,5 +1,5 @@
-import type { ApiKeyEvent, SendingDomainEvent } from '../events.ts';
-import type { RecordedEvent } from '../ports/event-store.ts';
+import type { RecordedEvent } from '../kernel/event-store.ts';
+import type { ApiKeyEvent, SendingDomainEvent } from '../kernel/events.ts';
 
 /** Every secret that a key ever had, with its start, its end and the reason for the end. */
 

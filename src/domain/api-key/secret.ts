@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import { sha256Hex } from '../digest.ts';
-import { environmentSchema } from '../environment.ts';
+import { sha256Hex } from '../kernel/digest.ts';
+import { environmentSchema } from '../kernel/ids.ts';
 
 /**
  * `ob_<kind>_` + 43 base62 characters for 256 random bits + 6 base62 characters for the CRC-32 of everything before.

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import type { ApiKeyEvent } from '../events.ts';
-import type { RateLimits } from '../rate-limits.ts';
+import type { ApiKeyEvent } from '../kernel/events.ts';
+import type { RateLimits } from '../kernel/rate-limits.ts';
 import {
   type ApiKey,
   type ExistingApiKey,

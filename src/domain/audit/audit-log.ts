@@ -1,6 +1,6 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { AuditEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { AuditEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 
 /** Public half of a signing key, and the vault id of its private half. */
 export interface AuditKey {

@@ -1,8 +1,8 @@
 /** An auditor: an outsider who reads an organization's audit log with a personal token. */
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { AuditorEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { AuditorEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 
 export interface ExistingAuditor {
   readonly status: 'active' | 'removed';

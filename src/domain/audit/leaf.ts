@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import { isId } from '../ids.ts';
-import type { EventMetadata, RecordedEvent } from '../ports/event-store.ts';
-import { messageStream } from '../streams.ts';
+import type { EventMetadata, RecordedEvent } from '../kernel/event-store.ts';
+import { isId } from '../kernel/ids.ts';
+import { messageStream } from '../kernel/streams.ts';
 
 /** Leaves of the audit trees: stored events, each as one line of canonical JSON (RFC 8785). */
 

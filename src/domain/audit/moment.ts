@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../ports/event-store.ts';
+import type { RecordedEvent } from '../kernel/event-store.ts';
 import { treeOf } from './leaf.ts';
 
 const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;

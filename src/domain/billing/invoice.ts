@@ -1,9 +1,9 @@
-import type { Aggregate } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import type { BillingPeriodEvent } from '../events.ts';
-import { formatId } from '../ids.ts';
-import { LOG_START, type Position } from '../ports/event-store.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import { LOG_START, type Position } from '../kernel/event-store.ts';
+import type { BillingPeriodEvent } from '../kernel/events.ts';
+import { formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { InvoiceLine } from './events.ts';
 import { daysBetween, type Month, type Period, requirePeriod } from './period.ts';
 import { type ChosenPlan, overageOf, type Plan, type Plans, priceOf, quotaOf } from './plan.ts';

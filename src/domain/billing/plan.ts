@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import { DomainError } from '../domain-error.ts';
+import { DomainError } from '../kernel/errors.ts';
 
 /**
  * Plans and exact arithmetic for their prices. Amounts are integers in the currency's minor unit (cents), and rates are

@@ -1,7 +1,7 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { DestinationEvent } from '../events.ts';
-import { jitter } from '../jitter.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { DestinationEvent } from '../kernel/events.ts';
+import { jitter } from '../kernel/jitter.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 
 export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'] & {
   readonly since: string;

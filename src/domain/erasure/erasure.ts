@@ -1,10 +1,10 @@
 /** An erasure removes everything stored about one address of an organization and keeps a record of the removal. */
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import type { ErasureEvent } from '../events.ts';
-import { formatId } from '../ids.ts';
-import type { Position } from '../ports/event-store.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { Position } from '../kernel/event-store.ts';
+import type { ErasureEvent } from '../kernel/events.ts';
+import { formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { ErasureCounts } from './events.ts';
 
 type Requested = Extract<ErasureEvent, { type: 'ErasureRequested' }>['data'];

@@ -1,5 +1,5 @@
-import { DomainError } from '../domain-error.ts';
-import type { MemberEvent } from '../events.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { MemberEvent } from '../kernel/events.ts';
 import { type Member, type Members, requireMember } from './member.ts';
 import {
   expiryAfter,

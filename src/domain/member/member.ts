@@ -2,11 +2,12 @@
  * Members are people of an organization who use the dashboard. All members of an organization form one aggregate, so
  * that two concurrent requests cannot remove the last owner.
  */
-import type { Aggregate } from '../aggregate.ts';
+
 import type { Permission } from '../api-key/events.ts';
-import { DomainError } from '../domain-error.ts';
-import type { MemberEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { MemberEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { Role } from './events.ts';
 import { addLink, expiryAfter, INVITATION_MINUTES, linkSourceOf, type MemberLink } from './sign-in-link.ts';
 

@@ -1,6 +1,6 @@
 /** Passkeys: WebAuthn key pairs with which members sign in. They belong to the members' aggregate. */
-import { DomainError } from '../domain-error.ts';
-import type { MemberEvent } from '../events.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { MemberEvent } from '../kernel/events.ts';
 import type { Proof } from './events.ts';
 import { joinMember, type Members, type Passkey, requireMember } from './member.ts';
 

@@ -1,11 +1,11 @@
 /** A session: a browser in which a member has signed in. */
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import { DomainError } from '../domain-error.ts';
-import type { SessionEvent } from '../events.ts';
-import { formatId } from '../ids.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { SessionEvent } from '../kernel/events.ts';
+import { formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import { type OrganizationSettings, SESSION_HOURS } from '../organization/events.ts';
-import { CATEGORIES } from '../streams.ts';
 import type { Proof } from './events.ts';
 import type { Member } from './member.ts';
 import { linkInvalid, passkeyInvalid } from './passkey.ts';

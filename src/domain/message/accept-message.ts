@@ -1,6 +1,6 @@
 import type { Analysis, Finding } from '../analysis/analysis.ts';
-import { type Details, DomainError } from '../domain-error.ts';
-import type { MessageEvent } from '../events.ts';
+import { type Details, DomainError } from '../kernel/errors.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import { requireUnsuspended, type Suspension } from '../organization/organization.ts';
 import { requireSchedulable } from './change-message.ts';
 import { customerEventCount, type Message } from './message.ts';

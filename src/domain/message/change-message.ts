@@ -1,8 +1,8 @@
 /** Decisions of a customer about an accepted message: cancel or reschedule it. */
 
-import { requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { MessageEvent } from '../events.ts';
+import { requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { isInFlight, isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
 

@@ -1,5 +1,5 @@
 /** Decides what a worker may do with a message now: claim an attempt, hold its recipients, or end them unsent. */
-import type { MessageEvent } from '../events.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import type { HoldReason } from './events.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';

@@ -1,8 +1,8 @@
 /** The state of a message, and how each event changes it. */
-import type { Aggregate } from '../aggregate.ts';
-import type { Environment } from '../environment.ts';
-import type { MessageEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { MessageEvent } from '../kernel/events.ts';
+import type { Environment } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { Said } from '../suppression/suppression.ts';
 import { acceptedRecipient, type Recipient, type RecipientEngagement, type RecipientStatus } from './recipient.ts';
 

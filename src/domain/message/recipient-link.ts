@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { keyedBytes } from '../digest.ts';
-import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
+import { keyedBytes } from '../kernel/digest.ts';
+import { bytesOfId, formatId, ID_BYTES } from '../kernel/ids.ts';
 
 /**
  * Links of a recipient. The last path segment is a token that names message and recipient, with an HMAC bound to the

@@ -1,5 +1,5 @@
 import type { BounceCategory } from '../bounce/categories.ts';
-import type { MessageEvent } from '../events.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import type { SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { nextAttemptAt, replyWaitSeconds } from './retry-schedule.ts';

@@ -1,5 +1,5 @@
 /** Records opens and clicks of a recipient: the first time and the count, by people or machines. */
-import type { MessageEvent } from '../events.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import type { Client, MachineReason } from '../tracking/client.ts';
 import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
 import type { Recipient } from './recipient.ts';

@@ -1,5 +1,5 @@
 import type { BounceCategory } from '../bounce/categories.ts';
-import type { MessageEvent } from '../events.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import type { ReportDoubt, SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
 import type { Recipient } from './recipient.ts';

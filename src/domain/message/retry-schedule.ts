@@ -4,7 +4,7 @@
  */
 import type { BounceCategory } from '../bounce/categories.ts';
 import { GMAIL, YAHOO } from '../bounce/reply-words.ts';
-import { jitter } from '../jitter.ts';
+import { jitter } from '../kernel/jitter.ts';
 import type { HoldReason } from './events.ts';
 import type { ExistingMessage } from './message.ts';
 

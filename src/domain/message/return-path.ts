@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { keyedBytes } from '../digest.ts';
-import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
+import { keyedBytes } from '../kernel/digest.ts';
+import { bytesOfId, formatId, ID_BYTES } from '../kernel/ids.ts';
 
 /**
  * `bounce`: a report on a message. `unsubscribe`: a mailto unsubscription. `envelope`: an envelope id (RFC 3461 §4.4),

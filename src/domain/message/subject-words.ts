@@ -1,5 +1,5 @@
-import { keyedBytes, keyedText } from '../digest.ts';
-import { createMemo } from '../memo.ts';
+import { keyedBytes, keyedText } from '../kernel/digest.ts';
+import { createMemo } from '../kernel/memo.ts';
 
 /** Words of a subject, by which a message can be searched for as long as its contents are stored. */
 

@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../events.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import { isUnsubscribed, type Said, type Suppression } from '../suppression/suppression.ts';
 import { type Message, numbered } from './message.ts';
 

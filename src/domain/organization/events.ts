@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planSchema } from '../billing/plan.ts';
+import { rateLimitsSchema } from '../kernel/rate-limits.ts';
 import { maskedRoleSchema } from '../member/events.ts';
-import { rateLimitsSchema } from '../rate-limits.ts';
 
 /** Use of a message's analysis: none, a warning, or rejection of messages with errors. */
 export const ANALYSIS_POLICIES = ['off', 'warn', 'block'] as const;

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../ports/event-store.ts';
+import type { RecordedEvent } from '../kernel/event-store.ts';
 
 /** Mail to an organization's contact about something that needs a person. An event produces one notice at most. */
 export interface Notice {

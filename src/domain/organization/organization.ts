@@ -1,12 +1,12 @@
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import type { Aggregate } from '../aggregate.ts';
 import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
-import { DomainError } from '../domain-error.ts';
-import type { OrganizationEvent } from '../events.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { Revision } from '../kernel/event-store.ts';
+import type { OrganizationEvent } from '../kernel/events.ts';
+import type { RateLimits } from '../kernel/rate-limits.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import { MASKED_ROLES, type MaskedRole } from '../member/events.ts';
-import type { Revision } from '../ports/event-store.ts';
-import type { RateLimits } from '../rate-limits.ts';
-import { CATEGORIES } from '../streams.ts';
 import {
   type HtmlEntry,
   type HtmlRule,

@@ -1,8 +1,8 @@
 import { type ExistingApiKey, works } from '../api-key/api-key.ts';
-import { DomainError } from '../domain-error.ts';
-import type { OrganizationEvent } from '../events.ts';
-import type { KeyCacheState, KeyEntry } from '../key-cache.ts';
-import type { Revision } from '../ports/event-store.ts';
+import type { KeyCacheState, KeyEntry } from '../api-key/key-cache.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { Revision } from '../kernel/event-store.ts';
+import type { OrganizationEvent } from '../kernel/events.ts';
 import { type ActiveOrganization, type Organization, requireOrganization } from './organization.ts';
 
 /** The keys with which an organization can be administered now. */

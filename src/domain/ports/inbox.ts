@@ -1,4 +1,4 @@
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../kernel/ids.ts';
 
 /** PORT: mail caught by the built-in server instead of leaving the machine. Adapter: `adapters/inbox`. */
 

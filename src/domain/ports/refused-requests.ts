@@ -1,5 +1,5 @@
-import type { Environment } from '../environment.ts';
-import type { ErrorCode } from '../error-catalogue.ts';
+import type { ErrorCode } from '../kernel/errors.ts';
+import type { Environment } from '../kernel/ids.ts';
 
 /**
  * PORT: refused requests, for developers who ask why. Stored for `REFUSED_REQUEST_DAYS`, outside any log and without

@@ -1,7 +1,7 @@
-import type { CustomerEvent } from '../customer-events.ts';
-import { sha256 } from '../digest.ts';
-import { formatId } from '../ids.ts';
-import type { Position } from './event-store.ts';
+import type { CustomerEvent } from '../customer-events/customer-events.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { Position } from '../kernel/event-store.ts';
+import { formatId } from '../kernel/ids.ts';
 
 /**
  * PORT: deliveries owed to each webhook endpoint, with every try. Stored in the vault, with the checkpoint up to which

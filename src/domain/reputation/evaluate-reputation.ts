@@ -1,4 +1,4 @@
-import type { ReputationEvent } from '../events.ts';
+import type { ReputationEvent } from '../kernel/events.ts';
 import { MEASURES, type Measure } from './events.ts';
 import { REPUTATION_LEVELS, type Reputation, type Sender } from './reputation.ts';
 

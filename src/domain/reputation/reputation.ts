@@ -1,6 +1,6 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { ReputationEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { ReputationEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { Measure } from './events.ts';
 
 /** Each limit that is reached raises the level by one. */

@@ -1,7 +1,7 @@
 import type { ExistingApiKey } from '../api-key/api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from '../api-key/key-authority.ts';
-import { DomainError } from '../domain-error.ts';
-import type { SendingDomainEvent } from '../events.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { SendingDomainEvent } from '../kernel/events.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Branding, DkimKey } from './events.ts';
 import { type ExistingSendingDomain, lifeOf, requireOwnDomain, type SendingDomain } from './sending-domain.ts';

@@ -1,7 +1,7 @@
-import type { Aggregate } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { DomainNameEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { DomainNameEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { VerificationMethod } from './events.ts';
 
 /** The domain that has proved ownership of the name. The latest proof applies. */

@@ -1,7 +1,7 @@
-import type { Aggregate } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import type { DomainRecordsEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { DomainRecordsEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { DkimPair } from './dkim.ts';
 import type { RecordKind, RecordSeen, RecordState } from './events.ts';
 import { type ExistingSendingDomain, lifeOf } from './sending-domain.ts';

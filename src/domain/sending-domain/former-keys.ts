@@ -1,5 +1,5 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { SendingDomainEvent } from '../events.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { SendingDomainEvent } from '../kernel/events.ts';
 import type { DkimKey } from './events.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain.ts';
 

@@ -1,9 +1,9 @@
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import { DomainError } from '../domain-error.ts';
-import type { SendingDomainEvent } from '../events.ts';
-import { formatId } from '../ids.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { SendingDomainEvent } from '../kernel/events.ts';
+import { formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import { NO_TRACKING, type Tracking } from '../tracking/tracking.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { Branding, VerificationMethod } from './events.ts';

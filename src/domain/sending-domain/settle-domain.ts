@@ -1,4 +1,4 @@
-import type { SendingDomainEvent } from '../events.ts';
+import type { SendingDomainEvent } from '../kernel/events.ts';
 import { type DkimPair, decidingPair, dkimHost, rsaOf } from './dkim.ts';
 import type { DkimKey, RecordSeen, RecordState } from './events.ts';
 import { type ExistingSendingDomain, lifeOf, verificationRecord } from './sending-domain.ts';

@@ -1,8 +1,8 @@
-import { requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { Environment } from '../environment.ts';
-import type { SuppressionEvent } from '../events.ts';
-import type { Position } from '../ports/event-store.ts';
+import { requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { Position } from '../kernel/event-store.ts';
+import type { SuppressionEvent } from '../kernel/events.ts';
+import type { Environment } from '../kernel/ids.ts';
 import {
   type ExistingSuppression,
   entryOfKind,

@@ -1,6 +1,6 @@
 import { suppresses } from '../bounce/categories.ts';
-import type { MessageEvent } from '../events.ts';
-import type { RecordedEvent } from '../ports/event-store.ts';
+import type { RecordedEvent } from '../kernel/event-store.ts';
+import type { MessageEvent } from '../kernel/events.ts';
 import type { SuppressionReason, SuppressionScope } from './events.ts';
 
 type Suppressing = Extract<

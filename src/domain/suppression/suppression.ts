@@ -1,10 +1,9 @@
-import type { Aggregate } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import type { Environment } from '../environment.ts';
-import type { SuppressionEvent } from '../events.ts';
-import { formatId } from '../ids.ts';
-import type { EventContext, Position } from '../ports/event-store.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { EventContext, Position } from '../kernel/event-store.ts';
+import type { SuppressionEvent } from '../kernel/events.ts';
+import { type Environment, formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { SuppressionReason, SuppressionScope } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];

@@ -1,4 +1,4 @@
-import { isId } from '../ids.ts';
+import { isId } from '../kernel/ids.ts';
 
 /** Names by which sends refer to templates. */
 

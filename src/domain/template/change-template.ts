@@ -1,6 +1,6 @@
-import { requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { TemplateEvent } from '../events.ts';
+import { requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { TemplateEvent } from '../kernel/events.ts';
 import type { ExistingTemplate, Template, TemplateContentRef, TemplateVersion } from './template.ts';
 
 /** Maximum versions of a template. Higher: more memory, because senders fold its stream and hold its state. */

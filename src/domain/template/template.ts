@@ -1,8 +1,8 @@
-import type { Aggregate } from '../aggregate.ts';
-import { sha256 } from '../digest.ts';
-import type { TemplateEvent } from '../events.ts';
-import { formatId, isId } from '../ids.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { TemplateEvent } from '../kernel/events.ts';
+import { formatId, isId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 
 /** Reference to a content, with its digest. */
 export interface TemplateContentRef {

@@ -1,8 +1,8 @@
 /** A topic is a kind of mail that recipients can choose or refuse separately. */
-import { type Aggregate, requireOwn } from '../aggregate.ts';
-import { DomainError } from '../domain-error.ts';
-import type { TopicEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { TopicEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { TopicDefault } from './events.ts';
 
 export interface ExistingTopic {

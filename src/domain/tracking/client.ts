@@ -1,4 +1,4 @@
-import { addressClassOf, isWithin, parseRange } from '../address-ranges.ts';
+import { addressClassOf, isWithin, parseRange } from '../kernel/addresses.ts';
 
 /**
  * Classifies the client that loaded an image or followed a link: its program family and kind of network, which are the

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { keyedBytes } from '../digest.ts';
-import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
+import { keyedBytes } from '../kernel/digest.ts';
+import { bytesOfId, formatId, ID_BYTES } from '../kernel/ids.ts';
 
 /**
  * Tokens of tracked links and pixels. A token names an organization, a message, a recipient and a link. Its HMAC proves

@@ -1,6 +1,6 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { DailyQuotaEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { DailyQuotaEvent } from '../kernel/events.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
 /** Quota of one day that has been reserved, by mailbox provider. */

@@ -1,6 +1,6 @@
-import type { Aggregate } from '../aggregate.ts';
-import type { WarmUpEvent } from '../events.ts';
-import { CATEGORIES, warmUpStream } from '../streams.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+import type { WarmUpEvent } from '../kernel/events.ts';
+import { CATEGORIES, warmUpStream } from '../kernel/streams.ts';
 
 const DAY_MS = 86_400_000;
 

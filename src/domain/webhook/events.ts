@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema } from '../environment.ts';
+import { environmentSchema } from '../kernel/ids.ts';
 
 /** Filters in addition to event types. Empty lists match everything. */
 const filters = z.object({

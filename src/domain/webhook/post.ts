@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { jitter } from '../jitter.ts';
+import { jitter } from '../kernel/jitter.ts';
 
 /** Posting an event to an endpoint: headers, signatures, and the waits between tries. */
 

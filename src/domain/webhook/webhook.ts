@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
-import { DomainError } from '../domain-error.ts';
-import type { Environment } from '../environment.ts';
-import type { WebhookEvent } from '../events.ts';
-import { CATEGORIES } from '../streams.ts';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { WebhookEvent } from '../kernel/events.ts';
+import type { Environment } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookHeaders } from './events.ts';
 
 /** A replaced signing secret that also signs until it expires. */

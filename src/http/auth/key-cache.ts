@@ -1,6 +1,6 @@
-import { DomainError } from '../../domain/domain-error.ts';
-import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/key-cache.ts';
-import { type EventStore, LOG_START, type Position, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/api-key/key-cache.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { type EventStore, LOG_START, type Position, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { type Logger, StoreUnavailable, type System, withTimeout } from '../../lib/async/async.ts';
 import { createKeyCacheQueries, type KeyCacheQueries } from './key-cache-queries.ts';
 import { createSecretIndex, type SecretIndex } from './secret-index.ts';

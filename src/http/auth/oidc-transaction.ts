@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { keyedBytes } from '../../domain/digest.ts';
+import { withHostName } from '../../domain/kernel/addresses.ts';
+import { keyedBytes } from '../../domain/kernel/digest.ts';
 import type { OidcTransaction } from '../../domain/ports/identity-provider.ts';
-import { withHostName } from '../../domain/public-url.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 import type { System } from '../../lib/async/async.ts';
 

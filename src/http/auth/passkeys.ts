@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { keyedBytes } from '../../domain/digest.ts';
+import { withHostName } from '../../domain/kernel/addresses.ts';
+import { keyedBytes } from '../../domain/kernel/digest.ts';
 import type { Passkey } from '../../domain/member/member.ts';
-import { withHostName } from '../../domain/public-url.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 import type { System } from '../../lib/async/async.ts';
 

@@ -1,6 +1,6 @@
 import { allows, type Permission } from '../../domain/api-key/events.ts';
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { ROLES, type Role } from '../../domain/member/events.ts';
 import { POWERS } from '../../domain/member/member.ts';
 import type { GuardedRoute } from '../route-rules.ts';

@@ -1,5 +1,5 @@
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { presenceRequired } from '../../domain/member/passkey.ts';
 import { isPresent } from '../../domain/member/session.ts';
 import type { GuardedRoute } from '../route-rules.ts';

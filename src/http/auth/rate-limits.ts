@@ -1,14 +1,14 @@
 import type { FastifyReply } from 'fastify';
-import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import {
   type ActionKind,
   effectiveLimits,
   type RateLimiter,
   type RateLimitResult,
   type RateLimits,
-} from '../../domain/rate-limits.ts';
+} from '../../domain/kernel/rate-limits.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { KeyCache } from './key-cache.ts';
 

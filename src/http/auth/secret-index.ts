@@ -1,9 +1,9 @@
-import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import type { KeyCacheProjection, KeyChange, KeyEntry } from '../../domain/api-key/key-cache.ts';
 import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
-import type { KeyCacheProjection, KeyChange, KeyEntry } from '../../domain/key-cache.ts';
+import { type AddressRange, parseRange } from '../../domain/kernel/addresses.ts';
+import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';
-import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 
 /** Owner of a secret. */
 export type Holder =

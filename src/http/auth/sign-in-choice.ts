@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { keyedBytes } from '../../domain/digest.ts';
+import { keyedBytes } from '../../domain/kernel/digest.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { type ContentString, createBytes, createContentString, notJson } from './content-string.ts';
 import { createJsonStructure } from './json-structure.ts';
 

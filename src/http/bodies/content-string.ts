@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 
 /**
  * Collects bytes that arrive in pieces, in at most twice their memory: kept one by one, a piece costs a hundred bytes.

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clientNetworkOf } from '../../domain/address-ranges.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { type Cohort, createCohort, startDeadline } from '../../lib/async/async.ts';
 import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
 import { type BodyBudget, type BodyEnd, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';

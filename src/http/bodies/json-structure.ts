@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { notJson } from './content-string.ts';
 
 /** A batch needs five. Each level costs a stack frame when the value is walked. */

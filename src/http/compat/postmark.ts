@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SentMessage } from '../../commands/message/send-message.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { MessageBody } from '../../domain/ports/contents.ts';
 import type { JsonBounds } from '../bodies/bounded-json.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';

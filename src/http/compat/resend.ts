@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
 import { cancelMessage, rescheduleMessage } from '../../commands/message/change-message.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { aliasOf } from '../../domain/template/alias.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../routes/messages/send-batch.ts';
 import { isSent } from '../routes/messages/send-body.ts';

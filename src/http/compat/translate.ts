@@ -1,6 +1,6 @@
 import type { SentBatch } from '../../commands/message/send-batch.ts';
 import type { SentMessage } from '../../commands/message/send-message.ts';
-import { type Details, DomainError } from '../../domain/domain-error.ts';
+import { type Details, DomainError } from '../../domain/kernel/errors.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
 import { htmlPolicyOf } from '../routes/messages/html-rules.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { acceptedIn } from '../accept.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { type Asset, type Dashboard, readDashboard } from './assets.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { Logger } from '../../lib/async/async.ts';
 import { type AuthContext, authenticateRequest, NOWHERE } from '../auth/authenticate.ts';
 import { vendorError, vendorOf } from '../compat/vendors.ts';

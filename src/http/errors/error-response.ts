@@ -1,8 +1,7 @@
-import { DomainError } from '../../domain/domain-error.ts';
-import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
+import { AppendOutcomeUnknown } from '../../domain/kernel/event-store.ts';
 import { AnalysisUnavailable } from '../../domain/ports/analyzer.ts';
 import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
-import { AppendOutcomeUnknown } from '../../domain/ports/event-store.ts';
 import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
 import { HtmlCheckUnavailable } from '../../lib/html/html.ts';
 import { MailParserUnavailable } from '../../lib/mime/mime.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import type { ErrorCode } from '../../domain/kernel/errors.ts';
 import { GUARDED_ERRORS, PRESENCE_ERRORS, type RouteRule } from '../route-rules.ts';
 import { ROUTES, type RouteName } from '../route-table.ts';
 

@@ -1,4 +1,4 @@
-import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { ERROR_STATUSES } from '../errors/error-response.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';

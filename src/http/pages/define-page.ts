@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { clientNetworkOf } from '../../domain/address-ranges.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
+import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import type { Registration, RouteContext } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors/error-handlers.ts';

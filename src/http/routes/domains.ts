@@ -9,10 +9,11 @@ import {
 import { serviceHosts } from '../../commands/sending-domain/check-domain.ts';
 import { rotateDkim } from '../../commands/sending-domain/dkim-keys.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { isId } from '../../domain/ids.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { Revision } from '../../domain/kernel/event-store.ts';
+import { isId } from '../../domain/kernel/ids.ts';
+import { domainRecordsStream, sendingDomainStream } from '../../domain/kernel/streams.ts';
 import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
-import type { Revision } from '../../domain/ports/event-store.ts';
 import { domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import type { Branding } from '../../domain/sending-domain/events.ts';
 import {
@@ -20,7 +21,6 @@ import {
   requireOwnDomain,
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
-import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import { domainOf, parseMailbox } from '../../lib/mime/mime.ts';
 import { resourceEndpoint, statesOf } from '../as-of.ts';

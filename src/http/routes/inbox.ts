@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
 import { requireOwnerPresence } from '../auth/presence.ts';
 import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';

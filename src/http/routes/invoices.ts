@@ -2,7 +2,7 @@ import { loadInvoice } from '../../commands/billing.ts';
 import { loadOrganization } from '../../commands/organization.ts';
 import type { InvoiceLine } from '../../domain/billing/events.ts';
 import { requirePeriod } from '../../domain/billing/period.ts';
-import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
+import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import { afterAllOf } from '../../projections/events/queries.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
 import { acceptedIn } from '../accept.ts';

@@ -1,6 +1,5 @@
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { Environment } from '../../domain/environment.ts';
-import { type IdPrefix, isId } from '../../domain/ids.ts';
+import { type Environment, type IdPrefix, isId } from '../../domain/kernel/ids.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
 import { holds } from '../auth/permissions.ts';
 import type { RouteContext } from '../endpoint.ts';

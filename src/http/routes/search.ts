@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isId, timeInId } from '../../domain/ids.ts';
+import { isId, timeInId } from '../../domain/kernel/ids.ts';
 import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';
 import { listOf, listSchema } from '../schemas/envelope.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { pauseBulkMail, releaseSending } from '../../commands/reputation.ts';
+import { reputationStream } from '../../domain/kernel/streams.ts';
 import {
   countedFrom,
   type Limits,
@@ -11,7 +12,6 @@ import {
   sharesOf,
 } from '../../domain/reputation/evaluate-reputation.ts';
 import { type Reputation, reputation } from '../../domain/reputation/reputation.ts';
-import { reputationStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';

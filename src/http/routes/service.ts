@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { withTimeout } from '../../lib/async/async.ts';
 import { acceptedIn } from '../accept.ts';
 import { docsPage } from '../docs/page.ts';

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
-import { keyedDigest } from '../../domain/digest.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { keyedDigest } from '../../domain/kernel/digest.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
 import { areKept } from '../../projections/stats/counts-sql.ts';
 import {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { topicStream } from '../../domain/streams.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { topicStream } from '../../domain/kernel/streams.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import { type ExistingTopic, topic } from '../../domain/topic/topic.ts';
 import { resourceEndpoint, statesOf } from '../as-of.ts';

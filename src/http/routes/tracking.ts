@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { DomainError } from '../../domain/domain-error.ts';
-import { messageStream } from '../../domain/streams.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { recognizeClient } from '../../domain/tracking/client.ts';
 import { type Owner, readClick, readOpen, type TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
 import { createSemaphore, withTimeout } from '../../lib/async/async.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../commands/warm-up.ts';
-import { dailyQuotaStream, warmUpStream } from '../../domain/streams.ts';
+import { dailyQuotaStream, warmUpStream } from '../../domain/kernel/streams.ts';
 import { dailyQuota, type RecipientCounts } from '../../domain/warm-up/daily-quota.ts';
 import {
   CAP_MAX,

@@ -6,9 +6,9 @@ import {
   liveEarlierSecrets,
 } from '../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../domain/api-key/events.ts';
-import { environmentSchema } from '../../domain/environment.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/kernel/rate-limits.ts';
 import type { UsageMark } from '../../domain/ports/usage-marks.ts';
-import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.ts';
 import { timeSchema } from './envelope.ts';
 
 export const rateLimitsAnswerSchema = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
 
 /** ISO 8601 in UTC with milliseconds. */
 export const timeSchema = () => z.iso.datetime({ precision: 3 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
-import type { CustomerEventType } from '../../domain/customer-event-types.ts';
-import { environmentSchema } from '../../domain/environment.ts';
+import type { CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../domain/ports/mail-transport.ts';
 import { SUPPRESSION_SCOPES } from '../../domain/suppression/events.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../domain/tracking/client.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type ApiKey, apiKey, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../domain/api-key/events.ts';
-import { customerEventId } from '../../domain/customer-event-ids.ts';
-import { environmentSchema } from '../../domain/environment.ts';
-import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
-import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../domain/events.ts';
-import type { EventContext, RecordedEvent } from '../../domain/ports/event-store.ts';
+import { customerEventId } from '../../domain/customer-events/customer-events.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
+import type { EventContext, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../domain/kernel/events.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import { rateLimitsAnswerSchema, serializeRateLimits } from './api-key.ts';
 import { timeSchema } from './envelope.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { NamedMember } from '../../commands/member.ts';
 import { permissionSchema } from '../../domain/api-key/events.ts';
-import { environmentSchema } from '../../domain/environment.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import { invitationExpiry } from '../../domain/member/create-sign-in-link.ts';
 import { roleSchema } from '../../domain/member/events.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import {
   type Contents,

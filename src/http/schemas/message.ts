@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
-import { environmentSchema } from '../../domain/environment.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import { HOLD_REASONS } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { messageStatus, RECIPIENT_STATUSES, type Recipient } from '../../domain/message/recipient.ts';

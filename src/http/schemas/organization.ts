@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { rateLimitsSchema } from '../../domain/kernel/rate-limits.ts';
 import { maskedRoleSchema } from '../../domain/member/events.ts';
 import { ANALYSIS_POLICIES, HTML_RULES } from '../../domain/organization/events.ts';
-import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { timeSchema } from './envelope.ts';
 
 const htmlRule = z.enum(HTML_RULES);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { timeSchema } from './envelope.ts';
 
 const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object

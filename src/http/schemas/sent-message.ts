@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Analysis, FINDINGS_MAX } from '../../domain/analysis/analysis.ts';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { MessageBody, ToldAnalysis } from '../../domain/ports/contents.ts';
 import { type ErrorAnswer, refusalAnswer } from '../errors/error-response.ts';

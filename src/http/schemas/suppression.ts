@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema } from '../../domain/environment.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import type { Contents, SuppressionEvidence } from '../../domain/ports/contents.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES, type SuppressionScope } from '../../domain/suppression/events.ts';
 import {

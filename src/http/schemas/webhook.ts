@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema } from '../../domain/environment.ts';
+import { environmentSchema } from '../../domain/kernel/ids.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import { timeSchema } from './envelope.ts';
 

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
-import type { Position, RecordedEvent } from '../../domain/ports/event-store.ts';
-import { CATEGORIES } from '../../domain/streams.ts';
+import type { Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';
 import { asRecords, type Database } from '../database.ts';
 import type { Projection } from '../projection.ts';

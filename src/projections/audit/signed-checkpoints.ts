@@ -1,7 +1,7 @@
 import { treeOf } from '../../domain/audit/leaf.ts';
-import type { AuditEvent } from '../../domain/events.ts';
-import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { CATEGORIES } from '../../domain/streams.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { AuditEvent } from '../../domain/kernel/events.ts';
+import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { signatoryOf } from '../../lib/transparency/transparency.ts';
 import type { Database } from '../database.ts';
 import { rowsInto } from '../rebuild-tables.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { customerEvents } from '../../domain/customer-events.ts';
+import { customerEvents } from '../../domain/customer-events/customer-events.ts';
+import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import { createSlices, type Logger, pause, type System } from '../../lib/async/async.ts';
 import type { ReadModels } from '../read-models.ts';
 import { eventsProjection } from './projection.ts';

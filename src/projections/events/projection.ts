@@ -1,4 +1,5 @@
-import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
+import { type CustomerEvent, customerEvents } from '../../domain/customer-events/customer-events.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type {
   ApiKeyEvent,
   AuditEvent,
@@ -12,8 +13,7 @@ import type {
   TopicEvent,
   WarmUpEvent,
   WebhookEvent,
-} from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+} from '../../domain/kernel/events.ts';
 import type { Database } from '../database.ts';
 import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';

@@ -1,8 +1,8 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-event-types.ts';
-import type { CustomerEvent } from '../../domain/customer-events.ts';
-import type { Environment } from '../../domain/environment.ts';
+import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
+import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
+import type { Environment } from '../../domain/kernel/ids.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
 import type { ReplyStage } from '../../domain/ports/mail-transport.ts';

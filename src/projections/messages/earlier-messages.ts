@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 
 /** Ids of messages that these events concern and that were accepted earlier: their rows must be read. */
 export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {

@@ -1,5 +1,5 @@
-import type { MessageEvent } from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { asRecords, type Database } from '../database.ts';
 
 /** Counts of messages sent with each secret of a key, by UTC day. They stay when messages are erased or expire. */

@@ -1,9 +1,9 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import { sha256 } from '../../domain/digest.ts';
-import type { Environment } from '../../domain/environment.ts';
-import type { MessageEvent } from '../../domain/events.ts';
-import { createMemo } from '../../domain/memo.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import { sha256 } from '../../domain/kernel/digest.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
+import type { Environment } from '../../domain/kernel/ids.ts';
+import { createMemo } from '../../domain/kernel/memo.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
 

@@ -1,6 +1,6 @@
-import type { MessageEvent } from '../../domain/events.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStatus, type RecipientStatus } from '../../domain/message/recipient.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { asRecords, type Database } from '../database.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';

@@ -1,5 +1,5 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import type { Environment } from '../../domain/environment.ts';
+import type { Environment } from '../../domain/kernel/ids.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import type { Database } from '../database.ts';

@@ -1,6 +1,6 @@
 import { suppresses } from '../../domain/bounce/categories.ts';
-import type { MessageEvent, ReputationEvent } from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent, ReputationEvent } from '../../domain/kernel/events.ts';
 import { senderIdIn } from '../../domain/reputation/reputation.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../messages/earlier-messages.ts';

@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/environment.ts';
+import type { Environment } from '../../domain/kernel/ids.ts';
 import {
   MAILBOX_PROVIDERS,
   OTHER_PROVIDER,

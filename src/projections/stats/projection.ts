@@ -1,5 +1,5 @@
-import type { MessageEvent } from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { DomainError } from '../../domain/domain-error.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import type { Database } from '../database.ts';
 import { type CountedPeriod, statsSql } from './counts-sql.ts';
 import {

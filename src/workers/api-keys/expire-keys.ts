@@ -1,5 +1,5 @@
 import { expireKey } from '../../commands/api-key.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

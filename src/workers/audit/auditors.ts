@@ -1,6 +1,6 @@
 import { auditor, type ExistingAuditor } from '../../domain/audit/auditor.ts';
-import type { AuditorEvent } from '../../domain/events.ts';
-import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { AuditorEvent } from '../../domain/kernel/events.ts';
 import type { InMemoryProjection } from '../in-memory-projections.ts';
 
 /** By id, removed ones too: the vault may still hold who they are. It may be behind the log. */

@@ -2,7 +2,7 @@ import { type BillingContext, type CountRecipients, closePeriod, recordQuota } f
 import { type Billed, quotaLevel } from '../../domain/billing/invoice.ts';
 import { type Month, monthOf, nextMonth, previousMonth, requirePeriod } from '../../domain/billing/period.ts';
 import { BUILT_IN_PLANS, planOf } from '../../domain/billing/plan.ts';
-import type { Position } from '../../domain/ports/event-store.ts';
+import type { Position } from '../../domain/kernel/event-store.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Organizations } from '../organizations.ts';
 import { repeat, type Work } from '../supervise.ts';

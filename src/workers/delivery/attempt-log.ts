@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../../domain/events.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { Logger } from '../../lib/async/async.ts';

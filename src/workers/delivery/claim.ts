@@ -1,9 +1,9 @@
 import type { Loaded } from '../../commands/execute.ts';
 import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/message/attempt.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { random } from '../../domain/jitter.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { random } from '../../domain/kernel/jitter.ts';
 import type { Message } from '../../domain/message/message.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import { countEndedUnsent, type DeliveryMetrics } from './attempt-log.ts';

@@ -15,10 +15,10 @@ import {
   ownDestination,
   type SuspendDestination,
 } from '../../domain/destination/suspension.ts';
-import { random } from '../../domain/jitter.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import { random } from '../../domain/kernel/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
 import { createDestinationRateLimits } from './destination-rate-limits.ts';
 import type { Destinations } from './due.ts';

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Loaded } from '../../commands/execute.ts';
-import { fold } from '../../domain/aggregate.ts';
-import type { MessageEvent } from '../../domain/events.ts';
+import { fold } from '../../domain/kernel/aggregate.ts';
+import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
-import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';

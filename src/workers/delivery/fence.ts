@@ -1,7 +1,7 @@
 import { load } from '../../commands/execute.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { messageStream } from '../../domain/kernel/streams.ts';
 import { type Message, message } from '../../domain/message/message.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
-import { messageStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
 import { type AttemptTimes, isHeld, type SuccessfulClaim } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';

@@ -13,8 +13,8 @@ import {
   type Suspension,
   senderDestination,
 } from '../../domain/destination/suspension.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /** The sending domain of a message, and the organization that owns it. */

@@ -1,5 +1,5 @@
-import type { SendingDomainEvent } from '../../domain/events.ts';
-import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import { nextCheckMs } from '../../domain/sending-domain/domain-records.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { createFairQueue, mapConcurrently, pause, type System } from '../../lib/async/async.ts';

@@ -1,6 +1,6 @@
 import { destroyFormerKeys } from '../../commands/sending-domain/dkim-keys.ts';
-import type { SendingDomainEvent } from '../../domain/events.ts';
-import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { type EventStore, idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { type DomainWithFormerKeys, formerKeys, unneededKeys } from '../../domain/sending-domain/former-keys.ts';
 import type { System } from '../../lib/async/async.ts';

@@ -1,7 +1,7 @@
 import { activeSigningKeys } from '../../commands/sending-domain/dkim-keys.ts';
-import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/events.ts';
+import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/kernel/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { RecordKind } from '../../domain/sending-domain/events.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';

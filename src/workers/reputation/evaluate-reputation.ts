@@ -1,5 +1,5 @@
 import { evaluateReputation as record } from '../../commands/reputation.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import {
   countedFrom,
   evaluateReputation as decide,

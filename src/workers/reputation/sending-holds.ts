@@ -1,9 +1,9 @@
-import type { ReputationEvent } from '../../domain/events.ts';
-import { jitter, random } from '../../domain/jitter.ts';
+import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { ReputationEvent } from '../../domain/kernel/events.ts';
+import { jitter, random } from '../../domain/kernel/jitter.ts';
 import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { HoldReason } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
 import type { System } from '../../lib/async/async.ts';
 

@@ -15,8 +15,8 @@ import {
 import { isHeld } from '../../commands/organization.ts';
 import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE } from '../../domain/erasure/events.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Retention } from '../../domain/ports/retention.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { pause, type System } from '../../lib/async/async.ts';

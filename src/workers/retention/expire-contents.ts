@@ -1,14 +1,14 @@
 import { load } from '../../commands/execute.ts';
 import { auditor } from '../../domain/audit/auditor.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { auditorStream, membersStream, messageStream, organizationStream } from '../../domain/kernel/streams.ts';
 import { members } from '../../domain/member/member.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { organization } from '../../domain/organization/organization.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { OldContent, Retention, StoredBefore } from '../../domain/ports/retention.ts';
-import { auditorStream, membersStream, messageStream, organizationStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

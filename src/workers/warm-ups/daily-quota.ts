@@ -1,6 +1,6 @@
 import type { Loaded } from '../../commands/execute.ts';
 import { reserveDailyQuota } from '../../commands/warm-up.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
 import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';
 

@@ -1,11 +1,11 @@
-import { DomainError } from '../../domain/domain-error.ts';
-import type { WarmUpEvent } from '../../domain/events.ts';
-import { random } from '../../domain/jitter.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { WarmUpEvent } from '../../domain/kernel/events.ts';
+import { random } from '../../domain/kernel/jitter.ts';
+import { warmUpStream } from '../../domain/kernel/streams.ts';
 import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Recipient } from '../../domain/message/recipient.ts';
-import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
-import { warmUpStream } from '../../domain/streams.ts';
 import { nextSlot, type QuotaRequest } from '../../domain/warm-up/daily-quota.ts';
 import {
   dayOf,

@@ -1,4 +1,4 @@
-import type { CustomerEvent } from '../../domain/customer-events.ts';
+import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import type { OwedDelivery, StoredOwedEvents, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import {
   atMost,

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
-import type { WebhookEvent } from '../../domain/events.ts';
+import { type CustomerEvent, customerEvents } from '../../domain/customer-events/customer-events.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { WebhookEvent } from '../../domain/kernel/events.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { deliveryId, type OwedDelivery, type OwedEvents } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';

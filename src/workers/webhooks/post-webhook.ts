@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { disableWebhook } from '../../commands/webhook.ts';
-import { sha256Hex } from '../../domain/digest.ts';
-import { random } from '../../domain/jitter.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import { sha256Hex } from '../../domain/kernel/digest.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { random } from '../../domain/kernel/jitter.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { POST_HEADERS, REPLAY_HEADER, signWebhook, webhookRetryWaitMs } from '../../domain/webhook/post.ts';

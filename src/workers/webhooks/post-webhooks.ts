@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { carriesContents } from '../../commands/webhook.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/webhook.ts';

@@ -1,13 +1,13 @@
-import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type EventStore,
   LOG_START,
   type Page,
   type Position,
   type RecordedEvent,
-} from '../../domain/ports/event-store.ts';
+  readFamilies,
+} from '../../domain/kernel/event-store.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
-import { readFamilies } from '../../domain/read-families.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import { createSemaphore, type Logger, pause, StartRefused, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';

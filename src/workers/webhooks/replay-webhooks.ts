@@ -1,9 +1,9 @@
 import { load } from '../../commands/execute.ts';
-import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-event-types.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events/customer-event-types.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import { webhookStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
 import { deliveryId, type WebhookDeliveries, type WebhookReplay } from '../../domain/ports/webhook-deliveries.ts';
-import { webhookStream } from '../../domain/streams.ts';
 import { type ExistingWebhook, subscribesTo, webhook } from '../../domain/webhook/webhook.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { FeedEvent, FeedPage, ReadFeed } from '../../projections/events/queries.ts';

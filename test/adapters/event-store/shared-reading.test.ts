@@ -7,7 +7,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 
 const positionOf = (index: number): Position => String(index).padStart(16, '0');
 

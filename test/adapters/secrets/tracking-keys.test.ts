@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openTrackingKeys } from '../../../src/adapters/secrets/tracking-keys.ts';
-import { formatId } from '../../../src/domain/ids.ts';
+import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { openUrl, readOpen, type TrackingKeys } from '../../../src/domain/tracking/tracking-token.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nameHolder } from '../../../src/commands/sending-domain/check-domain.ts';
-import { DomainError } from '../../../src/domain/domain-error.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import { type ExistingSendingDomain, lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
 import type { NameData } from '../../support/dns-zone.ts';
 import { openZoneWorld, type ZoneWorld, zoneOf } from './zone-world.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sendingDomainStream } from '../../../src/domain/kernel/streams.ts';
 import { lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { NameData } from '../../support/dns-zone.ts';
 import { BOUNCE_DOMAIN, openZoneWorld, recordOf, seenOf, type ZoneWorld, zoneOf } from './zone-world.ts';
 

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { events, first, newStream } from './samples.ts';
 import { silentLogger } from './silent-logger.ts';

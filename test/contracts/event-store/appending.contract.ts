@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MalformedEvent } from '../../../src/domain/codec.ts';
-import type { EventContext } from '../../../src/domain/ports/event-store.ts';
-import { WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
+import { MalformedEvent } from '../../../src/domain/kernel/codec.ts';
+import type { EventContext } from '../../../src/domain/kernel/event-store.ts';
+import { WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { events, first, idsOf, keyRevoked, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
+import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { follow } from './following.ts';
 import { claimed, type EventStoreHarness, GIVE_UP_MS_MAX, type OpenLog, sentence } from './harness.ts';

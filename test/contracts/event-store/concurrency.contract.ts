@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EventStore, type StreamName, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
+import { type EventStore, type StreamName, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
 import { follow } from './following.ts';
 import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, newStream, next, textsOf } from './samples.ts';

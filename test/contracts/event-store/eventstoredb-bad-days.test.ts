@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EventStore, LOG_START } from '../../../src/domain/ports/event-store.ts';
+import { type EventStore, LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Logger } from '../../../src/lib/async/async.ts';
 import type { ServerStyle } from '../../support/eventstoredb-double/bad-days.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
 import { eventually, follow } from './following.ts';

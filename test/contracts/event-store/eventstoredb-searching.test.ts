@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { EventStore, Position, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore, Position, RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { ServerStyle } from '../../support/eventstoredb-double/bad-days.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { slowness } from '../../support/slowness.ts';

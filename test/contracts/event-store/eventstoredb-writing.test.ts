@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Contents, MessageContents } from '../../../src/domain/ports/contents.ts';
 import {
   AppendOutcomeUnknown,
   type EventStore,
   LOG_START,
   WrongExpectedRevision,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
+import type { Contents, MessageContents } from '../../../src/domain/ports/contents.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import type { ProposedEvent } from '../../support/eventstoredb-double/stored-log.ts';

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { ServerStyle } from '../../support/eventstoredb-double/bad-days.ts';
 import { startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { eventStoreContract } from './event-store.contract.ts';

@@ -5,7 +5,7 @@ import type {
   FollowedPage,
   Position,
   RecordedEvent,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 import { SEEN_MS_MAX } from './harness.ts';
 
 const LOOK_MS = 5;

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { slowness } from '../../support/slowness.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 

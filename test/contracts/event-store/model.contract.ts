@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import {
   type Append,
   type EventStore,
@@ -10,7 +10,7 @@ import {
   type Position,
   type RecordedEvent,
   WrongExpectedRevision,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { aContext, idsOf, keyRevoked, newStream } from './samples.ts';

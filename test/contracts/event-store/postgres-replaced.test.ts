@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { REMAKE_STREAMS } from '../../support/log-rows.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { PATIENCE_MS } from './harness.ts';

@@ -1,7 +1,7 @@
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 import { type OpenLog, PATIENCE_MS } from './harness.ts';

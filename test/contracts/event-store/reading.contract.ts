@@ -5,7 +5,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';

@@ -5,7 +5,7 @@ import type {
   NewEvent,
   RecordedEvent,
   StreamName,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 
 export const aContext: EventContext = {
   $correlationId: 'req_1',

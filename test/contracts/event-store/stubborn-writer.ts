@@ -4,7 +4,7 @@ import {
   AppendOutcomeUnknown,
   type EventStore,
   type Revision,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 
 const RETRIES_MAX = 200;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { EventStore, Position } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore, Position } from '../../../src/domain/kernel/event-store.ts';
 import { eventually, follow } from './following.ts';
 import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';

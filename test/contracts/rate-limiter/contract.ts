@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RateLimiter, RateLimitResult } from '../../../src/domain/rate-limits.ts';
+import type { RateLimiter, RateLimitResult } from '../../../src/domain/kernel/rate-limits.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { slowness } from '../../support/slowness.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, type TestContext, test, vi } from 'vitest';
-import type { RateLimiter } from '../../../src/domain/rate-limits.ts';
+import type { RateLimiter } from '../../../src/domain/kernel/rate-limits.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { slowness } from '../../support/slowness.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
+import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
 import {
   deliveryId,
   type FinishedTry,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/aggregate.ts';
 import {
   keyRefusals,
   type NoteRefusal,
   noteRefusal,
   REFUSALS_PER_MINUTE_MAX,
 } from '../../../src/domain/api-key/key-refusals.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const ask = (more: Partial<NoteRefusal> = {}): NoteRefusal => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Analysis } from '../../../src/domain/analysis/analysis.ts';
-import { DomainError } from '../../../src/domain/domain-error.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import { type AcceptMessage, acceptMessage } from '../../../src/domain/message/accept-message.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';

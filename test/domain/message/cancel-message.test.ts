@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { cancelMessage } from '../../../src/domain/message/change-message.ts';
 import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/aggregate.ts';
-import { customerEvents } from '../../../src/domain/customer-events.ts';
-import { DomainError } from '../../../src/domain/domain-error.ts';
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
 import { claimAttempt, type Hold } from '../../../src/domain/message/claim-attempt.ts';
 import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
 import { isOpen } from '../../../src/domain/message/recipient.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt, recordedAs } from '../../support/specification.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/aggregate.ts';
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type Engagement, recordEngagement } from '../../../src/domain/message/record-engagement.ts';
 import { attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import type { ReportDoubt } from '../../../src/domain/message/events.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type ReportedRecipient, recordReport } from '../../../src/domain/message/record-report.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatId } from '../../../src/domain/ids.ts';
+import { formatId } from '../../../src/domain/kernel/ids.ts';
 import {
   indexesOf,
   isReturnPath,

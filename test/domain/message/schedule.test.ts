@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DomainError } from '../../../src/domain/domain-error.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import { requireSchedulable, SCHEDULE_DAYS_MAX } from '../../../src/domain/message/change-message.ts';
 import { NOW } from '../../support/specification.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SuppressionEvent } from '../../../src/domain/events.ts';
-import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
+import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
+import { bytesOfId, formatId } from '../../../src/domain/kernel/ids.ts';
 import { unsubscribeUrlProblem } from '../../../src/domain/message/draft.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { isLinkToken, readLinkToken, unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';

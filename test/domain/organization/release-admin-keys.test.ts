@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { EventType, OutboxEvent } from '../../../src/domain/events.ts';
-import { createKeyCacheProjection, type KeyCacheProjection, type KeyEntry } from '../../../src/domain/key-cache.ts';
+import {
+  createKeyCacheProjection,
+  type KeyCacheProjection,
+  type KeyEntry,
+} from '../../../src/domain/api-key/key-cache.ts';
+import type { EventType, OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { organization } from '../../../src/domain/organization/organization.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked } from '../../support/controls/api-key.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/aggregate.ts';
-import type { OrganizationEvent } from '../../../src/domain/events.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { OrganizationEvent } from '../../../src/domain/kernel/events.ts';
 import {
   organization,
   resumeOrganization,
   suspendOrganization,
   suspensionOf,
 } from '../../../src/domain/organization/organization.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 
 const ID = 'org_aaaaaaaaaaaaaaaaaaaaaaaaaa';
 const created: OrganizationEvent = {

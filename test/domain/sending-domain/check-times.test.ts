@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { nextCheckMs } from '../../../src/domain/sending-domain/domain-records.ts';
 import { activated, added, after, degraded, domainAfter, failed, registered, verified } from './checked-domain.ts';
 

@@ -1,5 +1,5 @@
-import { fold } from '../../../src/domain/aggregate.ts';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';

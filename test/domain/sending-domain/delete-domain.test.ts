@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { deleteDomain, registerDomain } from '../../../src/domain/sending-domain/change-domain.ts';
 import { sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { specify } from '../../support/specification.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { formerKeys, unneededKeys } from '../../../src/domain/sending-domain/former-keys.ts';
 import { contextAt } from '../../support/specification.ts';

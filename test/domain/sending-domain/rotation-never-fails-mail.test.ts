@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { rotateDkim } from '../../../src/domain/sending-domain/change-domain.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';

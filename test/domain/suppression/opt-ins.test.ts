@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import type { SuppressionEvent } from '../../../src/domain/events.ts';
+import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import { addSuppression } from '../../../src/domain/suppression/change-suppression.ts';
 import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { NOW, positionOf, specify } from '../../support/specification.ts';

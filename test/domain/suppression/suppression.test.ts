@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SuppressionEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import {
   type AddSuppression,
   addSuppression,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/aggregate.ts';
-import type { TemplateEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import { fold } from '../../../src/domain/kernel/aggregate.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { TemplateEvent } from '../../../src/domain/kernel/events.ts';
 import {
   changeDraft,
   createTemplate,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
+import { bytesOfId, formatId } from '../../../src/domain/kernel/ids.ts';
 import {
   clickUrl,
   openUrl,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { WarmUpEvent } from '../../../src/domain/events.ts';
+import type { WarmUpEvent } from '../../../src/domain/kernel/events.ts';
 import {
   DEFAULT_PLAN,
   endWarmUp,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { WebhookEvent } from '../../../src/domain/events.ts';
-import type { EventContext } from '../../../src/domain/ports/event-store.ts';
+import type { EventContext } from '../../../src/domain/kernel/event-store.ts';
+import type { WebhookEvent } from '../../../src/domain/kernel/events.ts';
 import {
   adoptWebhook,
   deleteWebhook,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DomainError } from '../../../src/domain/domain-error.ts';
+import type { DomainError } from '../../../src/domain/kernel/errors.ts';
 import { createBoundedJson, type JsonBounds } from '../../../src/http/bodies/bounded-json.ts';
 
 const BOUNDS: JsonBounds = {

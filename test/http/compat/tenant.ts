@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Vendor } from '../../../src/http/compat/vendors.ts';
 import { type Service, startService } from '../support/service.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTemplateUses } from '../../../src/commands/template/use-template.ts';
-import { sha256Hex } from '../../../src/domain/digest.ts';
-import { messageStream, templateStream } from '../../../src/domain/streams.ts';
+import { sha256Hex } from '../../../src/domain/kernel/digest.ts';
+import { messageStream, templateStream } from '../../../src/domain/kernel/streams.ts';
 import { canonicalJson } from '../../../src/lib/transparency/transparency.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { HELLO, openTemplates, type Templates } from '../support/templates.ts';

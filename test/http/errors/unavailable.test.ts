@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
+import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { HtmlCheckUnavailable } from '../../../src/lib/html/html.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';

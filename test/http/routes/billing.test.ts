@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
-import { organizationStream } from '../../../src/domain/streams.ts';
+import { organizationStream } from '../../../src/domain/kernel/streams.ts';
 import { countedDays } from '../../support/counted-days.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 

@@ -3,7 +3,7 @@ import { completeErasure } from '../../../src/commands/erasure.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { erasure } from '../../../src/domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
-import { erasureStream } from '../../../src/domain/streams.ts';
+import { erasureStream } from '../../../src/domain/kernel/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 const ANN = { address: 'ann@example.net' };

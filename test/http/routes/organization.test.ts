@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
-import { organizationStream } from '../../../src/domain/streams.ts';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
+import { organizationStream } from '../../../src/domain/kernel/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 const URL = '/v1/organization';

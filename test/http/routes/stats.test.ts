@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatId } from '../../../src/domain/ids.ts';
-import { auditStream, readingStream } from '../../../src/domain/streams.ts';
+import { formatId } from '../../../src/domain/kernel/ids.ts';
+import { auditStream, readingStream } from '../../../src/domain/kernel/streams.ts';
 import {
   createCosigner,
   createSigner,

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { messageStream } from '../../../src/domain/streams.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { clickUrl, openUrl } from '../../../src/domain/tracking/tracking-token.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';

@@ -13,7 +13,7 @@ import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-d
 import { createSendingQuotas } from '../../../src/commands/message/enforce-quota.ts';
 import { countUsed } from '../../../src/composition/start-api.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { createPool } from '../../../src/lib/postgres/postgres.ts';
 import { NO_POLICY } from '../../../src/lib/transparency/transparency.ts';

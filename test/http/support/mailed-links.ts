@@ -1,7 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import type { Service } from './service.ts';
 import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 

@@ -1,12 +1,12 @@
 import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
 import { recordEngagement } from '../../../src/commands/message/record-engagement.ts';
 import { suppressRecipient } from '../../../src/commands/suppression/change-suppression.ts';
-import { customerEvents } from '../../../src/domain/customer-events.ts';
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 import type { Service } from './service.ts';
 
 /** Mail with its history, in which every word that identifies a person can be recognised in a response. */

@@ -1,8 +1,6 @@
 import type { Permission } from '../../../src/domain/api-key/events.ts';
-import type { Details } from '../../../src/domain/domain-error.ts';
-import type { Environment } from '../../../src/domain/environment.ts';
-import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
-import type { IdPrefix } from '../../../src/domain/ids.ts';
+import type { Details, ErrorCode } from '../../../src/domain/kernel/errors.ts';
+import type { Environment, IdPrefix } from '../../../src/domain/kernel/ids.ts';
 import type { GuardedRoute, RouteRule } from '../../../src/http/route-rules.ts';
 import {
   type GuardedRouteName,

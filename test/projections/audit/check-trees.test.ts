@@ -4,9 +4,9 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createSystem } from '../../../src/adapters/system.ts';
 import { loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
 import { noteCosignature, noteDispute } from '../../../src/commands/audit-witnesses.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { StreamName } from '../../../src/domain/ports/event-store.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import type { StreamName } from '../../../src/domain/kernel/event-store.ts';
+import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { checkpointText, createCosigner, parseNote, signatoryOf } from '../../../src/lib/transparency/transparency.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';

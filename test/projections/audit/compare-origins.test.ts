@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { ORIGIN_DAYS, originPart } from '../../../src/domain/ports/request-origins.ts';
 import { rootOfPart } from '../../../src/lib/transparency/transparency.ts';
 import { createOriginComparison } from '../../../src/projections/audit/check/compare-origins.ts';

@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { OutboxEvent } from '../../../src/domain/events.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import {
   type EventContext,
   type EventStore,
   LOG_START,
   type RecordedEvent,
   type StreamName,
-} from '../../../src/domain/ports/event-store.ts';
+} from '../../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { applyBatch } from '../../../src/projections/batch.ts';
 import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
 import type { Projection } from '../../../src/projections/projection.ts';

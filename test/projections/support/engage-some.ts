@@ -1,8 +1,8 @@
 import type { CommandContext } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { recordEngagement } from '../../../src/commands/message/record-engagement.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 
 /** A random recipient of a message, or a machine, opens it or follows a link. @param below random, below a bound. */
 export const engageSome = async (

@@ -1,7 +1,7 @@
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { OutboxEvent } from '../../../src/domain/events.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { keyCreated } from '../../support/controls/api-key.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt } from '../../support/specification.ts';

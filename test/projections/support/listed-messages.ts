@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import { type ListMessages, listMessages } from '../../../src/projections/messages/queries.ts';
 import { messageAccepted } from '../../support/controls/message.ts';

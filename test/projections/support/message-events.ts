@@ -1,4 +1,4 @@
-import type { EventType, MessageEvent } from '../../../src/domain/events.ts';
+import type { EventType, MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { about, smtpReply } from '../../support/controls/message.ts';
 
 type Later = Exclude<MessageEvent['type'], 'MessageAccepted'>;

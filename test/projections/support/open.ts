@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { onTestFinished } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { Logger } from '../../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import type { Projection } from '../../../src/projections/projection.ts';

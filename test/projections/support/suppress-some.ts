@@ -7,8 +7,8 @@ import {
   removeSuppression,
 } from '../../../src/commands/suppression/change-suppression.ts';
 import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
-import { DomainError } from '../../../src/domain/domain-error.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
 
 /**
  * Adds a random address to an organization's list or removes one, or creates a topic with some opt-ins.

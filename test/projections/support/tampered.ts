@@ -1,4 +1,4 @@
-import type { ApiKeyEvent } from '../../../src/domain/events.ts';
+import type { ApiKeyEvent } from '../../../src/domain/kernel/events.ts';
 import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { keyCreated } from '../../support/controls/api-key.ts';

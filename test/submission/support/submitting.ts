@@ -1,8 +1,8 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
-import { clientNetworkOf } from '../../../src/domain/address-ranges.ts';
+import { clientNetworkOf } from '../../../src/domain/kernel/addresses.ts';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import { createMailParser } from '../../../src/lib/mime/mime.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/lib/smtp/smtp.ts';
 import { createSubmission, type SubmissionOptions } from '../../../src/submission/submission.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import type { SecretFacts } from '../../../src/domain/api-key/secret.ts';
-import type { ApiKeyEvent } from '../../../src/domain/events.ts';
+import type { ApiKeyEvent } from '../../../src/domain/kernel/events.ts';
 
 export const secretNumber = (number: number): SecretFacts => ({
   hash: String(number).padStart(64, '0'),

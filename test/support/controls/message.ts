@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 
 type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>;
 type Smtp = Extract<MessageEvent, { type: 'RecipientDelivered' }>['data']['smtp'];

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { LogContradiction, loadAuditLog } from '../../../src/commands/audit.ts';
 import { noteDispute, reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import {
   ADD_CHECKPOINT,
   addCheckpointBody,

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LogContradiction, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
+import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { ChangedLog } from '../../../src/projections/audit/signed-checkpoints.ts';

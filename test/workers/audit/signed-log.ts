@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { signCheckpoint } from '../../../src/commands/audit.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { StreamName } from '../../../src/domain/ports/event-store.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import type { StreamName } from '../../../src/domain/kernel/event-store.ts';
+import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
 import { caughtUp, openPool, startRunner } from '../../projections/support/open.ts';

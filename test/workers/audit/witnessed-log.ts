@@ -1,7 +1,7 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { createHttpWitnesses } from '../../../src/adapters/witnesses/http.ts';
 import { loadAuditLog } from '../../../src/commands/audit.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { parseNote, parseVerifierKey, signedAt, type VerifierKey } from '../../../src/lib/transparency/transparency.ts';
 import { askWitnesses } from '../../../src/workers/audit/ask-witnesses.ts';
 import { silentLogger } from '../../support/logger.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
-import type { EventStore, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
+import type { EventStore, RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { type AcceptedEvent, createAcceptedCache } from '../../../src/workers/delivery/dispatch.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
 import { contextAt, recordedAs } from '../../support/specification.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { Message } from '../../../src/domain/message/message.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { SuccessfulClaim } from '../../../src/workers/delivery/claim.ts';
 import { type Completion, completionOf, type FencedAttempt, momentOf } from '../../../src/workers/delivery/fence.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';

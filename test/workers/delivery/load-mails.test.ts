@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatId } from '../../../src/domain/ids.ts';
+import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { isLinkToken, readLinkToken } from '../../../src/domain/message/recipient-link.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
-import { destinationStream } from '../../../src/domain/streams.ts';
+import { destinationStream } from '../../../src/domain/kernel/streams.ts';
 import { createMailWorld } from '../../adapters/mail/mx/mail-world.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { statuses, until } from '../delivering.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
+import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { claimDue } from '../../../src/workers/delivery/claim.ts';
 import { postponed, recordOutcome } from '../../../src/workers/delivery/record.ts';

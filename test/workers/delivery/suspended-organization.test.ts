@@ -3,7 +3,7 @@ import { internalOrigin } from '../../../src/commands/context.ts';
 import { mailNotice } from '../../../src/commands/message/mail-notice.ts';
 import { createOrganization, resumeOrganization, suspendOrganization } from '../../../src/commands/organization.ts';
 import { pauseBulkMail } from '../../../src/commands/reputation.ts';
-import { organizationStream } from '../../../src/domain/streams.ts';
+import { organizationStream } from '../../../src/domain/kernel/streams.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';
 

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
 import { GOOD_REPUTATION } from '../../../src/domain/reputation/reputation.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import {
   dueByDestination,

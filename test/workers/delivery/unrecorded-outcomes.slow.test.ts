@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { type Append, AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
+import { type Append, AppendOutcomeUnknown, type EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';

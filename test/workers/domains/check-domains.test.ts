@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingDomainEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { checkDomains, createCheckSchedule } from '../../../src/workers/domains/check-domains.ts';
 import { supervise } from '../../../src/workers/supervise.ts';

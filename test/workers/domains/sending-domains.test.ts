@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { OutboxEvent } from '../../../src/domain/events.ts';
-import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { contextAt, NOW } from '../../support/specification.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messageStream } from '../../../src/domain/streams.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { freePort } from '../../support/free-port.ts';
 import { statuses, until } from '../delivering.ts';

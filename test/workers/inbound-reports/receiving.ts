@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer';
 import { createInboundReportReader } from '../../../src/adapters/inbound-reports/inbound-report-reader.ts';
 import type { Postmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
 import { createInboundReportTask } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
-import { clientNetworkOf } from '../../../src/domain/address-ranges.ts';
+import { clientNetworkOf } from '../../../src/domain/kernel/addresses.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/lib/smtp/smtp.ts';
 import {
   createTakeInboundReport,

@@ -1,10 +1,10 @@
 import { load } from '../../../src/commands/execute.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
-import type { SuppressionEvent } from '../../../src/domain/events.ts';
+import { LOG_START, type RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
+import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';
-import { LOG_START, type RecordedEvent } from '../../../src/domain/ports/event-store.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
 import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
 import { contextAt } from '../../support/specification.ts';
 import type { Service } from '../service.ts';

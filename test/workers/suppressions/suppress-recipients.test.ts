@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createSuppressRecipients } from '../../../src/workers/suppressions/suppress-recipients.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import { DomainError } from '../../../src/domain/domain-error.ts';
-import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import { DomainError } from '../../../src/domain/kernel/errors.ts';
+import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { createDailyQuota, type DailyQuota } from '../../../src/workers/warm-ups/daily-quota.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';

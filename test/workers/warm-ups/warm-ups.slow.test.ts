@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../../src/commands/warm-up.ts';
-import { dailyQuotaStream } from '../../../src/domain/streams.ts';
+import { dailyQuotaStream } from '../../../src/domain/kernel/streams.ts';
 import { dailyQuota } from '../../../src/domain/warm-up/daily-quota.ts';
 import { dayOf, startOf } from '../../../src/domain/warm-up/warm-up.ts';
 import { openDelivering, statuses, until } from '../delivering.ts';

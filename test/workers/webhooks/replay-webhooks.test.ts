@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
-import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events.ts';
-import { LOG_START } from '../../../src/domain/ports/event-store.ts';
+import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
+import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
+import { webhookStream } from '../../../src/domain/kernel/streams.ts';
 import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
-import { webhookStream } from '../../../src/domain/streams.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import type { Service } from '../service.ts';

@@ -1,4 +1,4 @@
-import { CATEGORIES } from '../../streams.ts';
+import { CATEGORIES } from '../../kernel/streams.ts';
 import type { Leaf } from '../leaf.ts';
 import type { Finding } from './compare-bundle.ts';
 import { cut, type Disclosure, type Single } from './disclosure.ts';

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../lib/transparency/transparency.ts';
-import { CATEGORIES } from '../../streams.ts';
+import { CATEGORIES } from '../../kernel/streams.ts';
 import { type Leaf, parseLeaf } from '../leaf.ts';
 import { createFingerprints } from './fingerprints.ts';
 

@@ -5,11 +5,11 @@ import { apiKey, type ExistingApiKey, requireOwnKey } from '../../../domain/api-
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-refusals.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
-import type { Revision } from '../../../domain/ports/event-store.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Revision } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { apiKeyStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
-import { apiKeyStream, sendingDomainStream } from '../../../domain/streams.ts';
 import { mapConcurrently, withTimeout } from '../../../lib/async/async.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type SecretLife, secretHistory } from '../../../domain/api-key/secret-history.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { SecretSends } from '../../../projections/messages/key-sends.ts';
 import { atParameter, routeAsOf } from '../../as-of.ts';
 import { readYourWrites } from '../../consistency.ts';

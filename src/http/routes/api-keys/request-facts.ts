@@ -1,9 +1,9 @@
 import { readWholeStream } from '../../../commands/execute.ts';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import type { ApiKeyEvent } from '../../../domain/events.ts';
-import type { EventContext, EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
-import { apiKeyStream } from '../../../domain/streams.ts';
+import type { EventContext, EventStore, RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import type { ApiKeyEvent } from '../../../domain/kernel/events.ts';
+import { apiKeyStream } from '../../../domain/kernel/streams.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { RequestFacts } from '../../schemas/key-history.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { type Leaf, treeOf } from '../../../domain/audit/leaf.ts';
-import { isId } from '../../../domain/ids.ts';
-import type { Position } from '../../../domain/ports/event-store.ts';
-import { messageStream } from '../../../domain/streams.ts';
+import type { Position } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { messageStream } from '../../../domain/kernel/streams.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LogContradiction, signCheckpoint } from '../../../commands/audit.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
 import {
   consistencyRanges,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import {

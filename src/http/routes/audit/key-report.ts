@@ -1,7 +1,7 @@
 import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { sendingDomainStream } from '../../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream } from '../../../domain/streams.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';

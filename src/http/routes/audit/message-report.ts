@@ -2,7 +2,7 @@ import { noteReading } from '../../../commands/audit.ts';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { messageStream } from '../../../domain/streams.ts';
+import { messageStream } from '../../../domain/kernel/streams.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { byWhom, membersIn } from '../../serialize/explain/explain-actor.ts';

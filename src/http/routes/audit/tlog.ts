@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { loadAuditLog } from '../../../commands/audit.ts';
 import { load } from '../../../commands/execute.ts';
-import { clientNetworkOf } from '../../../domain/address-ranges.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
+import { clientNetworkOf } from '../../../domain/kernel/addresses.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { organizationStream } from '../../../domain/kernel/streams.ts';
 import { organization } from '../../../domain/organization/organization.ts';
-import { organizationStream } from '../../../domain/streams.ts';
 import { parseVerifierKey, policyText } from '../../../lib/transparency/transparency.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH, type TileName } from '../../../projections/audit/tiles.ts';
 import { readYourWrites } from '../../consistency.ts';

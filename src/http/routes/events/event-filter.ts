@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-event-types.ts';
+import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
 import type { SerializedEvent } from '../../../projections/events/serialize-events.ts';
 import { recipientDomain } from '../../validation/fields.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { LOG_START, type Position } from '../../../domain/ports/event-store.ts';
+import { LOG_START, type Position } from '../../../domain/kernel/event-store.ts';
 import type { BilledDays } from '../../../projections/billing.ts';
 import {
   FEED_START,

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { createSemaphore, createShares, type Place } from '../../../lib/async/async.ts';
 import type { LiveFeed, Watch } from '../../../projections/events/live-feed.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';

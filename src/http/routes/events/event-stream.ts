@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { pause } from '../../../lib/async/async.ts';
 import { endOf, type LiveEvent, type Watch } from '../../../projections/events/live-feed.ts';
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';

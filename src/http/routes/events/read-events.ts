@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { pause } from '../../../lib/async/async.ts';
 import type { FeedCursor } from '../../../projections/events/queries.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';

@@ -9,10 +9,10 @@ import {
   removeMember,
 } from '../../../commands/member.ts';
 import { requireWithin } from '../../../domain/api-key/key-authority.ts';
+import { signInUrl } from '../../../domain/kernel/addresses.ts';
 import { roleSchema } from '../../../domain/member/events.ts';
 import { MEMBERS_MAX } from '../../../domain/member/member.ts';
 import { HANDED_LINKS_MAX, INVITATION_DAYS, LINK_MINUTES } from '../../../domain/member/sign-in-link.ts';
-import { signInUrl } from '../../../domain/public-url.ts';
 import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { linkSchema, memberSchema, type SerializedLink, serializeMember } from '../../schemas/member.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { sha256Hex } from '../../../domain/digest.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { sha256Hex } from '../../../domain/kernel/digest.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { invitationExpiry } from '../../../domain/member/create-sign-in-link.ts';
 import type { Proof } from '../../../domain/member/events.ts';
 import { oidcInvalid } from '../../../domain/member/session.ts';

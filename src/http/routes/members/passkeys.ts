@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addPasskey, listPasskeys, removePasskey } from '../../../commands/passkey.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { PASSKEYS_MAX } from '../../../domain/member/passkey.ts';
 import { isPresent } from '../../../domain/member/session.ts';
 import {

@@ -1,6 +1,6 @@
 import { listMembers, type NamedMember } from '../../../commands/member.ts';
 import { endSession } from '../../../commands/session.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { type ExistingSession, endOfSession, idleMsOf } from '../../../domain/member/session.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isBase64 } from '../../../domain/base64.ts';
-import { mediaTypeOf } from '../../../domain/message/media-types.ts';
+import { isBase64, mediaTypeOf } from '../../../domain/message/content-parts.ts';
 import {
   isAttachmentType,
   isMessageType,

@@ -1,8 +1,7 @@
 import { load, readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
-import { type Aggregate, fold } from '../../../domain/aggregate.ts';
 import { apiKey } from '../../../domain/api-key/api-key.ts';
-import { customerEvents } from '../../../domain/customer-events.ts';
+import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
 import {
   destination,
   isCovered,
@@ -11,16 +10,9 @@ import {
   type Suspension,
   senderDestination,
 } from '../../../domain/destination/suspension.ts';
-import type { OutboxEvent } from '../../../domain/events.ts';
-import type { HoldReason } from '../../../domain/message/events.ts';
-import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import { isOpen } from '../../../domain/message/recipient.ts';
-import { organization, suspensionOf } from '../../../domain/organization/organization.ts';
-import { findingsOf, type MessageBody } from '../../../domain/ports/contents.ts';
-import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
-import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
-import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
-import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
+import { type Aggregate, fold } from '../../../domain/kernel/aggregate.ts';
+import type { Position, StreamName } from '../../../domain/kernel/event-store.ts';
+import type { OutboxEvent } from '../../../domain/kernel/events.ts';
 import {
   apiKeyStream,
   destinationStream,
@@ -29,7 +21,15 @@ import {
   reputationStream,
   sendingDomainStream,
   templateStream,
-} from '../../../domain/streams.ts';
+} from '../../../domain/kernel/streams.ts';
+import type { HoldReason } from '../../../domain/message/events.ts';
+import { type ExistingMessage, message } from '../../../domain/message/message.ts';
+import { isOpen } from '../../../domain/message/recipient.ts';
+import { organization, suspensionOf } from '../../../domain/organization/organization.ts';
+import { findingsOf, type MessageBody } from '../../../domain/ports/contents.ts';
+import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
+import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
+import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import { withTimeout } from '../../../lib/async/async.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { messageStream } from '../../../domain/kernel/streams.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import { messageStatus } from '../../../domain/message/recipient.ts';
-import { messageStream } from '../../../domain/streams.ts';
 import type { ListedMessage } from '../../../projections/messages/queries.ts';
 import type { ListPage } from '../../../projections/page-of.ts';
 import { atParameter, routeAsOf, statesOf } from '../../as-of.ts';

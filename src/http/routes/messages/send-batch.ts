@@ -4,7 +4,7 @@ import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';

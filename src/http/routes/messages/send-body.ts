@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { ANALYSIS_POLICIES } from '../../../domain/organization/events.ts';

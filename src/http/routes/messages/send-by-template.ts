@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { UsedTemplate, UseTemplate } from '../../../commands/template/use-template.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { type Mailbox, parseMailbox } from '../../../lib/mime/mime.ts';
 import { detailsOf, type Problem, parseBody } from '../../validation/problems.ts';
 import { localeField, variablesField } from '../templates/template-fields.ts';

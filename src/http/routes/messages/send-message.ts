@@ -5,7 +5,7 @@ import { type SentMessage, sendMessage } from '../../../commands/message/send-me
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';

@@ -4,9 +4,9 @@ import {
   type LinkedRecipient,
   type RecipientRequest,
 } from '../../../commands/message/unsubscribe-recipient.ts';
-import { addressClassOf } from '../../../domain/address-ranges.ts';
+import { addressClassOf } from '../../../domain/kernel/addresses.ts';
+import { sendingDomainStream, topicStream } from '../../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream, topicStream } from '../../../domain/streams.ts';
 import { type ExistingTopic, topic } from '../../../domain/topic/topic.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { PageCall } from '../../pages/define-page.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CommandContext } from '../../../commands/context.ts';
 import { type Preferences, readPreferences, savePreferences } from '../../../commands/message/preferences.ts';
 import { findLinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import { type PageCall, page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';

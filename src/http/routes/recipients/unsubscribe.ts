@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Preferences, readPreferences, resubscribe } from '../../../commands/message/preferences.ts';
 import { type LinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { withTimeout } from '../../../lib/async/async.ts';
 import { page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression/change-suppression.ts';
 import { loadTopic } from '../../../commands/topic.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';

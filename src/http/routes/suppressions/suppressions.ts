@@ -3,10 +3,10 @@ import { load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest, removeSuppression } from '../../../commands/suppression/change-suppression.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
-import type { Revision } from '../../../domain/ports/event-store.ts';
-import { suppressionStream } from '../../../domain/streams.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Revision } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { suppressionStream } from '../../../domain/kernel/streams.ts';
 import { requireSuppression } from '../../../domain/suppression/change-suppression.ts';
 import {
   SUPPRESSION_REASONS,

@@ -7,7 +7,7 @@ import {
   rollBackTemplate,
 } from '../../../commands/template/change-template.ts';
 import { draftContent, loadTemplate } from '../../../commands/template/template-content.ts';
-import { templateStream } from '../../../domain/streams.ts';
+import { templateStream } from '../../../domain/kernel/streams.ts';
 import { template, templateIdOf } from '../../../domain/template/template.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';

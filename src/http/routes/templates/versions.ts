@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { draftContent, loadVersions, templateContent } from '../../../commands/template/template-content.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { requireVersion } from '../../../domain/template/change-template.ts';
 import { sourceOf } from '../../../domain/template/content.ts';
 import { differencesOf } from '../../../domain/template/differences.ts';

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { carriesContents, recordResend } from '../../../commands/webhook.ts';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
-import type { CustomerEvent } from '../../../domain/customer-events.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-event-types.ts';
+import type { CustomerEvent } from '../../../domain/customer-events/customer-events.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
 import {

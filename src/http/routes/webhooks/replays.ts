@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { formatId, ID_BYTES, isId } from '../../../domain/ids.ts';
-import type { Position } from '../../../domain/ports/event-store.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Position } from '../../../domain/kernel/event-store.ts';
+import { formatId, ID_BYTES, isId } from '../../../domain/kernel/ids.ts';
 import type { CountedReplay } from '../../../domain/ports/webhook-deliveries.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import { readYourWrites } from '../../consistency.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-event-types.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { atMost, line } from '../../validation/fields.ts';

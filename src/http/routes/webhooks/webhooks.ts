@@ -10,11 +10,11 @@ import {
 } from '../../../commands/webhook.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
-import { isId } from '../../../domain/ids.ts';
-import type { Revision } from '../../../domain/ports/event-store.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Revision } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { webhookStream } from '../../../domain/kernel/streams.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
-import { webhookStream } from '../../../domain/streams.ts';
 import {
   type ExistingWebhook,
   requireWebhook,

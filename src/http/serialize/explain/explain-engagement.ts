@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../../../domain/events.ts';
+import type { MessageEvent } from '../../../domain/kernel/events.ts';
 import type { ClientFamily, MachineReason } from '../../../domain/tracking/client.ts';
 import type { StepFacts, StepType, View } from './explanation.ts';
 

@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../../../domain/events.ts';
+import type { MessageEvent } from '../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import { actorOf, byWhom } from './explain-actor.ts';
 import { explainClicked, explainOpened } from './explain-engagement.ts';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../../domain/analysis/analysis.ts';
-import { isId } from '../../../domain/ids.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
 import type { VerificationMethod } from '../../../domain/sending-domain/events.ts';

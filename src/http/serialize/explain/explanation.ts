@@ -1,7 +1,7 @@
-import type { MessageEvent } from '../../../domain/events.ts';
+import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
-import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
 import {
   type LoadedContents,
   type SerializedSmtp,

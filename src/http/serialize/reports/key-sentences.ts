@@ -1,4 +1,4 @@
-import type { RateLimits } from '../../../domain/rate-limits.ts';
+import type { RateLimits } from '../../../domain/kernel/rate-limits.ts';
 import type { KeyHistoryEvent } from '../../schemas/key-history.ts';
 import { atTime, listed } from '../explain/explanation.ts';
 

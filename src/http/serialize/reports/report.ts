@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventContext } from '../../../domain/ports/event-store.ts';
+import type { EventContext } from '../../../domain/kernel/event-store.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
 import { byWhom, type People } from '../explain/explain-actor.ts';
 import { atTime } from '../explain/explanation.ts';

@@ -1,6 +1,5 @@
 import { treeOf } from '../../../domain/audit/leaf.ts';
-import { MalformedEvent, UnknownEvent } from '../../../domain/codec.ts';
-import type { Contents } from '../../../domain/ports/contents.ts';
+import { MalformedEvent, UnknownEvent } from '../../../domain/kernel/codec.ts';
 import {
   type EventStore,
   EventsDetached,
@@ -8,7 +7,8 @@ import {
   type Page,
   type Position,
   type RecordedEvent,
-} from '../../../domain/ports/event-store.ts';
+} from '../../../domain/kernel/event-store.ts';
+import type { Contents } from '../../../domain/ports/contents.ts';
 import type { RequestOrigins } from '../../../domain/ports/request-origins.ts';
 import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
 import type { VerifierKey } from '../../../lib/transparency/transparency.ts';

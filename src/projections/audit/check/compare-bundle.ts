@@ -1,5 +1,5 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import type { EventStore, StreamName } from '../../../domain/ports/event-store.ts';
+import type { EventStore, StreamName } from '../../../domain/kernel/event-store.ts';
 import { leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';

@@ -1,3 +1,5 @@
+import { type EventStore, READ_STREAM_LIMIT, type RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { erasureStream, organizationStream } from '../../../domain/kernel/streams.ts';
 import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import { DEFAULT_SETTINGS } from '../../../domain/organization/organization.ts';
@@ -10,9 +12,7 @@ import {
   type RemovedContent,
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
-import { type EventStore, READ_STREAM_LIMIT, type RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { WrongSecretKey } from '../../../domain/ports/secrets.ts';
-import { erasureStream, organizationStream } from '../../../domain/streams.ts';
 import { inTurns } from '../../../lib/async/async.ts';
 import { partHash, rootOfParts, type SaltedPart } from '../../../lib/transparency/transparency.ts';
 

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
+import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import { ORIGIN_DAYS, type RequestOrigins } from '../../../domain/ports/request-origins.ts';
 import type { System } from '../../../lib/async/async.ts';
 import { rootOfPart } from '../../../lib/transparency/transparency.ts';

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../../domain/ports/event-store.ts';
+import type { EventStore } from '../../../domain/kernel/event-store.ts';
 import { HASH_BYTES, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';

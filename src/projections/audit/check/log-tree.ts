@@ -1,5 +1,5 @@
 import { leafOf } from '../../../domain/audit/leaf.ts';
-import type { Position, RecordedEvent } from '../../../domain/ports/event-store.ts';
+import type { Position, RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import { type SignedPart, signedAfter } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';

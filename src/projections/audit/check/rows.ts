@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import type { Position } from '../../../domain/ports/event-store.ts';
+import type { Position } from '../../../domain/kernel/event-store.ts';
 import { HASH_BYTES } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';

@@ -1,7 +1,7 @@
 import { expect, type TestContext, vi } from 'vitest';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { RateLimiter } from '../../../../src/domain/rate-limits.ts';
+import type { RateLimiter } from '../../../../src/domain/kernel/rate-limits.ts';
 import type { System } from '../../../../src/lib/async/async.ts';
 import { createPool } from '../../../../src/lib/postgres/postgres.ts';
 import { migratedDatabase, type TestDatabase } from '../../../support/postgres.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { apiKeyStream } from '../../../../src/domain/streams.ts';
+import { apiKeyStream } from '../../../../src/domain/kernel/streams.ts';
 import { type KeyTenant, makeDomain, openKeyTenant } from '../../support/key-tenant.ts';
 import { type Service, startService } from '../../support/service.ts';
 

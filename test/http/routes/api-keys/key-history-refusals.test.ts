@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EventStore } from '../../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../../src/domain/kernel/event-store.ts';
 import { createInMemoryContents } from '../../../support/in-memory/contents.ts';
 import { type KeyTenant, openKeyTenant } from '../../support/key-tenant.ts';
 import { createMemoryStore, type Service, startService } from '../../support/service.ts';

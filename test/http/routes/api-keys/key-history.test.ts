@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { customerEvents } from '../../../../src/domain/customer-events.ts';
+import { customerEvents } from '../../../../src/domain/customer-events/customer-events.ts';
 import { type KeyTenant, openKeyTenant } from '../../support/key-tenant.ts';
 import { type Service, startService } from '../../support/service.ts';
 

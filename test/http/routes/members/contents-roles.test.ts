@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { organizationStream } from '../../../../src/domain/streams.ts';
+import { organizationStream } from '../../../../src/domain/kernel/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
 

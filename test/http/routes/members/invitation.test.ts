@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { suspendOrganization } from '../../../../src/commands/organization.ts';
-import { LOG_START } from '../../../../src/domain/ports/event-store.ts';
-import { membersStream } from '../../../../src/domain/streams.ts';
+import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
+import { membersStream } from '../../../../src/domain/kernel/streams.ts';
 import { operator, type Service, startService } from '../../support/service.ts';
 import { signInWith } from '../../support/sign-in.ts';
 

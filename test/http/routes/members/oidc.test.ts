@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
-import { sessionStream } from '../../../../src/domain/streams.ts';
+import { sessionStream } from '../../../../src/domain/kernel/streams.ts';
 import type { OpenIdProvider } from '../../../support/openid-provider.ts';
 import {
   codeOf,

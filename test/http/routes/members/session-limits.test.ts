@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { createKeyCacheProjection } from '../../../../src/domain/key-cache.ts';
-import { LOG_START } from '../../../../src/domain/ports/event-store.ts';
+import { createKeyCacheProjection } from '../../../../src/domain/api-key/key-cache.ts';
+import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
 import { createSecretIndex } from '../../../../src/http/auth/secret-index.ts';
 import { codeOf, openPeople, type People } from '../../support/passkey-people.ts';
 import { type Service, startService } from '../../support/service.ts';

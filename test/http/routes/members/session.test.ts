@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
-import { membersStream, sessionStream } from '../../../../src/domain/streams.ts';
+import { membersStream, sessionStream } from '../../../../src/domain/kernel/streams.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { timeInId } from '../../../../src/domain/ids.ts';
+import { timeInId } from '../../../../src/domain/kernel/ids.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;

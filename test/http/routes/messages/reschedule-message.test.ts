@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { claimAttempt } from '../../../../src/commands/message/attempt.ts';
 import { cancelMessage } from '../../../../src/commands/message/change-message.ts';
-import { messageStream } from '../../../../src/domain/streams.ts';
+import { messageStream } from '../../../../src/domain/kernel/streams.ts';
 import { operator, type Service, startService } from '../../support/service.ts';
 
 const HOUR_MS = 3_600_000;

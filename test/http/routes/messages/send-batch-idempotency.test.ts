@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { Append } from '../../../../src/domain/ports/event-store.ts';
+import type { Append } from '../../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../../support/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatId } from '../../../../src/domain/ids.ts';
+import { formatId } from '../../../../src/domain/kernel/ids.ts';
 import { unsubscribeToken } from '../../../../src/domain/message/recipient-link.ts';
 import { PAGE_REQUESTS_MAX } from '../../../../src/http/pages/define-page.ts';
 import { createUnsubscribing, expectPage, FORM } from '../../support/unsubscribing.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CustomerEvent } from '../../../../src/domain/customer-events.ts';
+import type { CustomerEvent } from '../../../../src/domain/customer-events/customer-events.ts';
 import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhook-deliveries.ts';
 import { type Service, startService } from '../../support/service.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DomainError } from '../../../../src/domain/domain-error.ts';
-import type { MessageEvent } from '../../../../src/domain/events.ts';
+import { DomainError } from '../../../../src/domain/kernel/errors.ts';
+import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { cancelMessage, rescheduleMessage } from '../../../../src/domain/message/change-message.ts';
 import { claimAttempt } from '../../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../../src/domain/message/message.ts';

@@ -1,5 +1,5 @@
-import { fold } from '../../../../src/domain/aggregate.ts';
-import type { MessageEvent } from '../../../../src/domain/events.ts';
+import { fold } from '../../../../src/domain/kernel/aggregate.ts';
+import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { message } from '../../../../src/domain/message/message.ts';
 import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import { explainMessage, type MessageFacts } from '../../../../src/http/serialize/explain/explain-message.ts';

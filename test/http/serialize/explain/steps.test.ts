@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageEvent } from '../../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { messageEvents, type SmtpFacts } from '../../../../src/domain/message/events.ts';
 import type { LinkAddress, MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import type { LoadedContents } from '../../../../src/projections/events/serialize-events.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
 import type { Suspension } from '../../../../src/domain/destination/suspension.ts';
-import type { MessageEvent } from '../../../../src/domain/events.ts';
+import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import type { Reputation } from '../../../../src/domain/reputation/reputation.ts';
 import {
   about,

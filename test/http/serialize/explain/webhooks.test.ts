@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { customerEvents } from '../../../../src/domain/customer-events.ts';
+import { customerEvents } from '../../../../src/domain/customer-events/customer-events.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../../src/domain/ports/webhook-deliveries.ts';
 import { messageAccepted } from '../../../support/controls/message.ts';
 import { NOW } from '../../../support/specification.ts';

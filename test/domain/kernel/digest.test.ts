@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { keyedBytes, keyedDigest, repeatedDigest } from '../../src/domain/digest.ts';
+import { keyedBytes, keyedDigest, repeatedDigest } from '../../../src/domain/kernel/digest.ts';
 
 test.each([0, 1, 32, 63, 64, 65, 200])(
   'a keyed digest under a secret of %d bytes is the platform’s HMAC-SHA256',

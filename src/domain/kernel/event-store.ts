@@ -1,13 +1,12 @@
-import { StoreUnavailable } from '../../lib/async/async.ts';
-import type { AddressClass } from '../address-ranges.ts';
-import type { Environment } from '../environment.ts';
-import type { OutboxEvent } from '../events.ts';
-import type { MessageContents } from './contents.ts';
-
 /**
  * PORT: the log. Adapters: `adapters/event-store/{postgres,eventstoredb}`, and an in-memory double for tests. One
  * contract suite (`test/contracts/event-store`) verifies that all of them keep the promises below.
  */
+import { StoreUnavailable } from '../../lib/async/async.ts';
+import type { MessageContents } from '../ports/contents.ts';
+import type { AddressClass } from './addresses.ts';
+import type { OutboxEvent } from './events.ts';
+import type { Environment } from './ids.ts';
 
 /** Zero-based number of an event within its stream. */
 export type Revision = number;
@@ -266,5 +265,40 @@ export class PositionNotInLog extends LogReplaced {
   override readonly name = 'PositionNotInLog';
   constructor() {
     super('the log ends before the position to go on from: it was restored from an older copy, or is another log');
+  }
+}
+
+/** Bytes of an event's data, used to bound pages and kept events. The decoded data takes about twice as much. */
+export const heldBytes = ({ stored }: Pick<RecordedEvent, 'stored'>): number => stored.data.length;
+
+interface ReadFamilies {
+  readonly categories: readonly string[];
+  /** Exclusive. Default: the log's start. */
+  readonly from?: Position;
+  /** Log position up to which to read. Pages may go beyond it. */
+  readonly to: Position;
+  /** Stops the search. Events found until then have been yielded. */
+  readonly signal?: AbortSignal;
+}
+
+/** Higher: more events in memory at once. Lower: more round trips before a process is ready. */
+const PAGE_EVENTS_MAX = 1_000;
+
+/**
+ * Reads whole families of events page by page, for callers that fold them into memory. Every page advances the position
+ * and may be empty.
+ */
+export async function* readFamilies(
+  store: Pick<EventStore, 'readAll'>,
+  { categories, from = LOG_START, to, signal }: ReadFamilies,
+): AsyncGenerator<Page> {
+  const filter = { categories };
+  const options = { filter, to, limit: PAGE_EVENTS_MAX, folded: true, ...(signal === undefined ? {} : { signal }) };
+  let position = from;
+  while (position < to && signal?.aborted !== true) {
+    const page = await store.readAll({ from: position, ...options });
+    if (page.position <= position) return;
+    position = page.position;
+    yield page;
   }
 }

@@ -1,7 +1,7 @@
-import { StartRefused } from '../lib/async/async.ts';
-import { canonicalJson, hasHalfPair } from '../lib/transparency/transparency.ts';
+import { StartRefused } from '../../lib/async/async.ts';
+import { canonicalJson, hasHalfPair } from '../../lib/transparency/transparency.ts';
+import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './event-store.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
-import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './ports/event-store.ts';
 
 /** A stored event in the current schema version of its type. */
 export type DecodedEvent = OutboxEvent & Pick<RecordedEvent, 'id' | 'metadata' | 'stored'>;

@@ -7,13 +7,13 @@ import {
   eventCodec,
   MalformedEvent,
   UnknownEvent,
-} from '../../src/domain/codec.ts';
-import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from '../../src/domain/events.ts';
-import type { StoredEvent } from '../../src/domain/ports/event-store.ts';
-import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
-import { contextAt } from '../support/specification.ts';
+} from '../../../src/domain/kernel/codec.ts';
+import type { StoredEvent } from '../../../src/domain/kernel/event-store.ts';
+import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from '../../../src/domain/kernel/events.ts';
+import { canonicalJson } from '../../../src/lib/transparency/transparency.ts';
+import { contextAt } from '../../support/specification.ts';
 
-const FIXTURES = new URL('../fixtures/events/', import.meta.url);
+const FIXTURES = new URL('../../fixtures/events/', import.meta.url);
 const fixture = (name: string): unknown => JSON.parse(readFileSync(new URL(name, FIXTURES), 'utf8'));
 const types = Object.keys(EVENT_SCHEMAS) as EventType[];
 

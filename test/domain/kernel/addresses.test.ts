@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { covers } from '../../src/domain/address-ranges.ts';
-import { slowness } from '../support/slowness.ts';
+import { covers } from '../../../src/domain/kernel/addresses.ts';
+import { slowness } from '../../support/slowness.ts';
 
 test.each<[readonly string[], readonly string[], boolean]>([
   [[], [], true],

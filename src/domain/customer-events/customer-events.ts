@@ -1,4 +1,8 @@
-import { customerEventId } from './customer-event-ids.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { RecordedEvent } from '../kernel/event-store.ts';
+import type { MessageEvent } from '../kernel/events.ts';
+import { type Environment, formatTimedId, timeInId } from '../kernel/ids.ts';
+import { senderIdIn } from '../reputation/reputation.ts';
 import {
   type CustomerEventFacts,
   type CustomerEventType,
@@ -10,10 +14,108 @@ import {
   TYPE_OF_TOPIC,
   TYPE_OF_WEBHOOK,
 } from './customer-event-types.ts';
-import { type CustomerEventKind, messageKinds } from './customer-message-events.ts';
-import type { Environment } from './environment.ts';
-import type { RecordedEvent } from './ports/event-store.ts';
-import { senderIdIn } from './reputation/reputation.ts';
+
+/** Ids of customer events, and the log events that they can come from. */
+
+/** The time in a UUIDv7 (RFC 9562 §5.7), in milliseconds. */
+const timeIn = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+
+const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+
+/**
+ * Starts with the time in the log event's id, so that the log event is found without an index of customer events.
+ * @param eventId UUID of the log event.
+ * @param index position among the customer events that it produces.
+ */
+export const customerEventId = (eventId: string, index: number): string =>
+  formatTimedId('evt', timeIn(eventId), sha256(`${eventId}\0${index}`));
+
+/** The range of UUIDs that contains the log event of a customer event. */
+export const eventIdsOf = (id: string): readonly [first: string, last: string] => {
+  const time = timeInId(id).toString(16).padStart(12, '0');
+  return [uuidOf(time.padEnd(32, '0')), uuidOf(time.padEnd(32, 'f'))];
+};
+
+const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+/**
+ * Whether a stored log event produces this customer event. It produces one, or one for each recipient that it names.
+ */
+export const isCustomerEventOf = (
+  id: string,
+  { id: eventId, data }: { readonly id: string; readonly data: Readonly<Record<string, unknown>> },
+): boolean => {
+  const made = Math.max(1, lengthOf(data.recipients), lengthOf(data.recipientIds));
+  return Array.from({ length: made }, (_, index) => customerEventId(eventId, index)).includes(id);
+};
+
+/** Type, recipient and facts of one customer event. */
+interface CustomerEventKind {
+  readonly type: CustomerEventType;
+  readonly recipientId: string | null;
+  readonly facts: CustomerEventFacts;
+}
+
+type RecipientChange = Exclude<
+  Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>,
+  { readonly type: 'RecipientReportNoted' }
+>;
+
+const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
+  RecipientDelivered: 'message.delivered',
+  RecipientDeferred: 'message.deferred',
+  RecipientBounced: 'message.bounced',
+  RecipientExpired: 'message.expired',
+  RecipientFailed: 'message.failed',
+  RecipientSuppressed: 'message.suppressed',
+  RecipientCancelled: 'message.cancelled',
+  RecipientOpened: 'message.opened',
+  RecipientClicked: 'message.clicked',
+  RecipientComplained: 'message.complained',
+  RecipientUnsubscribed: 'message.unsubscribed',
+};
+
+const changeOf = ({ type, data }: RecipientChange): CustomerEventKind => {
+  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
+  if (!('smtp' in facts)) return { type: TYPE_OF_CHANGE[type], recipientId, facts };
+  const { replyRoot: _r, ...smtp } = facts.smtp;
+  return { type: TYPE_OF_CHANGE[type], recipientId, facts: { ...facts, smtp } };
+};
+
+const scheduledKinds = (
+  type: CustomerEventType,
+  { recipientIds, scheduledAt }: { readonly recipientIds: readonly string[]; readonly scheduledAt: string },
+): readonly CustomerEventKind[] => recipientIds.map((recipientId) => ({ type, recipientId, facts: { scheduledAt } }));
+
+/** The customer events that a message event produces, in order. */
+const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] => {
+  const { type, data } = event;
+  switch (type) {
+    case 'MessageAccepted':
+      return data.recipients.map(({ id }) => ({ type: 'message.accepted', recipientId: id, facts: {} }));
+    case 'MessageScheduled':
+      return scheduledKinds('message.scheduled', data);
+    case 'MessageRescheduled':
+      return scheduledKinds('message.rescheduled', data);
+    case 'RecipientsHeld':
+      return []; // a campaign would produce a million; the domain or organization gets one event instead
+    case 'RecipientReportNoted':
+      return []; // it has no effect
+    case 'AttemptStarted':
+      return data.recipientIds.map((recipientId) => ({
+        type: 'message.sending',
+        recipientId,
+        facts: { attempt: data.attempt },
+      }));
+    case 'AttemptOutcomeUnknown': {
+      const { attempt, nextAttemptAt } = data;
+      const facts: CustomerEventFacts = { attempt, nextAttemptAt, isOutcomeUnknown: true };
+      return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
+    }
+    default:
+      return [changeOf(event as RecipientChange)]; // all other types: the record above is complete
+  }
+};
 
 /** An event as customers see it. Its `id` is derived from the log event, so that a replay produces the same one. */
 export interface CustomerEvent extends CustomerEventKind {

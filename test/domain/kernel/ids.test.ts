@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bytesOfId, formatId, formatTimedId, ID_PREFIXES, isId, timeInId } from '../../src/domain/ids.ts';
+import { bytesOfId, formatId, formatTimedId, ID_PREFIXES, isId, timeInId } from '../../../src/domain/kernel/ids.ts';
 
 describe('an id', () => {
   test('is its prefix and 26 base32 characters of 16 bytes (RFC 4648 §6)', () => {

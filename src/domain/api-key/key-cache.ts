@@ -1,5 +1,5 @@
-import { type ApiKey, apiKey, type ExistingApiKey } from './api-key/api-key.ts';
-import { auditor, type ExistingAuditor } from './audit/auditor.ts';
+import { auditor, type ExistingAuditor } from '../audit/auditor.ts';
+import { categoryOf, idOf, type RecordedEvent, type Revision } from '../kernel/event-store.ts';
 import type {
   ApiKeyEvent,
   AuditorEvent,
@@ -8,14 +8,14 @@ import type {
   OrganizationEvent,
   SendingDomainEvent,
   SessionEvent,
-} from './events.ts';
-import { type Members, members as membersOf } from './member/member.ts';
-import { type ExistingSession, session } from './member/session.ts';
-import type { MemberLink } from './member/sign-in-link.ts';
-import { type Organization, organization, suspensionOf } from './organization/organization.ts';
-import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
-import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
-import { type SendingDomain, sendingDomain } from './sending-domain/sending-domain.ts';
+} from '../kernel/events.ts';
+import { type Members, members as membersOf } from '../member/member.ts';
+import { type ExistingSession, session } from '../member/session.ts';
+import type { MemberLink } from '../member/sign-in-link.ts';
+import { type Organization, organization, suspensionOf } from '../organization/organization.ts';
+import { type DomainRecords, domainRecords } from '../sending-domain/domain-records.ts';
+import { type SendingDomain, sendingDomain } from '../sending-domain/sending-domain.ts';
+import { type ApiKey, apiKey, type ExistingApiKey } from './api-key.ts';
 
 /** A key folded from its stream. */
 export interface KeyEntry {

@@ -1,13 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { eventCodec } from '../../src/domain/codec.ts';
-import { customerEventId, eventIdsOf, isCustomerEventOf } from '../../src/domain/customer-event-ids.ts';
-import { customerEvents } from '../../src/domain/customer-events.ts';
-import { isId } from '../../src/domain/ids.ts';
-import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
-import { contextAt } from '../support/specification.ts';
+import {
+  customerEventId,
+  customerEvents,
+  eventIdsOf,
+  isCustomerEventOf,
+} from '../../../src/domain/customer-events/customer-events.ts';
+import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import { isId } from '../../../src/domain/kernel/ids.ts';
+import { canonicalJson } from '../../../src/lib/transparency/transparency.ts';
+import { contextAt } from '../../support/specification.ts';
 
-const FIXTURES = new URL('../fixtures/events/', import.meta.url);
+const FIXTURES = new URL('../../fixtures/events/', import.meta.url);
 const ID = '01a0b1c2-d3e4-7000-8000-000000000001';
 
 describe('the id of a customer event', () => {

@@ -1,19 +1,19 @@
 import type { z } from 'zod';
-import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
-import { auditEvents, auditorEvents, readingEvents } from './audit/events.ts';
-import { billingPeriodEvents } from './billing/events.ts';
-import { destinationEvents } from './destination/events.ts';
-import { erasureEvents } from './erasure/events.ts';
-import { memberEvents, sessionEvents } from './member/events.ts';
-import { messageEvents } from './message/events.ts';
-import { organizationEvents } from './organization/events.ts';
-import { reputationEvents } from './reputation/events.ts';
-import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
-import { suppressionEvents } from './suppression/events.ts';
-import { templateEvents } from './template/events.ts';
-import { topicEvents } from './topic/events.ts';
-import { dailyQuotaEvents, warmUpEvents } from './warm-up/events.ts';
-import { webhookEvents } from './webhook/events.ts';
+import { apiKeyEvents, apiKeyRefusalEvents } from '../api-key/events.ts';
+import { auditEvents, auditorEvents, readingEvents } from '../audit/events.ts';
+import { billingPeriodEvents } from '../billing/events.ts';
+import { destinationEvents } from '../destination/events.ts';
+import { erasureEvents } from '../erasure/events.ts';
+import { memberEvents, sessionEvents } from '../member/events.ts';
+import { messageEvents } from '../message/events.ts';
+import { organizationEvents } from '../organization/events.ts';
+import { reputationEvents } from '../reputation/events.ts';
+import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from '../sending-domain/events.ts';
+import { suppressionEvents } from '../suppression/events.ts';
+import { templateEvents } from '../template/events.ts';
+import { topicEvents } from '../topic/events.ts';
+import { dailyQuotaEvents, warmUpEvents } from '../warm-up/events.ts';
+import { webhookEvents } from '../webhook/events.ts';
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
   [Type in keyof Schemas & string]: { readonly type: Type; readonly data: Readonly<z.infer<Schemas[Type]>> };

@@ -1,6 +1,6 @@
-import { DomainError } from './domain-error.ts';
+import { DomainError } from './errors.ts';
+import type { EventContext, Position, RecordedEvent } from './event-store.ts';
 import type { OutboxEvent } from './events.ts';
-import type { EventContext, Position, RecordedEvent } from './ports/event-store.ts';
 
 /** Derives an aggregate's state from its events. `evolve` handles every event of its family. */
 export interface Aggregate<State, E extends OutboxEvent> {
