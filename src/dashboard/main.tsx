@@ -1,19 +1,16 @@
 import './styles/index.css';
 import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Empty, Fault } from './components/states.tsx';
 import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
 import { currentPath, environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
 import { noteSignedOut, readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
-import { LoadedScreen } from './parts/loaded-screen.tsx';
-import { PresenceDialog } from './parts/presence.tsx';
-import { Shell } from './parts/shell.tsx';
-import { Empty, Fault } from './parts/states.tsx';
-import { SignIn } from './screens/sign-in.tsx';
-import { SignInLink, tokenInAddress } from './screens/sign-in-link.tsx';
-import { isBackFromProvider, SignInReturn } from './screens/sign-in-return.tsx';
-import { SCREENS } from './screens/table.ts';
+import { LoadedScreen, SCREENS } from './screens.tsx';
+import { Shell } from './shell/shell.tsx';
+import { PresenceDialog } from './sign-in/presence.tsx';
+import { isBackFromProvider, SignIn, SignInLink, SignInReturn, tokenInAddress } from './sign-in/sign-in.tsx';
 
 const Nowhere = (): JSX.Element => (
   <Empty icon="search" title="Page not found">

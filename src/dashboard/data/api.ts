@@ -1,13 +1,51 @@
-import { isUnattended } from './attendance.ts';
 import { type Authorization, authorizationFor, forget } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
-import { askForPresence } from './presence-asked.ts';
+import { createStore } from './store.ts';
+
+/**
+ * Tracks whether a person is using this window. Background requests must not extend the session of an absent member.
+ */
+
+/**
+ * A window is unattended after this long without input. Shorter: a person who only reads loses the session. Longer: an
+ * abandoned session stays open for that much longer.
+ */
+const ATTENDED_MS = 60_000;
+
+let lastMs = Date.now();
+
+const note = (): void => {
+  lastMs = Date.now();
+};
+
+for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'])
+  addEventListener(type, note, { capture: true, passive: true });
+
+const isUnattended = (): boolean => Date.now() - lastMs > ATTENDED_MS;
+
+/**
+ * Some requests need proof that the member is present (`presence_required`). Concurrent rejections share one prompt.
+ */
+
+/** Receives the answer to the open prompt; null: no prompt is open. */
+export const presenceAsked = createStore<{ answer(isProven: boolean): void } | null>(null);
+
+let asking: Promise<boolean> | null = null;
+
+/** @returns false if the member cancels. */
+export const askForPresence = (): Promise<boolean> => {
+  asking ??= new Promise<boolean>((resolve) => presenceAsked.set({ answer: resolve })).finally(() => {
+    asking = null;
+    presenceAsked.set(null);
+  });
+  return asking;
+};
 
 /** Requests to `/v1` and their failures. */
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
   readonly body?: unknown;

@@ -83,3 +83,10 @@ export const signOut = async (): Promise<void> => {
   }
   noteSignedOut();
 };
+
+/** @throws {ApiFault} */
+export const provePresence = async (proof: Proof): Promise<void> =>
+  noteSession(
+    // An invalid proof must not end the session.
+    await request<SerializedSession>('/v1/session/presence', { method: 'POST', body: proof, isSigningIn: true }),
+  );

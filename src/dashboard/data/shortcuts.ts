@@ -1,5 +1,5 @@
 import { useLayoutEffect } from 'preact/hooks';
-import { letters } from './preferences.ts';
+import { letters } from './store.ts';
 
 /** Elements in which letters are text. Sliders and check boxes are excluded. */
 const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** An observable value shared by parts of a screen. */
-export interface Store<T> {
+interface Store<T> {
   get(): T;
   set(value: T): void;
   subscribe(listener: () => void): () => void;
@@ -34,3 +34,26 @@ export const useStore = <T>(store: Store<T>): T => {
   }, [store]);
   return shown;
 };
+
+/** Display preferences, stored in the browser. */
+
+type Theme = 'system' | 'light' | 'dark';
+type Zone = 'local' | 'UTC';
+
+const kept = <T extends string>(name: string, values: readonly [T, ...T[]]): Store<T> => {
+  const found = localStorage.getItem(name);
+  const store = createStore<T>(values.find((value) => value === found) ?? values[0]);
+  store.subscribe(() => localStorage.setItem(name, store.get()));
+  return store;
+};
+
+export const theme = kept<Theme>('outbox-theme', ['system', 'light', 'dark']);
+/** Single-letter shortcuts. */
+export const letters = kept<'on' | 'off'>('outbox-letters', ['on', 'off']);
+export const zone = kept<Zone>('outbox-zone', ['local', 'UTC']);
+
+const showTheme = (): void => {
+  document.documentElement.dataset.theme = theme.get();
+};
+theme.subscribe(showTheme);
+showTheme();

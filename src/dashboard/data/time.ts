@@ -1,5 +1,4 @@
-import { zone } from './preferences.ts';
-import { useStore } from './store.ts';
+import { useStore, zone } from './store.ts';
 
 /** Formats times for people, in their own zone or in UTC. */
 

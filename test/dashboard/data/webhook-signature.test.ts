@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { checkSignature } from '../../../src/dashboard/data/webhook-signature.ts';
+import { checkSignature } from '../../../src/dashboard/webhooks/signature.ts';
 import { signWebhook } from '../../../src/domain/webhook/post.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes, no?').toString('base64')}`;

@@ -9,7 +9,7 @@ import { NARROW, ROLES, type Role, type Size, startDashboard, WIDE } from './sup
 
 /** Every screen, as each role sees it. */
 
-const TABLE = new URL('../../../src/dashboard/screens/table.ts', import.meta.url);
+const TABLE = new URL('../../../src/dashboard/screens.tsx', import.meta.url);
 /** Patterns such as `/messages/([^/]+)` from the route table, with the title of each screen. */
 const SCREENS = new Map(
   [...readFileSync(TABLE, 'utf8').matchAll(/path: \/\^(.*)\$\/,\s+title: '(.*)',/g)].map(

@@ -1,0 +1,231 @@
+import { Fragment, type JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AuditCheckpoint, AuditEntry } from '../../http/schemas/audit.ts';
+import { CopyButton } from '../components/facts.tsx';
+import { Icon } from '../components/icons.tsx';
+import { ApiButton, Download, FilterChip } from '../components/screen.tsx';
+import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { urlOf } from '../data/api.ts';
+import { onEvents } from '../data/live.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
+import { useList } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+import { count, useTimes } from '../data/time.ts';
+import { LogState, useNewest } from './checks.tsx';
+import {
+  type AuditSearch,
+  EntryDetails,
+  EntryRow,
+  filterIn,
+  logQuery,
+  type Names,
+  PERIODS,
+  searchOf,
+} from './entry.tsx';
+
+const SearchBar = ({ search }: { readonly search: AuditSearch }): JSX.Element => {
+  const [text, setText] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  useShortcuts({ '/': () => input.current?.focus() });
+  const find = (event: Event): void => {
+    event.preventDefault();
+    if (text.trim() === '') return;
+    const [name, value] = filterIn(text);
+    setText('');
+    navigate(withParameters({ [name]: value, entry: null }));
+  };
+  return (
+    <search class="bar">
+      <form class="field" onSubmit={find}>
+        <Icon name="search" />
+        {Object.entries(search.filters).map(([name, value]) => (
+          <FilterChip key={name} name={name} word={name.replace('_id', '')} value={value} removed={name} />
+        ))}
+        <input
+          ref={input}
+          type="text"
+          aria-label="Search the log"
+          placeholder="Key rotated, actor:operator, or the id of a key, domain or message"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <kbd class="hide-s">/</kbd>
+      </form>
+      <label class="btn choice">
+        <Icon name="clock" />
+        <span class="vh">Time</span>
+        <select
+          value={search.period}
+          onChange={(event) => navigate(withParameters({ period: event.currentTarget.value, entry: null }))}
+        >
+          {Object.entries(PERIODS).map(([period, { word }]) => (
+            <option key={period} value={period}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </label>
+    </search>
+  );
+};
+
+/** Explains how to verify an export elsewhere, and offers the file. */
+const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): JSX.Element => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const command = `npx outbox-audit-verify audit.jsonl --key '${newest?.verifier_key ?? '<verifier key>'}'`;
+  return (
+    <>
+      <button type="button" class="btn primary" onClick={() => dialog.current?.showModal()}>
+        <Icon name="save" />
+        Export with proofs
+      </button>
+      <dialog ref={dialog} class="dlg wide" aria-label="Export with proofs">
+        <h2>Export with proofs</h2>
+        <p class="two">
+          {newest === undefined ? 'All entries' : `All ${count(newest.size)} signed entries`} with their hashes and the
+          newest signed checkpoint. Anybody can check the file without this service, and without trust in it. The export
+          itself is put on record.
+        </p>
+        <div class="curl cp">
+          <pre>{command}</pre>
+          <CopyButton text={command} />
+        </div>
+        <div class="acts">
+          <button type="button" class="btn" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+          <Download
+            word="Download"
+            path="/v1/audit/export"
+            accept="application/jsonl"
+            name="audit.jsonl"
+            tone="primary"
+          />
+        </div>
+      </dialog>
+    </>
+  );
+};
+
+interface LogProps {
+  readonly entries: readonly AuditEntry[];
+  readonly names: Names;
+  readonly selected: string | undefined;
+}
+
+const Log = ({ entries, names, selected }: LogProps): JSX.Element => {
+  const times = useTimes();
+  return (
+    <>
+      {entries.map((entry, index) => {
+        const day = times.day(entry.occurred_at);
+        const before = entries[index - 1];
+        const isFirst = before === undefined || times.day(before.occurred_at) !== day;
+        return (
+          <Fragment key={entry.event_id}>
+            {isFirst && <div class="day">{day}</div>}
+            <EntryRow entry={entry} names={names} isSelected={entry.event_id === selected} />
+          </Fragment>
+        );
+      })}
+    </>
+  );
+};
+
+/** True if something has happened since the list was loaded. */
+const useHasNews = (readAt: number): boolean => {
+  const [hasNews, setNews] = useState(false);
+  useEffect(() => setNews(false), [readAt]);
+  useEffect(() => onEvents(() => setNews(true)), []);
+  return hasNews;
+};
+
+/** Moves the selection with the keyboard. */
+const useSelection = (entries: readonly AuditEntry[], selected: AuditEntry | undefined): void => {
+  const step = (by: number): void => {
+    const at = selected === undefined ? -1 : entries.indexOf(selected);
+    const next = entries[Math.min(entries.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) navigate(withParameters({ entry: next.event_id }), 'replace');
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1) });
+};
+
+interface EntriesProps {
+  readonly list: ReturnType<typeof useList<AuditEntry>>;
+  readonly newest: AuditCheckpoint | undefined;
+}
+
+/** The entries, and the selected one next to them. */
+const Entries = ({ list, newest }: EntriesProps): JSX.Element => {
+  const { query } = usePlace();
+  const names = new Map([...useKeyNames(), ...useDomainNames(), ...useMemberNames()]);
+  const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const selected = entries.find(({ event_id: id }) => id === query.get('entry'));
+  const hasNews = useHasNews(list.dataUpdatedAt);
+  useSelection(entries, selected);
+  if (entries.length === 0 && !list.hasNextPage) {
+    return (
+      <Empty icon="shield" title="No entry matches">
+        Every change is an entry: of keys, domains, messages, and of who read contents. Other times or fewer filters may
+        show more.
+      </Empty>
+    );
+  }
+  return (
+    <div class="log-beside-entry">
+      <div class={`al ${list.isPlaceholderData ? 'dim' : ''}`}>
+        {hasNews && (
+          <div class="new">
+            <button type="button" onClick={() => void list.refetch()}>
+              Newer entries
+            </button>
+          </div>
+        )}
+        <Log entries={entries} names={names} selected={selected?.event_id} />
+        {list.hasNextPage && (
+          <button type="button" class="btn more" disabled={list.isFetching} onClick={() => void list.fetchNextPage()}>
+            {list.isFetching ? 'Reading' : 'Show older'}
+          </button>
+        )}
+      </div>
+      {selected === undefined ? (
+        <div class="entry none">
+          <p class="muted">Choose an entry: what was done, from where, and its proof, checked by this browser.</p>
+        </div>
+      ) : (
+        <EntryDetails entry={selected} names={names} newest={newest} />
+      )}
+    </div>
+  );
+};
+
+/** The audit log with actors and proofs. */
+export const Audit = (): JSX.Element => {
+  const { query } = usePlace();
+  const search = searchOf(query);
+  const asked = logQuery(search);
+  const list = useList<AuditEntry>({ path: '/v1/audit/log', query: asked });
+  const newest = useNewest().data?.data[0];
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Audit</h1>
+          <p class="sub">Everything that was done, by whom, and the proof</p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={[urlOf('/v1/audit/log', asked), '/v1/audit/checkpoints?limit=1', '/v1/audit/export']} />
+          <Export newest={newest} />
+        </div>
+      </div>
+      {newest !== undefined && <LogState newest={newest} />}
+      <SearchBar search={search} />
+      {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && list.error === null && <Skeleton />}
+      {list.data !== undefined && <Entries list={list} newest={newest} />}
+    </>
+  );
+};

@@ -1,0 +1,332 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type {
+  SerializedBilling,
+  SerializedInvoice,
+  SerializedPlan,
+  SerializedUsage,
+} from '../../http/schemas/billing.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { FeedEvent } from '../../http/schemas/event.ts';
+import { Action } from '../components/action.tsx';
+import { Figure, Figures } from '../components/facts.tsx';
+import { Icon } from '../components/icons.tsx';
+import { type Bar, BarPlot, PlotCard } from '../components/plots.tsx';
+import { ApiButton, Download, Listed } from '../components/screen.tsx';
+import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { request, urlOf } from '../data/api.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { useList, useResource } from '../data/queries.ts';
+import { count, useTimes } from '../data/time.ts';
+
+const LOCALE = 'en-GB';
+
+/** Formats 1900 as €19.00. @param minor amount in the minor unit. @param currency ISO 4217. */
+export const money = (minor: number, currency: string): string => {
+  const format = new Intl.NumberFormat(LOCALE, { style: 'currency', currency });
+  return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+};
+
+type Line = SerializedInvoice['lines'][number];
+
+const KINDS = {
+  plan: 'Price of the plan',
+  recipients: 'Recipients beyond the included ones',
+  late_recipients: 'Changes of the count of an earlier invoice',
+} as const;
+
+/** Path of the next page of a line's events; null: this was the last page. */
+const furtherOf = (events: string, { has_more: hasMore, next_cursor: cursor }: List<FeedEvent>): string | null => {
+  if (!hasMore || cursor === null) return null;
+  const url = new URL(events, location.origin);
+  url.searchParams.set('after', cursor);
+  return url.pathname + url.search;
+};
+
+const EventRow = ({ event }: { readonly event: FeedEvent }): JSX.Element => {
+  const times = useTimes();
+  const { data } = event;
+  return (
+    <li>
+      <time dateTime={event.timestamp}>{times.short(event.timestamp)}</time> <code>{event.type}</code>{' '}
+      {'message_id' in data && (
+        <a class="lnk" href={linkTo(`/messages/${data.message_id}`)}>
+          <code>{data.message_id}</code>
+        </a>
+      )}
+    </li>
+  );
+};
+
+/** The events that a line counts, loaded page by page on demand. */
+const LineEvents = ({ events }: { readonly events: string }): JSX.Element => {
+  const [found, setFound] = useState<readonly FeedEvent[]>([]);
+  const [next, setNext] = useState<string | null>(events);
+  const [error, setError] = useState<Error | null>(null);
+  const read = async (path: string): Promise<void> => {
+    try {
+      const page = await request<List<FeedEvent>>(path, { environment: 'live' });
+      setFound((before) => [...before, ...page.data]);
+      setNext(furtherOf(events, page));
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+    }
+  };
+  return (
+    <>
+      {next !== null && (
+        <button type="button" class="btn small" onClick={() => void read(next)}>
+          {next === events ? 'Its events' : 'More events'}
+        </button>
+      )}
+      {error !== null && <Fault error={error} />}
+      {next === null && found.length === 0 && <span class="muted">It counts no event.</span>}
+      <ul class="behind">
+        {found.map((event) => (
+          <EventRow key={event.id} event={event} />
+        ))}
+      </ul>
+    </>
+  );
+};
+
+const LineRow = ({ line, currency }: { readonly line: Line; readonly currency: string }): JSX.Element => (
+  <li class="invoice-line">
+    <span>
+      <b class="b">{KINDS[line.kind]}</b>
+      <small class="muted">
+        {line.from} to {line.to}, plan <bdi>{line.plan.name}</bdi>,{' '}
+        {line.kind === 'plan' ? `${count(line.quantity)} days` : `${count(line.quantity)} recipients`}
+      </small>
+    </span>
+    <span class="r num">{money(line.amount, currency)}</span>
+    {line.events !== null && (
+      <div class="all">
+        <LineEvents events={line.events} />
+      </div>
+    )}
+  </li>
+);
+
+const InvoiceRow = ({ invoice }: { readonly invoice: SerializedInvoice }): JSX.Element => {
+  const times = useTimes();
+  const { id, period, total, currency, lines } = invoice;
+  return (
+    <details class="inv">
+      <summary>
+        <b class="b">
+          {new Date(period.start).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })}
+        </b>
+        <span class="muted hide-s">closed {times.short(invoice.closed_at)}</span>
+        <span class="r num b">{money(total, currency)}</span>
+      </summary>
+      <ul>
+        {lines.map((line) => (
+          <LineRow key={`${line.kind} ${line.from} ${line.plan.id}`} line={line} currency={currency} />
+        ))}
+      </ul>
+      <div class="pad">
+        <Download
+          word="PDF"
+          path={`/v1/billing/invoices/${id}`}
+          accept="application/pdf"
+          name={`${id}.pdf`}
+          tone="small"
+        />
+      </div>
+    </details>
+  );
+};
+
+/** Invoices, newest first. Each expands to its lines, and each line to the events it counts. */
+export const Invoices = (): JSX.Element => {
+  const list = useList<SerializedInvoice>({ path: '/v1/billing/invoices', query: { limit: 24 } });
+  return (
+    <Listed
+      label="Invoices"
+      list={list}
+      look="invoices"
+      keyOf={({ id }) => id}
+      render={(invoice) => <InvoiceRow invoice={invoice} />}
+      empty={
+        <Empty icon="bars" title="No invoice yet">
+          A month (UTC) is closed an hour after its end. Each line then names the events that it counts.
+        </Empty>
+      }
+    />
+  );
+};
+
+const termsOf = ({ price, currency, included, overage_per_1000: rate }: SerializedPlan): string =>
+  [
+    `${money(price, currency)} a month`,
+    included === null ? 'any number of recipients' : `${count(included)} recipients included`,
+    ...(included === null || Number(rate) === 0 ? [] : [`${money(Number(rate), currency)} for each 1,000 more`]),
+  ].join(', ');
+
+const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Element | null => {
+  const { data } = useResource<List<SerializedPlan>>({ path: '/v1/billing/plans' });
+  const plans = data?.data ?? [];
+  if (plans.every(({ id }) => id === current.id)) return null;
+  const choose = async (form: FormData): Promise<undefined> => {
+    await request('/v1/billing/plan', { method: 'PUT', body: { plan: form.get('plan') } });
+  };
+  return (
+    <Action word="Choose a plan" icon="sliders" tone="plain" title="Choose a plan" act={choose}>
+      <p class="two">
+        It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for
+        its days.
+      </p>
+      {plans.map((plan) => (
+        <label class="opt" key={plan.id}>
+          <input type="radio" name="plan" value={plan.id} defaultChecked={plan.id === current.id} required />
+          <span>
+            <bdi>{plan.name}</bdi>
+            <small>{termsOf(plan)}</small>
+          </span>
+        </label>
+      ))}
+    </Action>
+  );
+};
+
+const DAY_MS = 86_400_000;
+const MONTHS_SHOWN = 12;
+
+/** The current month and those before it, as `2026-11`. */
+const lastMonths = (): readonly string[] => {
+  const now = new Date();
+  return Array.from({ length: MONTHS_SHOWN }, (_, index) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index, 1)).toISOString().slice(0, 7),
+  );
+};
+
+const barsOf = ({ period, by_day: days }: SerializedUsage): readonly Bar[] => {
+  const counted = new Map(days.map(({ date, billable_recipients: recipients }) => [date, recipients]));
+  const [start, end] = [Date.parse(period.start), Date.parse(period.end)];
+  return Array.from({ length: Math.round((end - start) / DAY_MS) }, (_, index) => {
+    const since = new Date(start + index * DAY_MS).toISOString();
+    const date = since.slice(0, 10);
+    return {
+      key: date,
+      label: date.slice(8),
+      title: `${date}, UTC`,
+      parts: [{ name: 'billable', plot: 'plot-delivered', value: counted.get(date) ?? 0 }],
+      before: null,
+      href: linkTo('/messages', { since, until: new Date(start + (index + 1) * DAY_MS).toISOString() }),
+      linkWord: 'See the messages of this day',
+    };
+  });
+};
+
+const Usage = (): JSX.Element => {
+  const { query } = usePlace();
+  const [current = ''] = lastMonths();
+  const month = query.get('period') ?? current;
+  const { data, error, refetch } = useResource<SerializedUsage>({
+    path: '/v1/billing/usage',
+    query: { period: month },
+  });
+  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton rows={4} />;
+  const bars = barsOf(data);
+  const table = (
+    <table>
+      <thead>
+        <tr>
+          <th>Day, UTC</th>
+          <th class="r">Billable recipients</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bars.map(({ key, href, parts }) => (
+          <tr key={key}>
+            <td>
+              <a class="lnk" href={href}>
+                {key}
+              </a>
+            </td>
+            <td class="r num">{count(parts[0]?.value ?? 0)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  const legend = (
+    <>
+      <span>{count(data.billable_recipients)} billable recipients</span>
+      <label class="btn small choice">
+        <Icon name="clock" />
+        <span class="vh">Month</span>
+        <select value={month} onChange={(event) => navigate(withParameters({ period: event.currentTarget.value }))}>
+          {[...new Set([month, ...lastMonths()])].map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+  const shown = new Set((query.get('tables') ?? '').split(',').filter((name) => name !== ''));
+  const title = 'Usage by day';
+  const plot = <BarPlot bars={bars} label={title} />;
+  return <PlotCard name="usage" title={title} shown={shown} legend={legend} plot={plot} table={table} />;
+};
+
+const leftOf = ({ quota }: SerializedBilling): string => {
+  if (quota === null) return 'any number';
+  return quota.remaining === 0 && quota.hard ? 'none: sends are refused' : count(quota.remaining);
+};
+
+const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Element => {
+  const times = useTimes();
+  const { plan, usage, quota, period } = billing;
+  const counted = usage.counted_up_to;
+  return (
+    <Figures>
+      <Figure name="Plan" value={<bdi>{plan.name}</bdi>}>
+        {money(plan.price, plan.currency)} a month
+      </Figure>
+      <Figure name="Used this month" plot="plot-delivered" value={count(usage.billable_recipients)}>
+        {plan.included === null ? 'billable recipients' : `of ${count(plan.included)} included`}
+      </Figure>
+      <Figure name="Left" value={leftOf(billing)}>
+        {quota === null ? 'no quota' : `of ${count(quota.limit)}${quota.hard ? ', then refused' : ', then charged'}`}
+      </Figure>
+      <Figure name="Ends" value={times.date(Date.parse(period.end) - DAY_MS)}>
+        at midnight, UTC
+      </Figure>
+      <Figure name="Counted up to" value={counted === null ? '–' : times.clock(counted)}>
+        {counted === null ? 'nothing was accepted' : times.date(counted)}
+      </Figure>
+    </Figures>
+  );
+};
+
+/** Usage, costs and invoices, with the events behind each line. */
+export const Billing = (): JSX.Element => {
+  const { data, error, refetch } = useResource<SerializedBilling>({ path: '/v1/billing', everyMs: 60_000 });
+  const period = usePlace().query.get('period');
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Billing</h1>
+          <p class="sub">{data === undefined ? 'Usage, plan and invoices' : termsOf(data.plan)}</p>
+        </div>
+        <div class="acts">
+          <ApiButton
+            requests={['/v1/billing', urlOf('/v1/billing/usage', { period }), '/v1/billing/invoices?limit=24']}
+          />
+          {data !== undefined && <ChoosePlan current={data.plan} />}
+        </div>
+      </div>
+      {error !== null && <Fault error={error} retry={() => void refetch()} />}
+      {data !== undefined && <Period billing={data} />}
+      <Usage />
+      <h2 class="apart">Invoices</h2>
+      <Invoices />
+    </>
+  );
+};

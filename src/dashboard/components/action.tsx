@@ -1,0 +1,227 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { client } from '../data/queries.ts';
+import { focusScreen } from '../data/shortcuts.ts';
+import { useTimes } from '../data/time.ts';
+import { useAsOf } from './as-of.tsx';
+import { CopyButton } from './facts.tsx';
+import { Icon, type IconName } from './icons.tsx';
+import { Fault } from './states.tsx';
+
+interface ActButtonProps {
+  readonly word: string;
+  readonly icon: IconName;
+  readonly isSmall?: boolean;
+  act(): Promise<unknown>;
+}
+
+/**
+ * A button for an action that needs no confirmation. Afterwards all visible data is reloaded; an error shows on the
+ * button. Disabled on a screen of the past.
+ */
+export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps): JSX.Element => {
+  const isPast = useAsOf() !== null;
+  const [isBusy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const begin = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await act();
+      setRefusal(null);
+      await client.invalidateQueries();
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {refusal !== null && (
+        <span class="problem" role="alert">
+          {refusal}
+        </span>
+      )}
+      <button
+        type="button"
+        class={`btn ${isSmall ? 'small' : ''}`}
+        disabled={isBusy || isPast}
+        onClick={() => void begin()}
+      >
+        <Icon name={icon} />
+        {word}
+      </button>
+    </>
+  );
+};
+
+interface NewValueProps {
+  readonly value: string;
+  /** Name of the secret's owner. */
+  readonly name: string;
+  /** ISO 8601. The previous value works until then. */
+  readonly previousUntil?: string | undefined;
+}
+
+/** Displays a secret. It is never shown again. */
+const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element => {
+  const times = useTimes();
+  return (
+    <>
+      <h2>
+        <bdi>{name}</bdi> has a new value
+      </h2>
+      <div class="secret cp">
+        <code>{value}</code>
+        <CopyButton text={value} label="Copy the value" />
+      </div>
+      <p class="muted">
+        Store it now: it is not shown again.
+        {previousUntil !== undefined && ` The value before works until ${times.short(previousUntil)}.`}
+      </p>
+    </>
+  );
+};
+
+/** Shows the value in the dialog until the user confirms that it is stored. */
+export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'It is stored' });
+
+/** The content of the dialog after an action, and the label of the button that closes it. */
+export interface Outcome {
+  readonly shown: ComponentChildren;
+  readonly word: string;
+}
+
+interface ActionProps {
+  readonly word: string;
+  /** Label of the button that opens the dialog. Default: `word`. */
+  readonly opener?: string;
+  readonly icon: IconName;
+  readonly tone: 'primary' | 'danger' | 'plain';
+  /** Heading of the dialog: a question or statement. */
+  readonly title: string;
+  /** Text to type before the action can be confirmed. Used for actions that cannot be undone. */
+  readonly typed?: string;
+  readonly isSmall?: boolean;
+  readonly children: ComponentChildren;
+  /** @returns the outcome to show; undefined: the dialog closes. */
+  act(form: FormData): Promise<Outcome | undefined>;
+}
+
+const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: boolean): void }): JSX.Element => (
+  <label class="row">
+    <span>
+      Type <bdi class="mono">{name}</bdi> to go on
+    </span>
+    <input
+      class="inp"
+      autocomplete="off"
+      spellcheck={false}
+      onInput={({ currentTarget }) => onTyped(currentTarget.value === name)}
+    />
+  </label>
+);
+
+/** Moves the focus to the screen if the action removed the button that the browser would focus. */
+const regainFocus = (): void => {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) focusScreen();
+  });
+};
+
+/** Styles of the button that opens the dialog and of the one that confirms it. */
+const LOOKS = {
+  primary: { opener: 'primary', confirm: 'primary' },
+  danger: { opener: 'danger', confirm: 'danger' },
+  plain: { opener: '', confirm: 'primary' },
+} as const;
+
+/**
+ * A button with a confirmation dialog that explains the effects and then shows the outcome. Afterwards all visible data
+ * is reloaded. Disabled on a screen of the past.
+ */
+export const Action = (props: ActionProps): JSX.Element => {
+  const { word, opener = word, icon, tone, title, typed, isSmall = false, children, act } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [isTyped, setTyped] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const isPast = useAsOf() !== null;
+  const close = (): void => dialog.current?.close();
+  // Runs after the fields have rendered, so that the first one can receive the focus.
+  useLayoutEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+  }, [isOpen]);
+  useEffect(() => regainFocus, []);
+  const reset = (): void => {
+    regainFocus();
+    setOpen(false);
+    setOutcome(null);
+    setError(null);
+    setTyped(false);
+  };
+  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const left = await act(new FormData(event.currentTarget));
+      setError(null);
+      if (left === undefined) close();
+      else setOutcome(left);
+      await client.invalidateQueries();
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`btn ${LOOKS[tone].opener} ${isSmall ? 'small' : ''}`}
+        disabled={isPast}
+        onClick={() => setOpen(true)}
+      >
+        <Icon name={icon} />
+        {opener}
+      </button>
+      <dialog ref={dialog} class="dlg" aria-label={title} onClose={reset}>
+        {isOpen && outcome === null && (
+          <form onSubmit={(event) => void submit(event)}>
+            <h2>
+              <bdi>{title}</bdi>
+            </h2>
+            {children}
+            {typed !== undefined && <TypedName name={typed} onTyped={setTyped} />}
+            {error !== null && <Fault error={error} />}
+            <div class="acts">
+              <button type="button" class="btn" onClick={close}>
+                Not now
+              </button>
+              <button
+                type="submit"
+                class={`btn ${LOOKS[tone].confirm}`}
+                disabled={isBusy || (typed !== undefined && !isTyped)}
+              >
+                {word}
+              </button>
+            </div>
+          </form>
+        )}
+        {outcome !== null && (
+          <>
+            {outcome.shown}
+            <div class="acts">
+              <button type="button" class="btn primary" onClick={close}>
+                {outcome.word}
+              </button>
+            </div>
+          </>
+        )}
+      </dialog>
+    </>
+  );
+};

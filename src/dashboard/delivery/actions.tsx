@@ -1,0 +1,88 @@
+import type { JSX } from 'preact';
+import type { SerializedSuspension } from '../../http/schemas/destination.ts';
+import { Action } from '../components/action.tsx';
+import { Icon } from '../components/icons.tsx';
+import { request } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
+import { useStore } from '../data/store.ts';
+import { useTimes } from '../data/time.ts';
+
+/** Ends the suspension of a destination. */
+export const ReleaseDestination = ({
+  destination,
+  until,
+}: Pick<SerializedSuspension, 'destination' | 'until'>): JSX.Element => {
+  const times = useTimes();
+  const release = async (): Promise<undefined> => {
+    await request('/v1/destinations/release', { method: 'POST', body: { destination } });
+  };
+  return (
+    <Action word="Try now" icon="rotate" tone="plain" isSmall title={`Try ${destination} now?`} act={release}>
+      <p class="two">
+        Its mail is sent within seconds. If it is refused again, it waits longer than before. Without this it is tried
+        at {times.clock(until)}.
+      </p>
+    </Action>
+  );
+};
+
+/** Pauses all bulk mail of the organization. */
+
+interface PausedProps {
+  /** Start of the pause, ISO 8601; null: bulk mail is not paused. */
+  readonly since: string | null;
+}
+
+export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
+  const own = useStore(session);
+  // An API key's permissions are unknown here, so the service decides.
+  const mayChange = own == null || (own.changes && own.permissions.includes('admin'));
+  if (!mayChange) return null;
+  const set = (paused: boolean) => async (): Promise<undefined> => {
+    await request('/v1/organization/bulk-mail', { method: 'PUT', body: { paused } });
+  };
+  if (since !== null) {
+    return (
+      <Action
+        word="Resume"
+        opener="Resume bulk mail"
+        icon="send"
+        tone="plain"
+        title="Resume bulk mail?"
+        act={set(false)}
+      >
+        <p class="two">What waits leaves within seconds; a long backlog takes turns with other mail.</p>
+      </Action>
+    );
+  }
+  return (
+    <Action
+      word="Pause"
+      opener="Pause bulk mail"
+      icon="pause"
+      tone="plain"
+      title="Pause all bulk mail?"
+      act={set(true)}
+    >
+      <p class="two">
+        Bulk mail of all domains is still accepted, and waits until it is resumed or its time to live is over. What is
+        being sent now is not stopped. Transactional mail leaves as before.
+      </p>
+    </Action>
+  );
+};
+
+/** @param since undefined: unknown, or not applicable in this environment. */
+export const BulkMailPaused = ({ since }: { readonly since: string | null | undefined }): JSX.Element | null => {
+  const times = useTimes();
+  if (since == null) return null;
+  return (
+    <p class="cap" role="status">
+      <Icon name="pause" />
+      <span>
+        <b class="b">Bulk mail is paused</b> since {times.short(since)}. It waits until it is resumed; transactional
+        mail leaves as before.
+      </span>
+    </p>
+  );
+};

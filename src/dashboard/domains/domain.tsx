@@ -1,0 +1,322 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import { Action } from '../components/action.tsx';
+import { AsOfBar, AsOfButton, type Past, queryAt, useAsOf, useMoments } from '../components/as-of.tsx';
+import { CopyWhole } from '../components/facts.tsx';
+import { Icon, Mark, Pill } from '../components/icons.tsx';
+import { ApiButton, Crumb } from '../components/screen.tsx';
+import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { request, urlOf } from '../data/api.ts';
+import { linkTo, navigate } from '../data/location.ts';
+import { client, removeResource, useResource } from '../data/queries.ts';
+import { createStore, useStore } from '../data/store.ts';
+import { duration, useTimes } from '../data/time.ts';
+import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix, zoneFile } from './domains.tsx';
+import { DomainSettings, DomainStanding } from './standing.tsx';
+
+/** Checks a domain's DNS on demand and repeats the check while records are being published. */
+
+const EVERY_MS = 10_000;
+/** Every check is recorded in the audit log. After this many, the user must start again. */
+const CHECKS_MAX = 12;
+
+interface Asking {
+  readonly domainId: string;
+  readonly left: number;
+  /** Time of the last result. */
+  readonly answeredAt: number | null;
+}
+
+const asking = createStore<Asking | null>(null);
+
+export interface Check {
+  readonly error: Error | null;
+  readonly isBusy: boolean;
+  begin(): void;
+}
+
+const isDone = ({ records }: SerializedDomain): boolean =>
+  records.every(({ required, status }) => !required || status !== 'pending');
+
+export const useCheck = (domainId: string, domain: SerializedDomain | undefined): Check => {
+  const now = useStore(asking);
+  const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const ask = async (left: number): Promise<void> => {
+    setBusy(true);
+    try {
+      const checked = await request<SerializedDomain>(`/v1/domains/${domainId}/verify`, { method: 'POST' });
+      setError(null);
+      asking.set(isDone(checked) ? null : { domainId, left, answeredAt: Date.now() });
+      await client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('/v1/domains') });
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+      asking.set(null);
+    } finally {
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    if (now === null || now.left === 0 || domain === undefined) return;
+    const timer = setTimeout(() => void ask(now.left - 1), EVERY_MS);
+    return () => clearTimeout(timer);
+  }, [now, domain === undefined]);
+  useEffect(() => () => asking.set(null), [domainId]);
+  return { error, isBusy, begin: () => void ask(CHECKS_MAX) };
+};
+
+const SECOND_MS = 1000;
+
+/** Shows that a check is running and how old the last result is. */
+export const Checking = (): JSX.Element | null => {
+  const now = useStore(asking);
+  const [, render] = useState({});
+  useEffect(() => {
+    const timer = setInterval(() => render({}), SECOND_MS);
+    return () => clearInterval(timer);
+  }, []);
+  if (now === null || now.answeredAt === null || now.left === 0) return null;
+  const agoMs = Math.floor((Date.now() - now.answeredAt) / SECOND_MS) * SECOND_MS;
+  return (
+    <span class="live" role="status">
+      <i class="spin" />
+      Asking the name servers every 10 s, last answer {duration(agoMs)} ago
+    </span>
+  );
+};
+
+type DomainRecord = SerializedDomain['records'][number];
+
+const isFine = ({ state, status }: DomainRecord): boolean => state === 'valid' || status === 'not_needed';
+
+/** Explains what the domain's status means for its mail. */
+const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const times = useTimes();
+  const { status, verification, fails_at: failsAt } = domain;
+  if (verification?.method === 'capture') {
+    return <>Mail is captured here and is not sent, so no record is needed</>;
+  }
+  if (status === 'degraded' && failsAt !== null) {
+    return (
+      <>
+        It keeps sending until <b class="b two">{times.short(failsAt)}</b>, and stops then if the required records are
+        not back
+      </>
+    );
+  }
+  if (status === 'failed') return <>Nothing can be sent from it until its required records are back</>;
+  if (verification === null) return <>Nothing can be sent from it before its required records are seen</>;
+  return <>Verified since {times.full(verification.verified_at)}</>;
+};
+
+/** Words for a faulty record: if all records of its purpose are faulty, and if some are. */
+const WRONG = {
+  unknown: ['Not checked yet', 'not checked yet'],
+  missing: ['Nothing is published', 'not published'],
+  invalid: ['Not as it should be', 'wrong'],
+  include_broken: ['Not as it should be', 'wrong'],
+} as const;
+
+/** @param all all records of the same purpose. */
+const said = ({ purpose, state, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
+  if (state === 'valid')
+    return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Seen as it should be';
+  const alike = all.filter((record) => record.state === state).length;
+  const [whole, part] = WRONG[state];
+  return alike === all.length ? whole : `${alike} of ${all.length} ${part}`;
+};
+
+const Summary = ({ domain: { records, authentication } }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const allOf = (purpose: DomainRecord['purpose']) => records.filter((record) => record.purpose === purpose);
+  const recordOf = (purpose: DomainRecord['purpose']): DomainRecord | undefined => {
+    const all = allOf(purpose);
+    return all.find((record) => !isFine(record)) ?? all[0];
+  };
+  const returnPath = recordOf('return_path') ?? recordOf('ownership');
+  return (
+    <div class="steps3">
+      {AUTHENTICATION.map(({ name, of, required }) => {
+        const record = recordOf(of);
+        return (
+          <div key={name}>
+            <RecordStatus state={authentication[of]} required={required} word={name} />
+            <p class="ell">{record === undefined ? '' : said(record, allOf(of))}</p>
+          </div>
+        );
+      })}
+      {returnPath !== undefined && (
+        <div>
+          <RecordStatus {...returnPath} word={returnPath.purpose === 'ownership' ? 'Ownership' : 'Bounces'} />
+          <p class="ell">{said(returnPath, [returnPath])}</p>
+        </div>
+      )}
+    </div>
+  );
+};
+
+const RotateDkim = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const rotate = async (): Promise<undefined> => {
+    await request(`/v1/domains/${domain.id}/dkim/rotate`, { method: 'POST' });
+  };
+  return (
+    <Action word="Rotate DKIM keys" icon="key" tone="plain" title="Rotate the DKIM keys?" act={rotate}>
+      <p class="two">
+        A new pair is made, with two records to publish. The keys of today sign until the new record is seen, so no mail
+        goes without a signature. Their own records stay for a while: mail on its way is verified with them.
+      </p>
+    </Action>
+  );
+};
+
+const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const remove = async (): Promise<undefined> => {
+    await removeResource(`/v1/domains/${domain.id}`);
+    navigate(linkTo('/domains'), 'replace');
+  };
+  return (
+    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${domain.name}?`} typed={domain.name} act={remove}>
+      <p class="two">
+        Every API key that is bound to it is revoked within a second. Messages that wait fail when they become due.
+        History and statistics stay.
+      </p>
+    </Action>
+  );
+};
+
+const KEY_STATES = { active: 'active', pending: 'pending', retired: 'revoked' } as const;
+const KEY_WORDS = { active: 'Signs', pending: 'Waits for its record', retired: 'Signs no more' } as const;
+
+const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <section class="card">
+      <header>
+        <h2>DKIM keys</h2>
+      </header>
+      <ul>
+        {domain.dkim.map(({ hosts, status, removable, safe_to_remove_at: removableAt, activated_at: activatedAt }) => (
+          <li class="okrow several" key={hosts.join(' ')}>
+            <Mark state={KEY_STATES[status]} />
+            <span class="hosts">
+              <b class="b">{KEY_WORDS[status]}</b>
+              {hosts.map((host) => (
+                <code key={host}>{host}</code>
+              ))}
+            </span>
+            <span class="muted small">
+              {status === 'active' && activatedAt !== null && `since ${times.short(activatedAt)}`}
+              {removableAt !== null &&
+                (removable ? 'its records can go' : `keep its records until ${times.short(removableAt)}`)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+};
+
+const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const toFix = domain.records.filter((record) => !isFine(record));
+  const fine = domain.records.filter(isFine);
+  return (
+    <>
+      {toFix.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>{domain.verification === null ? 'To publish' : 'To fix'}</h2>
+            <span class="sp" />
+            <Checking />
+            <CopyWhole text={zoneFile(toFix)} word="Copy as zone file" />
+          </header>
+          {toFix.map((record) => (
+            <RecordToFix key={`${record.name} ${record.type}`} record={record} />
+          ))}
+        </section>
+      )}
+      {fine.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>
+              {domain.verification?.method === 'capture' ? 'Records for the day mail leaves' : 'Published correctly'}
+            </h2>
+            <span class="sp" />
+            <CopyWhole text={zoneFile(fine)} word="Copy as zone file" />
+          </header>
+          <ul>
+            {fine.map((record) => (
+              <RecordRow key={`${record.name} ${nameOf(record)}`} record={record} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+};
+
+/** A domain: its status, its records with instructions, and its reputation; now or in the past. */
+export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
+  const at = useAsOf();
+  const {
+    data: domain,
+    error,
+    refetch,
+  } = useResource<Past<SerializedDomain>>({ path: `/v1/domains/${id}`, query: queryAt(at) });
+  const moments = useMoments({ domain_id: id, types: 'domain.*' });
+  const check = useCheck(id, domain);
+  if (error !== null || domain === undefined) {
+    return (
+      <>
+        <AsOfBar moments={moments} />
+        {error === null ? <Skeleton /> : <ScreenFault title="Domain" error={error} retry={() => void refetch()} />}
+      </>
+    );
+  }
+  const requests = [
+    urlOf(`/v1/domains/${id}`, queryAt(at)),
+    ...['/reputation', '/warm-up'].map((part) => `/v1/domains/${id}${part}`),
+  ];
+  return (
+    <>
+      <AsOfBar moments={moments} asOf={domain.as_of} />
+      <Crumb path="/domains" word="Domains" id={domain.id} />
+      <div class="head">
+        <div>
+          <div class="titled">
+            <h1>
+              <bdi>{domain.name}</bdi>
+            </h1>
+            <Pill state={domain.status} />
+          </div>
+          <p class="sub">
+            <Meaning domain={domain} />
+          </p>
+        </div>
+        <div class="acts">
+          <AsOfButton moments={moments} />
+          <ApiButton requests={requests} />
+          <RotateDkim domain={domain} />
+          <button type="button" class="btn primary" disabled={check.isBusy || at !== null} onClick={check.begin}>
+            <Icon name="rotate" />
+            Check now
+          </button>
+        </div>
+      </div>
+      {check.error !== null && <Fault error={check.error} />}
+      <Summary domain={domain} />
+      <div class="cols">
+        <div class="stack">
+          <Records domain={domain} />
+          <DkimKeys domain={domain} />
+          <DomainSettings domain={domain} />
+        </div>
+        <aside class="stack" aria-label="Standing">
+          <DomainStanding domain={domain} />
+          <div>
+            <DeleteDomain domain={domain} />
+          </div>
+        </aside>
+      </div>
+    </>
+  );
+};

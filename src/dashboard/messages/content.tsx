@@ -1,0 +1,239 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SerializedMessageContent } from '../../http/schemas/message-content.ts';
+import { CopyButton, Fact, Facts } from '../components/facts.tsx';
+import { Icon } from '../components/icons.tsx';
+import { LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';
+import { Download, saveFile } from '../components/screen.tsx';
+import { Empty, Fault, Notice, Skeleton } from '../components/states.tsx';
+import { ApiFault, send, urlOf } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
+import { environmentOf, usePlace } from '../data/location.ts';
+import { useRead, useResource } from '../data/queries.ts';
+import { useStore } from '../data/store.ts';
+import { count } from '../data/time.ts';
+
+/** The readable part of a message's source. */
+
+/** Shows only the beginning of a longer source: the rest is attachments. */
+const SHOWN_CHARACTERS = 200_000;
+
+export interface RawMessage {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+const rawPath = (id: string): string => `/v1/messages/${id}/raw`;
+
+/** @throws {ApiFault} */
+export const readRaw = async (path: string, signal: AbortSignal): Promise<RawMessage> => {
+  const { body } = await send(path, { signal });
+  if (body === null) return { text: '', isWhole: true };
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    text += read.value;
+    if (text.length <= SHOWN_CHARACTERS) continue;
+    await reader.cancel();
+    return { text: text.slice(0, SHOWN_CHARACTERS), isWhole: false };
+  }
+  return { text, isWhole: true };
+};
+
+interface HeaderField {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Header fields, unfolded (RFC 5322 §2.2.3). */
+const headersIn = (raw: string): readonly HeaderField[] => {
+  const [head = ''] = raw.split('\r\n\r\n', 1);
+  return head
+    .replaceAll(/\r\n(?=[ \t])/g, '')
+    .split('\r\n')
+    .map((line) => ({ name: line.slice(0, line.indexOf(':')), value: line.slice(line.indexOf(':') + 1).trim() }));
+};
+
+/** The content of a message. Reading it is recorded in the audit log, so it loads only on request. */
+
+const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
+  error instanceof ApiFault && error.code === 'content_gone' ? (
+    <Notice tone="plan" state="scheduled">
+      <b>The content is no longer stored.</b> {error.message}. Its history stays.
+    </Notice>
+  ) : (
+    <Fault error={error} />
+  );
+
+interface Read<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
+}
+
+/** Shows the data, or the reason why it could not be loaded. */
+const shown = <T,>({ data, error }: Read<T>, show: (data: T) => JSX.Element): JSX.Element => {
+  if (error !== null) return <Gone error={error} />;
+  return data === undefined ? <Skeleton rows={4} /> : show(data);
+};
+
+interface OfMessage {
+  readonly id: string;
+}
+
+const useContent = (id: string): Read<SerializedMessageContent> =>
+  useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
+
+const useRaw = (id: string): Read<RawMessage> =>
+  useRead<RawMessage>([rawPath(id)], (signal) => readRaw(rawPath(id), signal));
+
+const Source = ({ text }: { readonly text: string }): JSX.Element => (
+  <pre>
+    <bdi>{text}</bdi>
+  </pre>
+);
+
+/** The text as sent, and the HTML as it was submitted. */
+export const MessageText = ({ id }: OfMessage): JSX.Element =>
+  shown(useContent(id), ({ text, html }) => (
+    <div class="card source">
+      {text !== null && <Source text={text} />}
+      {html !== null && (
+        <>
+          <p class="muted">HTML source</p>
+          <Source text={html} />
+        </>
+      )}
+    </div>
+  ));
+
+export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
+  shown(useRaw(id), ({ text }) => (
+    <div class="card source">
+      <Facts>
+        {headersIn(text).map(({ name, value }, index) => (
+          <Fact key={`${name} ${index}`} name={name}>
+            <bdi class="mono">{value}</bdi>
+          </Fact>
+        ))}
+      </Facts>
+      <p class="muted aside">Each copy is signed as it leaves, and may get links of its own to unsubscribe.</p>
+    </div>
+  ));
+
+const DownloadSource = ({ id }: OfMessage): JSX.Element => (
+  <Download word="Download .eml" path={rawPath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
+);
+
+export const MessageRaw = ({ id }: OfMessage): JSX.Element =>
+  shown(useRaw(id), ({ text, isWhole }) => (
+    <div class="card source">
+      <pre>
+        <bdi>{text}</bdi>
+      </pre>
+      {!isWhole && <p class="muted">This is its beginning. The file has the rest.</p>}
+      <DownloadSource id={id} />
+    </div>
+  ));
+
+type Attachment = SerializedMessageContent['attachments'][number];
+
+const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(content.replaceAll(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/')), (one) =>
+    one.charCodeAt(0),
+  );
+
+/** Saves the attachment as plain bytes, so that the browser never opens it as the type it claims. */
+const save = (attachment: Attachment): void =>
+  saveFile(attachment.filename, new Blob([bytesOf(attachment)], { type: 'application/octet-stream' }));
+
+export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
+  shown(useContent(id), ({ attachments }) =>
+    attachments.length === 0 ? (
+      <Empty icon="copy" title="No attachments">
+        It was sent without files.
+      </Empty>
+    ) : (
+      <ul class="card files">
+        {attachments.map((attachment, index) => (
+          <li key={`${attachment.filename} ${index}`}>
+            <span>
+              <bdi class="b">{attachment.filename}</bdi>
+              <small class="muted">
+                <bdi>{attachment.content_type}</bdi>, {count(bytesOf(attachment).length)} bytes
+                {attachment.content_id !== null && ', shown in the mail'}
+              </small>
+            </span>
+            <button type="button" class="btn small" onClick={() => save(attachment)}>
+              <Icon name="save" />
+              Download
+            </button>
+          </li>
+        ))}
+      </ul>
+    ),
+  );
+
+/**
+ * Displays a mail in a document with its own content security policy (`GET /v1/messages/{id}/preview`). The browser
+ * requests it, which sends a member's session but cannot send a tab's API key.
+ */
+
+const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {
+  const html = useContent(id).data?.html ?? null;
+  return html === null ? null : <CopyButton text={html} label="Copy the html" />;
+};
+
+const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }): JSX.Element => {
+  const looks = useLooks();
+  const [hasImages, loadImages] = useState(false);
+  const source = urlOf(`/v1/messages/${id}/preview`, {
+    images: hasImages ? 'remote' : null,
+    environment: isTest ? 'test' : null,
+  });
+  return (
+    <div class="pv">
+      <div class="pvbar">
+        <LooksChoice looks={looks} />
+        <span class="sp" />
+        <span class="cp">
+          <CopyHtml id={id} />
+        </span>
+        <DownloadSource id={id} />
+      </div>
+      <div class="shield">
+        <Icon name="shield" />
+        {hasImages ? (
+          <span>Sealed off: no scripts, no forms. Images are loaded from where they are; our own count no open.</span>
+        ) : (
+          <>
+            <span>
+              Sealed off: no scripts, no forms, no network. Remote images are not loaded, so a preview is not recorded
+              as an open.
+            </span>
+            <button type="button" class="lnk" onClick={() => loadImages(true)}>
+              Load images
+            </button>
+          </>
+        )}
+      </div>
+      <div class="stage">
+        <MailFrame source={source} looks={looks} title="The mail" />
+      </div>
+    </div>
+  );
+};
+
+export const MessagePreview = ({ id }: { readonly id: string }): JSX.Element => {
+  const environment = environmentOf(usePlace());
+  if (useStore(session)) return <Frame id={id} isTest={environment === 'test'} />;
+  return (
+    <div class="stack aside">
+      <Notice tone="mute" state="accepted">
+        <b>A preview needs a member’s session.</b> It is a sealed document of its own, which cannot be given the API key
+        of this tab. <code>GET /v1/messages/{'{id}'}/preview</code> gives it to any program with a key. This is its
+        text:
+      </Notice>
+      <MessageText id={id} />
+    </div>
+  );
+};

@@ -1,0 +1,284 @@
+import { observeWindowOffset, observeWindowRect, Virtualizer, windowScroll } from '@tanstack/virtual-core';
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import { Mark, Status } from '../components/icons.tsx';
+import { linkTo, usePlace } from '../data/location.ts';
+import { shortId, useSenderNames } from '../data/names.ts';
+import type { useList } from '../data/queries.ts';
+import { useTimes } from '../data/time.ts';
+import { readFromTop, wayBack } from './updates.ts';
+
+/** Rows beyond the edges of the window. More: slower scrolling. Fewer: blank rows when scrolling fast. */
+const OVERSCAN = 8;
+
+interface VirtualListProps<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  keyOf(row: Row): string;
+  /** Pixels. */
+  heightOf(row: Row): number;
+  render(row: Row): JSX.Element;
+  /** Scroll position in pixels to restore on return. */
+  readonly top?: number | null;
+  /** Key of the row to scroll into view when it changes; null: none. */
+  readonly revealed?: string | null;
+  /** Called when the last rows become visible, and after every change until more rows are added. */
+  onEnd(): void;
+}
+
+/** A list that scrolls with the window and renders only the visible rows. */
+const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
+  const { label, rows, keyOf, heightOf, render, onEnd, revealed = null, top = null } = props;
+  const element = useRef<HTMLUListElement>(null);
+  const [, draw] = useState({});
+  const options = {
+    count: rows.length,
+    getScrollElement: () => window,
+    estimateSize: (index: number) => {
+      const row = rows[index];
+      return row === undefined ? 0 : heightOf(row);
+    },
+    getItemKey: (index: number) => {
+      const row = rows[index];
+      return row === undefined ? index : keyOf(row);
+    },
+    observeElementRect: observeWindowRect,
+    observeElementOffset: observeWindowOffset,
+    scrollToFn: windowScroll,
+    overscan: OVERSCAN,
+    scrollMargin: element.current === null ? 0 : element.current.getBoundingClientRect().top + window.scrollY,
+    initialRect: { width: window.innerWidth, height: window.innerHeight },
+    onChange: () => draw({}),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<Window, HTMLLIElement>(options));
+  virtualizer.setOptions(options);
+  useEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  const heights = rows[0] === undefined ? 0 : heightOf(rows[0]);
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, heights, rows.length]);
+
+  useLayoutEffect(() => {
+    if (top !== null) scrollTo(0, top);
+  }, []);
+  const revealedAt = useMemo(
+    () => (revealed === null ? -1 : rows.findIndex((row) => keyOf(row) === revealed)),
+    [revealed, rows],
+  );
+  useEffect(() => {
+    if (revealedAt >= 0) virtualizer.scrollToIndex(revealedAt, { align: 'auto' });
+  }, [revealed]);
+
+  const shown = virtualizer.getVirtualItems();
+  const last = shown.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (rows.length > 0 && last >= rows.length - OVERSCAN) onEnd();
+  });
+
+  return (
+    <ul ref={element} class="virtual" aria-label={label} style={{ height: `${virtualizer.getTotalSize()}px` }}>
+      {shown.map(({ index, key, start }) => {
+        const row = rows[index];
+        if (row === undefined) return null;
+        return (
+          <li
+            key={String(key)}
+            style={{
+              transform: `translateY(${start - virtualizer.options.scrollMargin}px)`,
+              height: `${heightOf(row)}px`,
+            }}
+          >
+            {render(row)}
+          </li>
+        );
+      })}
+    </ul>
+  );
+};
+
+type Message = SerializedListedMessage;
+
+const wordOf = ({ partial, recipients }: Message): string | undefined => {
+  if (!partial) return undefined;
+  const delivered = recipients.filter(({ status }) => status === 'delivered').length;
+  return `Partly, ${delivered} of ${recipients.length}`;
+};
+
+/** Events after delivery. */
+const Afterwards = ({ recipients }: Message): JSX.Element | null => {
+  if (recipients.some(({ complained }) => complained)) return <Mark state="complained" />;
+  if (recipients.some(({ clicked }) => clicked)) return <Mark state="clicked" />;
+  return recipients.some(({ opened }) => opened) ? <Mark state="opened" /> : null;
+};
+
+const TAGS_SHOWN = 1;
+
+interface RowProps {
+  readonly message: Message;
+  /** True if the keyboard selection is here. */
+  readonly isSelected: boolean;
+  /** True if the message is selected for cancellation. */
+  readonly isPicked: boolean;
+  readonly keyName: string;
+  pick(): void;
+}
+
+/** A message in a list. Each cell names the filter that it can set: `status=bounced`. */
+const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps): JSX.Element => {
+  const times = useTimes();
+  const [first, ...further] = message.recipients;
+  const word = wordOf(message);
+  return (
+    <>
+      <input
+        type="checkbox"
+        class="picked"
+        aria-label={`Select ${message.subject ?? message.id}`}
+        checked={isPicked}
+        tabIndex={-1}
+        onChange={pick}
+      />
+      <a class="lr" href={linkTo(`/messages/${message.id}`)} {...(isSelected && { 'data-selected': message.id })}>
+        <span class="st" data-filter={`status=${message.status}`}>
+          <Status state={message.status} {...(word !== undefined && { word })} />
+          <span class="also">
+            <Afterwards {...message} />
+          </span>
+        </span>
+        <span class="to" {...(first?.address && { 'data-filter': `to=${first.address}` })}>
+          <bdi class="ell">{first?.address ?? 'erased or expired'}</bdi>
+          {further.length > 0 && <span class="more">+{further.length}</span>}
+        </span>
+        <span class="subj" {...(message.subject !== null && { 'data-filter': `subject="${message.subject}"` })}>
+          <bdi class="ell">{message.subject ?? '(no longer stored)'}</bdi>
+          {message.tags.slice(0, TAGS_SHOWN).map(({ name, value }) => (
+            <bdi class="tag" key={name} data-filter={`tag=${name}:${value}`}>
+              {name}:{value}
+            </bdi>
+          ))}
+        </span>
+        <bdi class="ell two" data-filter={`key_id=${message.api_key_id}`}>
+          {keyName}
+        </bdi>
+        <time class="tm" dateTime={message.created_at}>
+          {times.clock(message.created_at)}
+        </time>
+      </a>
+    </>
+  );
+};
+
+/** The filter of the cell under the pointer, or else of the selected row's status. */
+export const cellFilter = (): readonly [name: string, value: string] | null => {
+  // The cell of the subject contains tags, so the innermost match wins.
+  const hovered = [...document.querySelectorAll('.lr [data-filter]:hover')].at(-1);
+  const cell = hovered ?? document.querySelector('.lr[data-selected] [data-filter]');
+  const text = cell?.getAttribute('data-filter') ?? '';
+  const at = text.indexOf('=');
+  return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
+};
+
+type Row = { readonly kind: 'day'; readonly day: string } | { readonly kind: 'message'; readonly message: Message };
+
+const DAY_PIXELS = 32;
+const ROW_PIXELS = 44;
+const CARD_PIXELS = 78;
+
+const useIsNarrow = (): boolean => {
+  const [media] = useState(() => matchMedia('(max-width: 760px)'));
+  const [isNarrow, setNarrow] = useState(media.matches);
+  useEffect(() => {
+    const change = (): void => setNarrow(media.matches);
+    media.addEventListener('change', change);
+    return () => media.removeEventListener('change', change);
+  }, [media]);
+  return isNarrow;
+};
+
+/** Groups times by minute, because in every time zone a day starts at a whole minute. */
+const MINUTE_CHARACTERS = '2026-11-22T10:14'.length;
+
+const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] => {
+  // Caches the day of each minute. Formatting takes microseconds, which add up to dropped frames over thousands of
+  // rows.
+  const days = new Map<string, string>();
+  const dayOf = (at: string): string => {
+    const minute = at.slice(0, MINUTE_CHARACTERS);
+    const known = days.get(minute) ?? day(at);
+    days.set(minute, known);
+    return known;
+  };
+  let last: string | null = null;
+  return messages.flatMap((message): readonly Row[] => {
+    const own = dayOf(message.created_at);
+    const row: Row = { kind: 'message', message };
+    const isSame = own === last;
+    last = own;
+    return isSame ? [row] : [{ kind: 'day', day: own }, row];
+  });
+};
+
+interface ListProps {
+  readonly list: ReturnType<typeof useList<Message>>;
+  readonly messages: readonly Message[];
+  /** Number of new messages that are not shown yet. */
+  readonly news: number;
+  readonly selected: string | null;
+  readonly picked: ReadonlySet<string>;
+  pick(id: string): void;
+}
+
+/** Messages by day. New ones appear automatically if the list is at the top, and otherwise wait behind a button. */
+export const MessageList = ({ list, messages, news, selected, picked, pick }: ListProps): JSX.Element => {
+  const times = useTimes();
+  const isNarrow = useIsNarrow();
+  const names = useSenderNames();
+  const { query } = usePlace();
+  const [{ top }] = useState(() => wayBack(query));
+  const heightOf = (row: Row): number => {
+    if (row.kind === 'day') return DAY_PIXELS;
+    return isNarrow ? CARD_PIXELS : ROW_PIXELS;
+  };
+  const rows = useMemo(() => rowsOf(messages, times.day), [messages, times]);
+  const mayReadOn = list.hasNextPage && !list.isFetching && !list.isFetchNextPageError;
+  const render = (row: Row): JSX.Element =>
+    row.kind === 'day' ? (
+      <div class="day">{row.day}</div>
+    ) : (
+      <MessageRow
+        message={row.message}
+        isSelected={row.message.id === selected}
+        isPicked={picked.has(row.message.id)}
+        keyName={names.get(row.message.api_key_id) ?? shortId(row.message.api_key_id)}
+        pick={() => pick(row.message.id)}
+      />
+    );
+  return (
+    <div class={`list ${list.isPlaceholderData ? 'dim' : ''}`}>
+      {news > 0 && (
+        <div class="new">
+          <button type="button" onClick={() => readFromTop(list)}>
+            {news === 1 ? '1 new message' : `${news} new messages`}
+          </button>
+        </div>
+      )}
+      <div class="lh">
+        <span>Status</span>
+        <span>To</span>
+        <span>Subject</span>
+        <span>API key</span>
+        <span class="r">Accepted, {times.zone}</span>
+      </div>
+      <VirtualList
+        label="Messages"
+        rows={rows}
+        keyOf={(row) => (row.kind === 'day' ? row.day : row.message.id)}
+        heightOf={heightOf}
+        revealed={selected}
+        top={top}
+        onEnd={() => mayReadOn && void list.fetchNextPage()}
+        render={render}
+      />
+    </div>
+  );
+};

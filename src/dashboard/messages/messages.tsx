@@ -1,0 +1,376 @@
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import { Action, type Outcome } from '../components/action.tsx';
+import { Icon } from '../components/icons.tsx';
+import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';
+import { ApiButton, saveFile } from '../components/screen.tsx';
+import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { ApiFault, request, urlOf } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { useMayManage } from '../data/names.ts';
+import { useList, useRead, useResource } from '../data/queries.ts';
+import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
+import { useStore } from '../data/store.ts';
+import { count } from '../data/time.ts';
+import { cellFilter, MessageList } from './list.tsx';
+import { Peek } from './peek.tsx';
+import { MessageSearchBar } from './search.tsx';
+import { barsQuery, hoursAgo, listQuery, type MessageSearch, messagesCsv, searchOf } from './selection.ts';
+import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
+
+const MONTH_HOURS = 720;
+const COUNTED_MAX = 100;
+
+/** Number of matches with other filters: `4`, `100 or more`; null: none, or not yet known. */
+const useCount = (filters: MessageSearch['filters'], since: string | null, enabled: boolean): string | null => {
+  const query = { ...filters, since, limit: COUNTED_MAX };
+  const { data } = useResource<List<unknown>>({ path: '/v1/messages', query, enabled });
+  if (data === undefined || data.data.length === 0) return null;
+  return data.has_more ? `${COUNTED_MAX} or more` : String(data.data.length);
+};
+
+interface WaysProps {
+  readonly search: MessageSearch;
+  /** True if the last 30 days contain matches. */
+  readonly isLater: boolean;
+}
+
+const WaysOut = ({ search: { filters, period }, isLater }: WaysProps): JSX.Element => (
+  <>
+    {period !== 'all' && (
+      <a class="btn" href={withParameters({ period: isLater ? '30d' : 'all', since: null, until: null })}>
+        {isLater ? 'Last 30 days' : 'Any time'}
+      </a>
+    )}
+    {filters.status !== undefined && (
+      <a class="btn" href={withParameters({ status: null })}>
+        Any status
+      </a>
+    )}
+    {Object.keys(filters).length > 0 && (
+      <a class="btn" href={linkTo('/messages')}>
+        Without filters
+      </a>
+    )}
+  </>
+);
+
+const NoneAtAll = (): JSX.Element => (
+  <Empty icon="mail" title="No messages yet">
+    Each message that is sent shows up here within a second, with what became of it at every recipient.
+  </Empty>
+);
+
+/** Suggests other filters that have matches. */
+export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.Element => {
+  const { filters, period, since } = search;
+  const isFiltered = Object.keys(filters).length > 0;
+  const { status, ...others } = filters;
+  const isShorter = period !== '30d' && period !== 'all';
+  const later = useCount(filters, hoursAgo(MONTH_HOURS), isFiltered && isShorter);
+  const otherwise = useCount(others, since, status !== undefined);
+  if (!isFiltered && period === 'all') return <NoneAtAll />;
+  const found = [
+    ...(later === null ? [] : [`${later} in the last 30 days`]),
+    ...(otherwise === null ? [] : [`${otherwise} with another status`]),
+  ];
+  return (
+    <Empty icon="search" title="No message matches" actions={<WaysOut search={search} isLater={later !== null} />}>
+      {found.length > 0
+        ? `There are ${found.join(', and ')}.`
+        : 'Subjects must contain all words, and addresses must match exactly. Try another period or fewer filters.'}
+    </Empty>
+  );
+};
+
+/** Sends a test message by hand. */
+
+/** True if the member may send. A key's permission is unknown until it tries. */
+const useMaySend = (): boolean => {
+  const permissions = useStore(session)?.permissions ?? ['send'];
+  return permissions.some((one) => one === 'send' || one === 'admin');
+};
+
+const Sender = (): JSX.Element => {
+  const { data } = useResource<List<SerializedDomain>>({
+    path: '/v1/domains',
+    query: { limit: 100 },
+    enabled: useMayManage(),
+  });
+  const name = data?.data.find(({ status }) => status === 'verified')?.name;
+  return (
+    <label class="row" key={name}>
+      From
+      <input
+        class="inp"
+        name="from"
+        type="email"
+        required
+        defaultValue={name === undefined ? '' : `test@${name}`}
+        placeholder="an address at a domain that may send"
+      />
+    </label>
+  );
+};
+
+export const SendTest = (): JSX.Element | null => {
+  if (!useMaySend()) return null;
+  const send = async (form: FormData): Promise<undefined> => {
+    const body = Object.fromEntries(['from', 'to', 'subject', 'text'].map((name) => [name, String(form.get(name))]));
+    const { id } = await request<{ readonly id: string }>('/v1/messages/send', { method: 'POST', body });
+    navigate(linkTo(`/messages/${id}`));
+  };
+  return (
+    <Action word="Send a test" icon="send" tone="primary" title="Send a message by hand" act={send}>
+      <Sender />
+      <label class="row">
+        To
+        <input class="inp" name="to" type="email" required />
+      </label>
+      <label class="row">
+        Subject
+        <input class="inp" name="subject" required defaultValue="A test" />
+      </label>
+      <label class="row">
+        Text
+        <textarea class="inp" name="text" rows={4} required defaultValue="It works." />
+      </label>
+    </Action>
+  );
+};
+
+/** Cancels messages with `POST /v1/messages/cancel`: the selected ones, or all pending ones that match a filter. */
+
+interface Cancellation {
+  readonly matched: number;
+  readonly cancelled: number;
+  readonly has_more: boolean;
+}
+
+/** Maximum number of requests, each for 500 messages. If more messages remain, the user has to start again. */
+const ROUNDS_MAX = 200;
+const WAITING: readonly string[] = ['accepted', 'scheduled', 'deferred'];
+
+const cancel = (body: object): Promise<Cancellation> =>
+  request<Cancellation>('/v1/messages/cancel', { method: 'POST', body });
+
+const outcomeOf = (cancelled: number, left: number, isLimited = false): Outcome => ({
+  shown: (
+    <>
+      <h2>Cancelled {count(cancelled)}</h2>
+      {isLimited && <p class="two">More wait and match: the rate limit is used up, cancel them in a minute.</p>}
+      {left > 0 && <p class="two">{count(left)} could not be: they were being sent, or had ended.</p>}
+    </>
+  ),
+  word: 'Done',
+});
+
+interface PickedProps {
+  readonly ids: ReadonlySet<string>;
+  clear(): void;
+}
+
+export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
+  const act = async (): Promise<Outcome> => {
+    const { matched, cancelled } = await cancel({ ids: [...ids] });
+    return outcomeOf(cancelled, matched - cancelled);
+  };
+  return (
+    <>
+      <button type="button" class="btn ghost" onClick={clear}>
+        Clear
+      </button>
+      <Action word={`Cancel ${ids.size}`} icon="forbid" tone="danger" title={`Cancel ${ids.size} messages?`} act={act}>
+        <p class="two">Recipients that wait get nothing. What was delivered stays delivered.</p>
+      </Action>
+    </>
+  );
+};
+
+/** Converts the search to an API filter; null: no match can be cancelled, or the filter would match everything. */
+export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<Record<string, string>> | null => {
+  const { message_id: id, status, ...given } = filters;
+  const isWaiting = status === undefined || WAITING.includes(status);
+  if (id !== undefined || !isWaiting || Object.keys(filters).length === 0) return null;
+  return {
+    ...given,
+    ...(status === undefined ? {} : { status }),
+    ...(since === null ? {} : { since }),
+    ...(until === null ? {} : { until }),
+  };
+};
+
+type Filter = Readonly<Record<string, string>>;
+
+const Matching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
+  const { data, error } = useRead<Cancellation>(['cancel', filter], () => cancel({ filter, dry_run: true }));
+  if (error !== null) return <Fault error={error} />;
+  if (data === undefined) return <p class="two">Counting …</p>;
+  return (
+    <p class="two">
+      {count(data.matched)}
+      {data.has_more && ' or more'} wait and match. Each is cancelled; what is being sent just now is not.
+    </p>
+  );
+};
+
+/** @returns null if the rate limit is exhausted. @throws {ApiFault} */
+const cancelMore = (filter: Filter): Promise<Cancellation | null> =>
+  cancel({ filter }).catch((error: unknown) => {
+    if (error instanceof ApiFault && error.status === 429) return null;
+    throw error;
+  });
+
+/** Repeats until no match is left or the rate limit is exhausted. @throws {ApiFault} */
+const cancelAll = async (filter: Filter): Promise<Outcome> => {
+  const first = await cancel({ filter });
+  let [done, cancelled, left]: [Cancellation | null, number, number] = [first, 0, 0];
+  for (let round = 1; done !== null; round += 1) {
+    cancelled += done.cancelled;
+    left += done.matched - done.cancelled;
+    const isLast = !done.has_more || done.cancelled === 0 || round === ROUNDS_MAX;
+    if (isLast) return outcomeOf(cancelled, left);
+    done = await cancelMore(filter);
+  }
+  return outcomeOf(cancelled, left, true);
+};
+
+export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
+  const act = (): Promise<Outcome> => cancelAll(filter);
+  return (
+    <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel what matches and waits?" act={act}>
+      <Matching filter={filter} />
+    </Action>
+  );
+};
+
+type Message = SerializedListedMessage;
+
+const Bars = ({ search }: { readonly search: MessageSearch }): JSX.Element | null => {
+  const { data } = useResource<Stats>({ path: '/v1/stats', query: barsQuery(search) });
+  if (data === undefined) return <div class="hist waiting" />;
+  return (
+    <OutcomeBars stats={data} onNarrow={(since, until) => navigate(withParameters({ since, until, period: null }))} />
+  );
+};
+
+const Keys = (): JSX.Element => (
+  <div class="tail hide-s">
+    <span>
+      <kbd>J</kbd> <kbd>K</kbd> move
+    </span>
+    <span>
+      <kbd>Space</kbd> peek
+    </span>
+    <span>
+      <kbd>↵</kbd> open
+    </span>
+    <span>
+      <kbd>X</kbd> select
+    </span>
+    <span>
+      <kbd>F</kbd> filter by the cell
+    </span>
+    <span>
+      <kbd>/</kbd> search
+    </span>
+  </div>
+);
+
+interface Selection {
+  /** Id of the message with the keyboard selection. */
+  readonly selected: string | null;
+  /** Ids of the messages to cancel together. */
+  readonly picked: ReadonlySet<string>;
+  pick(id: string): void;
+  clear(): void;
+}
+
+/** Moves through the list, previews a message next to it and picks messages. */
+const useSelection = (messages: readonly Message[], peeked: string | null): Selection => {
+  const { query } = usePlace();
+  const [selected, select] = useState<string | null>(() => peeked ?? wayBack(query).id);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const pick = (id: string): void => setPicked(picked.symmetricDifference(new Set([id])));
+  const clear = (): void => setPicked(new Set());
+  const step = (by: number): void => {
+    const at = messages.findIndex(({ id }) => id === selected);
+    const next = messages[Math.min(messages.length - 1, Math.max(0, at + by))];
+    if (next === undefined) return;
+    select(next.id);
+    focusScreen();
+    if (peeked !== null) navigate(withParameters({ peek: next.id }), 'replace');
+  };
+  const open = (id: string): void => {
+    navigate(linkTo(`/messages/${id}`));
+  };
+  const leave = (): void => {
+    if (peeked === null) clear();
+    else navigate(withParameters({ peek: null }), 'replace');
+  };
+  const narrow = (): void => {
+    const filter = cellFilter();
+    if (filter !== null) navigate(withParameters({ [filter[0]]: filter[1] }));
+  };
+  useShortcuts({
+    j: () => step(1),
+    k: () => step(-1),
+    ' ': () => navigate(withParameters({ peek: peeked === null ? selected : null }), 'replace'),
+    Escape: leave,
+    f: narrow,
+    ...(selected !== null && { Enter: () => open(selected), x: () => pick(selected) }),
+  });
+  return { selected: peeked ?? selected, picked, pick, clear };
+};
+
+/** Messages that match, newest first, with their outcomes over time. */
+export const Messages = (): JSX.Element => {
+  const { query } = usePlace();
+  const search = searchOf(query);
+  const peeked = query.get('peek');
+  const asked = listQuery(search);
+  const list = useList<Message>({ path: '/v1/messages', query: asked });
+  const messages = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
+  const news = useMessageUpdates(list, messages);
+  useKeptTrail(messages.map(({ id }) => id));
+  const { selected, picked, pick, clear } = useSelection(messages, peeked);
+  const filter = cancellable(search);
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Messages</h1>
+        </div>
+        <div class="acts">
+          {picked.size > 0 && <CancelPicked ids={picked} clear={clear} />}
+          {picked.size === 0 && filter !== null && messages.length > 0 && <CancelMatching filter={filter} />}
+          <button
+            type="button"
+            class="btn"
+            disabled={messages.length === 0}
+            onClick={() => saveFile('messages.csv', messagesCsv(messages))}
+          >
+            <Icon name="save" />
+            CSV
+          </button>
+          <ApiButton requests={[urlOf('/v1/messages', asked), urlOf('/v1/stats', barsQuery(search))]} />
+          <SendTest />
+        </div>
+      </div>
+      <MessageSearchBar search={search} messages={messages} />
+      <Bars search={search} />
+      {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && list.error === null && <Skeleton />}
+      {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}
+      {list.data !== undefined && messages.length > 0 && (
+        <MessageList list={list} messages={messages} news={news} selected={selected} picked={picked} pick={pick} />
+      )}
+      <Keys />
+      {peeked !== null && <Peek id={peeked} />}
+    </>
+  );
+};

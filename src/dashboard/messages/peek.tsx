@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import type { z } from 'zod';
+import type { explanationSchema } from '../../http/schemas/explanation.ts';
+import type { SerializedMessage } from '../../http/schemas/message.ts';
+import { CopyField, Fact, Facts } from '../components/facts.tsx';
+import { Icon, Pill, Status } from '../components/icons.tsx';
+import { Fault } from '../components/states.tsx';
+import { linkTo, navigate, withParameters } from '../data/location.ts';
+import { useResource } from '../data/queries.ts';
+import { inZone, useTimes } from '../data/time.ts';
+
+export type Explanation = z.infer<typeof explanationSchema>;
+
+const RECIPIENTS_SHOWN = 8;
+
+/** Explains the state of a message next to its list. */
+export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
+  const times = useTimes();
+  const message = useResource<SerializedMessage>({ path: `/v1/messages/${id}` });
+  const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
+  const { data } = message;
+  const error = message.error ?? explanation.error;
+  return (
+    <aside class="peek" aria-label="Message">
+      <div class="peekbar">
+        {data !== undefined && <Pill state={data.status} />}
+        <span class="sp" />
+        <a class="btn small" href={linkTo(`/messages/${id}`)}>
+          Open
+        </a>
+        <button
+          type="button"
+          class="btn ghost small square"
+          aria-label="Close"
+          onClick={() => navigate(withParameters({ peek: null }), 'replace')}
+        >
+          <Icon name="cross" />
+        </button>
+      </div>
+      {error !== null && <Fault error={error} />}
+      {data !== undefined && (
+        <>
+          <h2>
+            <bdi>{data.subject ?? '(no longer stored)'}</bdi>
+          </h2>
+          <p class="muted">{times.full(data.created_at)}</p>
+          <p class="say">
+            <bdi>{inZone(explanation.data?.summary ?? '', times)}</bdi>
+          </p>
+          <ul class="peeked">
+            {data.recipients.slice(0, RECIPIENTS_SHOWN).map((recipient) => (
+              <li key={recipient.id}>
+                <bdi class="ell">{recipient.address ?? 'erased or expired'}</bdi>
+                <Status state={recipient.status} />
+              </li>
+            ))}
+          </ul>
+          {data.recipients.length > RECIPIENTS_SHOWN && (
+            <p class="muted">{data.recipients.length - RECIPIENTS_SHOWN} more</p>
+          )}
+          <Facts>
+            <Fact name="Id">
+              <CopyField text={data.id} name="id" />
+            </Fact>
+            <Fact name="Message-ID">
+              <CopyField text={data.message_id} name="Message-ID" />
+            </Fact>
+          </Facts>
+        </>
+      )}
+    </aside>
+  );
+};

@@ -1,0 +1,171 @@
+import type { InfiniteQueryObserverResult } from '@tanstack/query-core';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
+import { request } from '../data/api.ts';
+import { onEvents } from '../data/live.ts';
+import { linkTo, navigate, usePlace } from '../data/location.ts';
+import { client, cutToFirstPage, type Pages } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+
+/** Remembers the list from which a message was opened, for the next and previous message and the way back. */
+
+interface Trail {
+  /** Ids of the rows loaded so far. */
+  readonly ids: readonly string[];
+  /** Query parameters of the list. */
+  readonly query: string;
+  /** Scroll position in pixels. */
+  readonly top: number;
+}
+
+let trail: Trail = { ids: [], query: '', top: 0 };
+/** The last message viewed. On return, the keyboard selection starts there. */
+let seen: string | null = null;
+
+const noteSeen = (id: string): void => {
+  seen = id;
+};
+
+/** Records the trail of a list while it is on screen. */
+export const useKeptTrail = (ids: readonly string[]): void => {
+  const query = usePlace().query.toString();
+  useEffect(() => {
+    if (ids.length > 0) trail = { ids, query, top: trail.query === query ? trail.top : 0 };
+  }, [ids.length, ids[0], query]);
+  useEffect(() => {
+    // Records the position as it scrolls: the next screen resets it before this list unmounts.
+    const scroll = (): void => {
+      trail = { ...trail, top: scrollY };
+    };
+    addEventListener('scroll', scroll, { passive: true });
+    return () => removeEventListener('scroll', scroll);
+  }, []);
+};
+
+interface Way {
+  readonly id: string | null;
+  /** Scroll position in pixels; null: this is a different list. */
+  readonly top: number | null;
+}
+
+/** The row and scroll position from which a message was opened. */
+export const wayBack = (query: URLSearchParams): Way => {
+  const isSame = seen !== null && trail.query === query.toString() && trail.ids.includes(seen);
+  return isSame ? { id: seen, top: trail.top } : { id: null, top: null };
+};
+
+/** Links to the neighbouring messages; null: none is loaded. */
+export interface Steps {
+  readonly older: (() => void) | null;
+  readonly newer: (() => void) | null;
+}
+
+/**
+ * Binds `J` and `K` to the next and previous message of the list, and `Esc` to the way back to its row.
+ *
+ * @returns the same links; null if the message was not opened from a list.
+ */
+export const useTrail = (id: string): Steps | null => {
+  const tab = usePlace().query.get('tab');
+  useEffect(() => noteSeen(id), [id]);
+  const at = trail.ids.indexOf(id);
+  const stepTo = (to: string | undefined): (() => void) | null =>
+    at < 0 || to === undefined ? null : () => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
+  const steps: Steps = { older: stepTo(trail.ids[at + 1]), newer: stepTo(trail.ids[at - 1]) };
+  useShortcuts({
+    j: () => steps.older?.(),
+    k: () => steps.newer?.(),
+    Escape: () => navigate(linkTo('/messages', at < 0 ? {} : Object.fromEntries(new URLSearchParams(trail.query)))),
+  });
+  return at < 0 ? null : steps;
+};
+
+/** Batches changes once per second: a busy service makes hundreds. */
+const TOGETHER_MS = 1_000;
+/** Messages reloaded per second. The others show their new status when the list is reloaded. */
+const READ_MAX = 20;
+/** Scroll distance within which the list is considered at the top. */
+const TOP_PIXELS = 80;
+
+type Message = SerializedListedMessage;
+
+/** Applies all changes in one update, because each update renders the list. */
+const patch = (messages: readonly SerializedMessage[]): void => {
+  const changed = new Map(messages.map((message) => [message.id, message]));
+  if (changed.size === 0) return;
+  // Other screens cache a single page under the same key, without a list of pages.
+  client.setQueriesData<Partial<Pages<Message>>>({ queryKey: ['/v1/messages'] }, (found) =>
+    found?.pages === undefined
+      ? found
+      : {
+          ...found,
+          pages: found.pages.map((page) => ({
+            ...page,
+            data: page.data.map((one) => ({ ...one, ...changed.get(one.id) })),
+          })),
+        },
+  );
+};
+
+/** Reloads the first page and scrolls to it. */
+export const readFromTop = (list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch'>): void => {
+  cutToFirstPage('/v1/messages');
+  void list.refetch();
+  scrollTo(0, 0);
+};
+
+/**
+ * Keeps a message list up to date. Visible rows change in place. New messages appear if the list is scrolled to the
+ * top; otherwise they are only counted.
+ * @returns the number of new messages that are not shown yet.
+ */
+export const useMessageUpdates = (
+  list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch' | 'dataUpdatedAt'>,
+  messages: readonly Message[],
+): number => {
+  const [news, setNews] = useState(0);
+  const latest = useRef({ list, messages });
+  latest.current = { list, messages };
+  useEffect(() => setNews(0), [list.dataUpdatedAt]);
+
+  useEffect(() => {
+    const changed = new Set<string>();
+    let added = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const showChanged = async (): Promise<void> => {
+      const shown = latest.current.messages.filter(({ id }) => changed.has(id)).slice(0, READ_MAX);
+      changed.clear();
+      const read = await Promise.all(
+        shown.map(({ id }) => request<SerializedMessage>(`/v1/messages/${id}`).catch(() => null)),
+      );
+      patch(read.filter((message) => message !== null));
+    };
+    const showAdded = (): void => {
+      const { size } = added;
+      if (size === 0) return;
+      added = new Set();
+      if (scrollY < TOP_PIXELS) readFromTop(latest.current.list);
+      else setNews((before) => before + size);
+    };
+    const show = (): void => {
+      timer = undefined;
+      void showChanged();
+      showAdded();
+    };
+    const note = (type: string, id: string): void => {
+      const those = type === 'message.accepted' ? added : changed;
+      those.add(id);
+      timer ??= setTimeout(show, TOGETHER_MS);
+    };
+    const stop = onEvents((events) => {
+      for (const { type, data } of events) {
+        if (type.startsWith('message.') && 'message_id' in data) note(type, data.message_id);
+      }
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, []);
+  return news;
+};

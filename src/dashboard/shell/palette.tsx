@@ -1,0 +1,343 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedSearchResult } from '../../http/schemas/search.ts';
+import { Icon, type IconName } from '../components/icons.tsx';
+import { Fault } from '../components/states.tsx';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { useResource } from '../data/queries.ts';
+import { letters, theme, useStore, zone } from '../data/store.ts';
+
+/** Resolves typed or pasted text to a resource through the service. */
+
+/** Debounce delay. Shorter: requests while typing. Longer: pasted text takes longer to resolve. */
+const PAUSE_MS = 120;
+/** Input limit of the search endpoint. */
+const CHARACTERS_MAX = 320;
+
+const SCREENS: readonly (readonly [path: string, screen: string])[] = [
+  ['/v1/messages/', '/messages/'],
+  ['/v1/api-keys/', '/keys/'],
+  ['/v1/domains/', '/domains/'],
+  ['/v1/templates/', '/templates/'],
+  ['/v1/webhooks/', '/webhooks/'],
+];
+
+/** Screens of resources that have no page of their own. */
+const LISTS: readonly (readonly [path: string, screen: string])[] = [
+  ['/v1/messages', '/messages'],
+  ['/v1/events', '/events'],
+  ['/v1/suppressions', '/suppressions'],
+  ['/v1/topics', '/suppressions'],
+  ['/v1/members', '/settings'],
+  ['/v1/erasures', '/settings'],
+];
+
+/** The screen that shows the resource at an API path. */
+export const screenOf = ({ path, type, id, title }: SerializedSearchResult): string => {
+  const { pathname, searchParams } = new URL(path, location.origin);
+  if (type === 'request') return linkTo('/requests', { request: id });
+  const [prefix, screen] = SCREENS.find(([begin]) => pathname.startsWith(begin)) ?? [];
+  if (prefix !== undefined) {
+    const [one = '', part, delivery] = pathname.slice(prefix.length).split('/');
+    return linkTo(`${screen}${one}`, part === 'deliveries' ? { delivery } : {});
+  }
+  const list = LISTS.find(([begin]) => pathname.startsWith(begin))?.[1] ?? '';
+  const address = type === 'suppression' ? /\S+@\S+$/.exec(title)?.[0] : undefined;
+  const period = list === '/messages' ? 'all' : undefined;
+  return linkTo(list, { ...Object.fromEntries(searchParams), period, address });
+};
+
+export interface Resolution {
+  readonly found: readonly SerializedSearchResult[];
+  /** True until the current text is resolved. */
+  readonly isPending: boolean;
+  /** Why the text could not be resolved. */
+  readonly error: Error | null;
+}
+
+/** Resources that match the text, best first. */
+export const useResolution = (typed: string): Resolution => {
+  const text = typed.trim().slice(0, CHARACTERS_MAX);
+  const [asked, ask] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => ask(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { data, isPlaceholderData, error } = useResource<List<SerializedSearchResult>>({
+    path: '/v1/search',
+    query: { q: asked },
+    enabled: asked !== '',
+  });
+  const isAnswered = asked === text && (asked === '' || error !== null || (data !== undefined && !isPlaceholderData));
+  const found = text === '' || !isAnswered || error !== null ? [] : (data?.data ?? []);
+  return { found, isPending: !isAnswered, error: isAnswered && text !== '' ? error : null };
+};
+
+/** A screen listed in the sidebar. */
+export interface ListedScreen {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: IconName;
+}
+
+export interface PaletteProps {
+  /** A new object each time the palette opens. */
+  readonly opened: { readonly list: 'search' | 'keys' };
+  readonly screens: readonly ListedScreen[];
+  /** The letter that goes to a screen after G. */
+  letterOf(path: string): string | undefined;
+  close(): void;
+}
+
+interface Choice {
+  readonly group: 'Found' | 'Go to' | 'Do';
+  readonly icon: IconName;
+  readonly words: string;
+  readonly text?: string;
+  /** Equivalent shortcuts. */
+  readonly keys?: readonly string[];
+  /** Distinguishes choices with the same words. */
+  readonly id?: string;
+  choose(): void;
+}
+
+const ICONS = {
+  message: 'mail',
+  messages: 'mail',
+  tag: 'mail',
+  event: 'pulse',
+  request: 'code',
+  api_key: 'key',
+  domain: 'globe',
+  template: 'layout',
+  webhook: 'link',
+  webhook_delivery: 'link',
+  topic: 'forbid',
+  suppression: 'forbid',
+  erasure: 'forbid',
+  member: 'person',
+} as const satisfies Readonly<Record<SerializedSearchResult['type'], IconName>>;
+
+const WORDS: Readonly<Record<SerializedSearchResult['type'], string>> = {
+  message: 'Message',
+  messages: '',
+  tag: '',
+  event: 'Event',
+  request: 'Refused request:',
+  api_key: 'API key',
+  domain: 'Domain',
+  template: 'Template',
+  webhook: 'Webhook',
+  webhook_delivery: 'Delivery to',
+  topic: 'Topic',
+  suppression: '',
+  erasure: 'Erasure',
+  member: 'Member',
+};
+
+const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element => (
+  <span class="pressed">
+    {keys.map((key) => (key === 'to' ? <small key={key}>to</small> : <kbd key={key}>{key}</kbd>))}
+  </span>
+);
+
+const foundChoice = (found: SerializedSearchResult): Choice => ({
+  group: 'Found',
+  icon: ICONS[found.type],
+  words: WORDS[found.type],
+  text: found.title,
+  id: found.path,
+  choose: () => navigate(screenOf(found)),
+});
+
+const useActions = (): readonly Choice[] => {
+  const isTest = usePlace().query.get('environment') === 'test';
+  const [isUtc, isOff] = [useStore(zone) === 'UTC', useStore(letters) === 'off'];
+  const act = (icon: IconName, words: string, choose: () => void): Choice => ({ group: 'Do', icon, words, choose });
+  return [
+    act('key', 'Make or rotate an API key', () => navigate(linkTo('/keys'))),
+    act('clock', isUtc ? 'Show local times' : 'Show times in UTC', () => zone.set(isUtc ? 'local' : 'UTC')),
+    act('theme', 'Use the light theme', () => theme.set('light')),
+    act('theme', 'Use the dark theme', () => theme.set('dark')),
+    act('rotate', isTest ? 'Switch to live' : 'Switch to test', () =>
+      navigate(withParameters({ environment: isTest ? null : 'test' })),
+    ),
+    act('code', isOff ? 'Turn letters on as shortcuts' : 'Turn letters off as shortcuts', () =>
+      letters.set(isOff ? 'on' : 'off'),
+    ),
+  ];
+};
+
+const choiceOf = ({ path, word, icon }: ListedScreen, letter: string | undefined): Choice => ({
+  group: 'Go to',
+  icon,
+  words: word,
+  ...(letter !== undefined && { keys: ['G', letter] }),
+  choose: () => navigate(linkTo(path)),
+});
+
+const useChoices = (typed: string, { screens, letterOf }: Pick<PaletteProps, 'screens' | 'letterOf'>) => {
+  const { found, isPending, error } = useResolution(typed);
+  const named = [...screens.map((screen) => choiceOf(screen, letterOf(screen.path))), ...useActions()].filter(
+    ({ words }) => words.toLowerCase().includes(typed.trim().toLowerCase()),
+  );
+  return { choices: [...found.map(foundChoice), ...named], isPending, error };
+};
+
+const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
+  const [typed, type] = useState('');
+  const [at, setAt] = useState(0);
+  const { choices, isPending, error } = useChoices(typed, { screens, letterOf });
+  // True if Enter was pressed before the service responded.
+  const [isWaiting, wait] = useState(false);
+  const current = Math.min(at, choices.length - 1);
+  const choose = (choice: Choice | undefined): void => {
+    close();
+    choice?.choose();
+  };
+  useEffect(() => {
+    if (!isWaiting || isPending) return;
+    wait(false);
+    if (choices.length > 0 && error === null) choose(choices[0]);
+  }, [isWaiting, isPending]);
+  const press = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setAt((current + step + choices.length) % choices.length);
+    }
+    if (event.key !== 'Enter') return;
+    if (isPending) wait(true);
+    else if (choices.length > 0) choose(choices[current]);
+  };
+  return (
+    <>
+      <div class="q">
+        <Icon name="search" />
+        <input
+          role="combobox"
+          aria-label="Search or jump to"
+          aria-expanded={choices.length > 0}
+          aria-controls="choices"
+          {...(choices.length > 0 && { 'aria-activedescendant': `choice-${current}` })}
+          placeholder="An id, an address, a name, an SMTP code, a screen"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={(event) => {
+            type(event.currentTarget.value);
+            setAt(0);
+            wait(false);
+          }}
+          onKeyDown={press}
+        />
+      </div>
+      <div id="choices" role="listbox" aria-label="Choices" class="choices2">
+        {choices.map((choice, index) => (
+          <div key={`${choice.group} ${choice.words} ${choice.id ?? ''}`} role="presentation">
+            {choices[index - 1]?.group !== choice.group && <p role="presentation">{choice.group}</p>}
+            <div
+              id={`choice-${index}`}
+              role="option"
+              tabIndex={-1}
+              class="choice2"
+              aria-selected={index === current}
+              onClick={() => choose(choice)}
+              onKeyDown={press}
+              onPointerMove={() => setAt(index)}
+            >
+              <Icon name={choice.icon} />
+              <span class="ell">
+                {choice.words} {choice.text !== undefined && <bdi class="b">{choice.text}</bdi>}
+              </span>
+              {choice.keys !== undefined && <Pressed keys={choice.keys} />}
+            </div>
+          </div>
+        ))}
+      </div>
+      {error !== null && <Fault error={error} />}
+      <p role="status" class={choices.length === 0 && !isPending && error === null ? 'none2' : 'vh'}>
+        {isPending ? 'Searching' : choices.length === 0 && error === null ? 'Nothing is found' : ''}
+      </p>
+      <div class="ft">
+        <span>
+          <kbd>↑</kbd> <kbd>↓</kbd> choose
+        </span>
+        <span>
+          <kbd>↵</kbd> open
+        </span>
+      </div>
+    </>
+  );
+};
+
+type KeysDo = readonly [does: string, ...keys: readonly string[]];
+
+const KEYS: readonly KeysDo[] = [
+  ['Search or jump', '⌘', 'K'],
+  ['Move in a list', 'J', 'K'],
+  ['Open', '↵'],
+  ['Peek', 'Space'],
+  ['Select', 'X'],
+  ['Filter by the cell', 'F'],
+  ['Search in the list', '/'],
+  ['Views of a message', '1', 'to', '7'],
+  ['As it was', 'T'],
+  ['Step in time', '←', '→'],
+  ['Back', 'Esc'],
+  ['These keys', '?'],
+];
+
+const KeyList = ({ name, all }: { readonly name: string; readonly all: readonly KeysDo[] }): JSX.Element => (
+  <section aria-label={name}>
+    <h3 class="muted">{name}</h3>
+    <dl>
+      {all.map(([does, ...keys]) => (
+        <div key={does}>
+          <dt>{does}</dt>
+          <dd>
+            <Pressed keys={keys} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
+const Keys = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.Element => (
+  <div class="allkeys">
+    <h2>Keyboard</h2>
+    <div class="both">
+      <KeyList name="Everywhere" all={KEYS} />
+      <KeyList name="Go to" all={screens.map(({ path, word }) => [word, 'G', letterOf(path) ?? ''])} />
+    </div>
+    <div class="acts">
+      <button type="button" class="btn" onClick={close}>
+        Close
+      </button>
+    </div>
+  </div>
+);
+
+/** Resolves pasted text and lists screens, resources and actions; or lists all shortcuts. */
+export const Palette = ({ opened, ...props }: PaletteProps): JSX.Element => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    if (dialog.current?.open === false) dialog.current.showModal();
+  }, [opened]);
+  // The close event arrives a task after Escape. A key in between may have opened the palette again.
+  const close = (): void => {
+    if (dialog.current?.open !== true) props.close();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="pal"
+      aria-label={opened.list === 'search' ? 'Search or jump to' : 'Keys'}
+      onClose={close}
+    >
+      {opened.list === 'search' ? <Search {...props} /> : <Keys {...props} />}
+    </dialog>
+  );
+};

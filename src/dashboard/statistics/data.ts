@@ -1,0 +1,139 @@
+import type { z } from 'zod';
+import type { statsSchema } from '../../http/schemas/stats.ts';
+import type { Query } from '../data/api.ts';
+import { zone } from '../data/store.ts';
+
+/** The query of the statistics screen: the parameters of `GET /v1/stats`, kept in the URL. */
+
+export type Stats = z.infer<typeof statsSchema>;
+type Granularity = Stats['granularity'];
+
+export const PERIODS = {
+  '24h': { word: 'Last 24 hours', granularity: 'hour' },
+  '7d': { word: 'Last 7 days', granularity: 'day' },
+  '30d': { word: 'Last 30 days', granularity: 'day' },
+  '90d': { word: 'Last 90 days', granularity: 'day' },
+  '12m': { word: 'Last 12 months', granularity: 'month' },
+} as const satisfies Readonly<Record<string, { readonly word: string; readonly granularity: Granularity }>>;
+export type Period = keyof typeof PERIODS;
+
+export const GRANULARITIES = ['hour', 'day', 'week', 'month'] as const satisfies readonly Granularity[];
+
+export const DIMENSIONS = {
+  recipient_domain: 'Recipient domain',
+  mailbox_provider: 'Mailbox provider',
+  domain: 'Sending domain',
+  api_key: 'API key',
+  template: 'Template',
+  tag: 'Tag',
+  stream: 'Stream',
+  bounce_class: 'Class of bounce',
+} as const;
+export type Dimension = keyof typeof DIMENSIONS;
+
+const isOneOf = <T extends string>(values: Readonly<Record<T, unknown>>, text: string | null): text is T =>
+  text !== null && Object.hasOwn(values, text);
+
+export interface StatisticsSearch {
+  /** null: a custom time range. */
+  readonly period: Period | null;
+  /** ISO 8601. */
+  readonly from: string;
+  /** null: now. */
+  readonly to: string | null;
+  readonly granularity: Granularity;
+  readonly groupBy: readonly Dimension[];
+  readonly filters: Readonly<Partial<Record<Dimension, string>>>;
+  readonly attribution: 'cohort' | 'event';
+}
+
+const HOUR_MS = 3_600_000;
+const DAYS = { '7d': 7, '30d': 30, '90d': 90 } as const;
+
+/** Midnight in the displayed time zone. */
+const midnight = (year: number, month: number, day: number): Date =>
+  zone.get() === 'UTC' ? new Date(Date.UTC(year, month, day)) : new Date(year, month, day);
+
+const today = (): readonly [year: number, month: number, day: number] => {
+  const now = new Date();
+  return zone.get() === 'UTC'
+    ? [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+    : [now.getFullYear(), now.getMonth(), now.getDate()];
+};
+
+/** Start of the period. Periods consist of whole hours, days and months; the last one is still running. */
+const beginOf = (period: Period): Date => {
+  const [year, month, day] = today();
+  if (period === '24h') return new Date((Math.floor(Date.now() / HOUR_MS) - 23) * HOUR_MS);
+  return period === '12m' ? midnight(year, month - 11, 1) : midnight(year, month, day - DAYS[period] + 1);
+};
+
+const DEFAULT: Period = '30d';
+
+const granularityOf = (asked: string | null, period: Period | null): Granularity =>
+  GRANULARITIES.find((one) => one === asked) ?? (period === null ? 'day' : PERIODS[period].granularity);
+
+/** Parses the search from the URL. */
+export const searchOf = (query: URLSearchParams): StatisticsSearch => {
+  const asked = query.get('period');
+  const from = query.get('from');
+  const period = from !== null ? null : isOneOf(PERIODS, asked) ? asked : DEFAULT;
+  const filters = (Object.keys(DIMENSIONS) as Dimension[]).flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return {
+    period,
+    from: period === null ? (from ?? '') : beginOf(period).toISOString(),
+    to: period === null ? query.get('to') : null,
+    granularity: granularityOf(query.get('granularity'), period),
+    groupBy: (query.get('group_by') ?? 'recipient_domain').split(',').filter((name) => isOneOf(DIMENSIONS, name)),
+    filters: Object.fromEntries(filters),
+    attribution: query.get('attribution') === 'event' ? 'event' : 'cohort',
+  };
+};
+
+/** IANA name of the displayed time zone. */
+const timezone = (): string => (zone.get() === 'UTC' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone);
+
+/** Parameters of `GET /v1/stats`. */
+export const statsQuery = (search: StatisticsSearch): Query => ({
+  from: search.from,
+  to: search.to,
+  granularity: search.granularity,
+  timezone: timezone(),
+  attribution: search.attribution,
+  ...search.filters,
+});
+
+/** Names of the dimensions as filters of the message list. */
+const LISTED: Readonly<Record<Dimension, string>> = {
+  recipient_domain: 'recipient_domain',
+  mailbox_provider: 'mailbox_provider',
+  domain: 'domain_id',
+  api_key: 'key_id',
+  template: 'template_id',
+  tag: 'tag',
+  stream: 'stream',
+  bounce_class: 'bounce_class',
+};
+
+/** Parameters of the message list for messages accepted within a time range. */
+export const messagesOf = ({ filters }: StatisticsSearch, since: string, until: string) => ({
+  since,
+  until,
+  ...Object.fromEntries(Object.entries(filters).map(([name, value]) => [LISTED[name as Dimension], value])),
+});
+
+/** The day of a timestamp in the format of a date field. */
+export const dayOf = (at: string): string => {
+  const time = new Date(at);
+  const shift = zone.get() === 'UTC' ? 0 : time.getTimezoneOffset() * 60_000;
+  return new Date(time.getTime() - shift).toISOString().slice(0, 10);
+};
+
+/** Midnight of a date field's day, or of a day some days later. */
+export const timeOf = (day: string, later = 0): string => {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  return midnight(year, month - 1, date + later).toISOString();
+};

@@ -1,0 +1,294 @@
+import type { JSX } from 'preact';
+import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
+import { linkTo, withParameters } from '../data/location.ts';
+import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
+import { DIMENSIONS, type Dimension, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
+
+/** Statistics as tables. */
+
+export type Totals = Stats['totals'];
+type Group = NonNullable<Stats['groups']>[number];
+
+export const shareOf = (share: number | null | undefined): string =>
+  share === null || share === undefined ? '–' : percent(share);
+export const timeOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
+
+const OTHERS = '(other)';
+const valuesOf = ({ group }: Group, groupBy: readonly Dimension[]): readonly string[] =>
+  typeof group === 'string' ? [group] : groupBy.map((name) => group?.[name] ?? '');
+
+interface GroupTableProps {
+  readonly groups: readonly Group[];
+  readonly groupBy: readonly Dimension[];
+  nameOf(dimension: Dimension, value: string): string;
+}
+
+/** Totals per group. The name of a group narrows the screen to it. */
+export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.Element => {
+  const most = Math.max(1, ...groups.map(({ accepted = 0 }) => accepted));
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>{groupBy.map((name) => DIMENSIONS[name]).join(', ')}</th>
+          <th class="r">Accepted</th>
+          <th class="r">Delivered</th>
+          <th class="r">Bounced</th>
+          <th class="r hide-s">p90</th>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map((group) => {
+          const values = valuesOf(group, groupBy);
+          const isOne = values.every((value) => value !== '' && value !== OTHERS && !value.startsWith('(expired '));
+          const named = values.map((value, index) => nameOf(groupBy[index] ?? 'domain', value)).join(' · ');
+          const narrowed = Object.fromEntries(groupBy.map((name, index) => [name, values[index]]));
+          return (
+            <tr key={values.join('\n')}>
+              <td class="b">
+                {isOne ? (
+                  <a class="lnk" href={withParameters(narrowed)} title="Show only these">
+                    <bdi>{named}</bdi>
+                  </a>
+                ) : (
+                  <bdi>{named}</bdi>
+                )}
+                <span class="mini" style={{ width: `${((group.accepted ?? 0) / most) * 100}%` }} />
+              </td>
+              <td class="r num">{count(group.accepted ?? 0)}</td>
+              <td class="r num">{shareOf(group.rates.delivered)}</td>
+              <td class="r num">{shareOf(group.rates.bounced)}</td>
+              <td class="r num hide-s">{timeOrDash(group.latency_ms?.p90)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+};
+
+const METRICS = [
+  ['accepted', 'Accepted'],
+  ['delivered', 'Delivered'],
+  ['deferred', 'Deferred at least once'],
+  ['bounced', 'Bounced'],
+  ['failed', 'Failed'],
+  ['expired', 'Expired'],
+  ['suppressed', 'Suppressed'],
+  ['cancelled', 'Cancelled'],
+  ['opened', 'Opened'],
+  ['clicked', 'Clicked'],
+  ['complained', 'Complained'],
+  ['unsubscribed', 'Unsubscribed'],
+] as const;
+
+const rateOf = ({ rates }: Totals, name: string): string => {
+  const rate = (rates as Readonly<Record<string, number | null | undefined>>)[name];
+  return rate === undefined ? '' : shareOf(rate);
+};
+
+const changeOf = (now: number, before: number): string => {
+  if (before === 0) return now === 0 ? 'as before' : 'new';
+  const change = (now - before) / before;
+  return change === 0 ? 'as before' : `${change > 0 ? '+' : '−'}${percent(Math.abs(change))}`;
+};
+
+/** Cells for the previous period. */
+const beforeOf = (now: Totals, before: Totals | undefined, name: (typeof METRICS)[number][0]): readonly string[] => {
+  if (before === undefined) return ['–', '', ''];
+  const [is, was] = [now[name] ?? 0, before[name] ?? 0];
+  return [count(was), rateOf(before, name), changeOf(is, was)];
+};
+
+/** Every outcome and rate, compared with the previous period. */
+export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }) => (
+  <table>
+    <thead>
+      <tr>
+        <th>Recipients</th>
+        <th class="r">In this time</th>
+        <th class="r">Share</th>
+        <th class="r">Period before</th>
+        <th class="r hide-s">Share</th>
+        <th class="r hide-s">Change</th>
+      </tr>
+    </thead>
+    <tbody>
+      {METRICS.map(([name, word]) => {
+        const [was, share, change] = beforeOf(now, before, name);
+        return (
+          <tr key={name}>
+            <td class="b">{word}</td>
+            <td class="r num">{count(now[name] ?? 0)}</td>
+            <td class="r num">{rateOf(now, name)}</td>
+            <td class="r num">{was}</td>
+            <td class="r num hide-s">{share}</td>
+            <td class="r num hide-s">{change}</td>
+          </tr>
+        );
+      })}
+    </tbody>
+  </table>
+);
+
+type Bucket = Stats['data'][number];
+
+const PARTS = [
+  ['delivered', 'plot-delivered'],
+  ['waiting', 'plot-deferred'],
+  ['other', 'plot-suppressed'],
+  ['bounced', 'plot-bounced'],
+] as const;
+
+/** Outcomes of recipients, from bottom to top of a bar. Grouped by event time, no recipient is pending. */
+const partsOf = (row: Omit<Bucket, 'start'>, isByEvent: boolean): Bar['parts'] => {
+  const { accepted = 0, delivered = 0, bounced = 0 } = row;
+  const other = (row.failed ?? 0) + (row.expired ?? 0) + (row.suppressed ?? 0) + (row.cancelled ?? 0);
+  const waiting = isByEvent ? 0 : Math.max(0, accepted - delivered - bounced - other);
+  const values = { delivered, waiting, other, bounced };
+  return PARTS.map(([name, plot]) => ({ name, plot, value: values[name] })).filter(
+    ({ name }) => !(isByEvent && name === 'waiting'),
+  );
+};
+
+const labelOf = (times: Times, granularity: string, at: string): string => {
+  if (granularity === 'hour') return times.clock(at).slice(0, 5);
+  return granularity === 'month' ? times.month(at) : times.date(at);
+};
+
+const titleOf = (times: Times, granularity: string, at: string): string => {
+  if (granularity === 'hour') return times.short(at);
+  if (granularity === 'month') return times.month(at);
+  return granularity === 'week' ? `Week of ${times.date(at)}` : times.day(at);
+};
+
+interface ShownProps {
+  readonly search: StatisticsSearch;
+  readonly stats: Stats;
+  readonly shown: ReadonlySet<string>;
+}
+
+/** Outcomes of recipients over time, compared with the previous period. */
+export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
+  const times = useTimes();
+  const { granularity, attribution } = search;
+  const isByEvent = attribution === 'event';
+  const bars = stats.data.map((row, index): Bar => {
+    const until = stats.data[index + 1]?.start ?? stats.to;
+    const before = stats.previous?.data[index];
+    return {
+      key: row.start,
+      label: labelOf(times, granularity, row.start),
+      title: titleOf(times, granularity, row.start),
+      parts: partsOf(row, isByEvent),
+      before: before === undefined ? null : partsOf(before, isByEvent).reduce((sum, { value }) => sum + value, 0),
+      href: linkTo('/messages', messagesOf(search, row.start, until)),
+      linkWord: isByEvent ? 'See the messages accepted then' : 'See these messages',
+    };
+  });
+  const parts = bars[0]?.parts ?? [];
+  const table = (
+    <table>
+      <thead>
+        <tr>
+          <th>From, {times.zone}</th>
+          {parts.map(({ name }) => (
+            <th class="r" key={name}>
+              {name}
+            </th>
+          ))}
+          <th class="r">period before</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bars.map((bar) => (
+          <tr key={bar.key}>
+            <td>
+              <a class="lnk" href={bar.href}>
+                {bar.title}
+              </a>
+            </td>
+            {bar.parts.map(({ name, value }) => (
+              <td class="r num" key={name}>
+                {count(value)}
+              </td>
+            ))}
+            <td class="r num">{bar.before === null ? '–' : count(bar.before)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  const legend = (
+    <>
+      {parts.map(({ name, plot }) => (
+        <span key={name}>
+          <i class={`sw ${plot}`} />
+          {name}
+        </span>
+      ))}
+      <span>
+        <i class="sw plot-before" />
+        period before
+      </span>
+    </>
+  );
+  const title = `Outcomes by ${granularity}`;
+  const plot = <BarPlot bars={bars} label={title} />;
+  return <PlotCard name="outcomes" title={title} shown={shown} legend={legend} plot={plot} table={table} />;
+};
+
+const PERCENTILES = [
+  ['p99', 'line-4'],
+  ['p90', 'line-2'],
+  ['p50', 'line-1'],
+] as const;
+
+/** Percentiles of the time from acceptance to delivery. */
+export const Latency = ({ search, stats, shown }: ShownProps): JSX.Element => {
+  const times = useTimes();
+  const { granularity } = search;
+  const lines = PERCENTILES.map(([name, plot]) => ({
+    name,
+    plot,
+    values: stats.data.map(({ latency_ms }) => latency_ms?.[name] ?? null),
+  }));
+  const labels = stats.data.map(({ start }) => labelOf(times, granularity, start));
+  const table = (
+    <table>
+      <thead>
+        <tr>
+          <th>From, {times.zone}</th>
+          <th class="r">p50</th>
+          <th class="r">p90</th>
+          <th class="r">p99</th>
+        </tr>
+      </thead>
+      <tbody>
+        {stats.data.map(({ start, latency_ms }) => (
+          <tr key={start}>
+            <td>{titleOf(times, granularity, start)}</td>
+            <td class="r num">{timeOrDash(latency_ms?.p50)}</td>
+            <td class="r num">{timeOrDash(latency_ms?.p90)}</td>
+            <td class="r num">{timeOrDash(latency_ms?.p99)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  const legend = (
+    <>
+      {lines.map(({ name, plot }) => (
+        <span key={name}>
+          <i class={`sw ${plot}`} />
+          {name}
+        </span>
+      ))}
+    </>
+  );
+  const title = 'Time to deliver';
+  const plot = (
+    <LinePlot lines={lines} labels={labels} label={`${title}, p50, p90 and p99, by ${granularity}, on a log scale`} />
+  );
+  return <PlotCard name="latency" title={title} shown={shown} legend={legend} plot={plot} table={table} />;
+};

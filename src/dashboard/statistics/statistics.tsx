@@ -1,0 +1,180 @@
+import type { JSX } from 'preact';
+import { CopyAddress, Figure, Figures } from '../components/facts.tsx';
+import { ApiButton, Download } from '../components/screen.tsx';
+import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { urlOf } from '../data/api.ts';
+import { usePlace, withParameters } from '../data/location.ts';
+import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
+import { useResource } from '../data/queries.ts';
+import { count, percent } from '../data/time.ts';
+import { StatisticsBar } from './bar.tsx';
+import { DIMENSIONS, type Dimension, type StatisticsSearch, type Stats, searchOf, statsQuery } from './data.ts';
+import { ComparedTable, GroupTable, Latency, Outcomes, shareOf, type Totals, timeOrDash } from './plots.tsx';
+
+/** Formats 1 recipient, 2 recipients. */
+const recipients = (number: number): string => `${count(number)} ${number === 1 ? 'recipient' : 'recipients'}`;
+
+interface DeltaProps {
+  readonly change: number | null;
+  /** True if a higher value is worse. */
+  readonly isBad?: boolean;
+  readonly text: (size: number) => string;
+}
+
+const Delta = ({ change, isBad = false, text }: DeltaProps): JSX.Element | null =>
+  change === null || change === 0 ? null : (
+    <>
+      <span class={change > 0 === isBad ? 'down' : 'up'}>
+        {change > 0 ? '+' : '−'}
+        {text(Math.abs(change))}
+      </span>{' '}
+    </>
+  );
+
+type Rate = 'delivered' | 'bounced' | 'complained';
+const points = (now: Totals, before: Totals | undefined, rate: Rate): number | null => {
+  const [one, other] = [now.rates[rate], before?.rates[rate]];
+  return typeof one === 'number' && typeof other === 'number' ? one - other : null;
+};
+const inPoints = (size: number): string => (size * 100).toFixed(2);
+
+const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }): JSX.Element => {
+  const { accepted = 0, delivered = 0, bounced = 0, complained = 0, latency_ms: latency } = now;
+  const was = before?.accepted ?? 0;
+  return (
+    <Figures>
+      <Figure name="Accepted" value={count(accepted)}>
+        <Delta change={was === 0 ? null : (accepted - was) / was} text={percent} />
+        {was === 0 ? 'none in the period before' : 'on the period before'}
+      </Figure>
+      <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)}>
+        <Delta change={points(now, before, 'delivered')} text={inPoints} />
+        {recipients(delivered)}
+      </Figure>
+      <Figure name="Bounced" plot="plot-bounced" value={shareOf(now.rates.bounced)}>
+        <Delta change={points(now, before, 'bounced')} text={inPoints} isBad />
+        {recipients(bounced)}
+      </Figure>
+      <Figure name="Delivered within, p90" value={timeOrDash(latency?.p90)}>
+        {latency && `p50 ${timeOrDash(latency.p50)}, p99 ${timeOrDash(latency.p99)}`}
+      </Figure>
+      <Figure name="Complained" value={shareOf(now.rates.complained)}>
+        <Delta change={points(now, before, 'complained')} text={inPoints} isBad />
+        {recipients(complained)}
+      </Figure>
+    </Figures>
+  );
+};
+
+interface GroupsProps {
+  readonly search: StatisticsSearch;
+  nameOf(dimension: Dimension, value: string): string;
+}
+
+const Groups = ({ search, nameOf }: GroupsProps): JSX.Element | null => {
+  const query = { ...statsQuery(search), group_by: search.groupBy.join(',') };
+  const { data, error } = useResource<Stats>({ path: '/v1/stats', query });
+  const groups = (data?.groups ?? []).filter(({ accepted = 0, bounced = 0 }) => accepted + bounced > 0);
+  const [first = 'recipient_domain'] = search.groupBy;
+  return (
+    <section class="card" aria-label="Groups">
+      <header>
+        <h2>{search.groupBy.length > 1 ? 'Groups' : `By ${DIMENSIONS[first].toLowerCase()}`}</h2>
+        <span class="sp" />
+        <span class="muted">{groups.length === 1 ? '1 group' : `${groups.length} groups`}</span>
+      </header>
+      {error !== null && <Fault error={error} />}
+      {groups.length > 0 && <GroupTable groups={groups} groupBy={search.groupBy} nameOf={nameOf} />}
+    </section>
+  );
+};
+
+const ID = /^(?:key|dom|tpl)_[a-z2-7]{26}$/;
+
+/** Display names of ids. */
+const useNames = (): GroupsProps['nameOf'] => {
+  const keys = useKeyNames();
+  const domains = useDomainNames();
+  const names: Readonly<Partial<Record<Dimension, ReadonlyMap<string, string>>>> = { api_key: keys, domain: domains };
+  return (dimension, value) => {
+    if (value === '') return 'none';
+    const name = names[dimension]?.get(value);
+    return name ?? (ID.test(value) ? shortId(value) : value);
+  };
+};
+
+const Nothing = ({ search }: { readonly search: StatisticsSearch }): JSX.Element => (
+  <Empty
+    icon="bars"
+    title="Nothing happened in this time"
+    actions={
+      <>
+        <a class="btn" href={withParameters({ period: '12m', from: null, to: null, granularity: null })}>
+          Last 12 months
+        </a>
+        {Object.keys(search.filters).length > 0 && (
+          <a
+            class="btn"
+            href={withParameters(Object.fromEntries(Object.keys(search.filters).map((name) => [name, null])))}
+          >
+            Without filters
+          </a>
+        )}
+      </>
+    }
+  >
+    Each recipient of each message is counted here within a second of its acceptance.
+  </Empty>
+);
+
+const isEmpty = ({ totals, previous }: Stats): boolean =>
+  [totals, previous?.totals].every((counts) =>
+    Object.values(counts ?? {}).every((value) => value === 0 || typeof value !== 'number'),
+  );
+
+/** Outcomes of mail over time, in total and by group, compared with the previous period. */
+export const Statistics = (): JSX.Element => {
+  const { query } = usePlace();
+  const search = searchOf(query);
+  const shown = new Set((query.get('tables') ?? '').split(',').filter((name) => name !== ''));
+  const asked = { ...statsQuery(search), compare: 'previous' };
+  const grouped = { ...statsQuery(search), group_by: search.groupBy.join(',') };
+  const { data: stats, error, refetch, isPlaceholderData } = useResource<Stats>({ path: '/v1/stats', query: asked });
+  const nameOf = useNames();
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Statistics</h1>
+        </div>
+        <div class="acts">
+          <CopyAddress />
+          <Download word="CSV" path="/v1/stats" query={grouped} accept="text/csv" name="statistics.csv" />
+          <ApiButton requests={[urlOf('/v1/stats', asked), urlOf('/v1/stats', grouped)]} />
+        </div>
+      </div>
+      <StatisticsBar search={search} nameOf={nameOf} />
+      {error !== null && <Fault error={error} retry={() => void refetch()} />}
+      {stats === undefined && error === null && <Skeleton />}
+      {stats !== undefined && isEmpty(stats) && <Nothing search={search} />}
+      {stats !== undefined && !isEmpty(stats) && (
+        <div class={isPlaceholderData ? 'dimmed' : ''}>
+          <Key now={stats.totals} before={stats.previous?.totals} />
+          <Outcomes search={search} stats={stats} shown={shown} />
+          <div class="two2">
+            <Groups search={search} nameOf={nameOf} />
+            <Latency search={search} stats={stats} shown={shown} />
+          </div>
+          <section class="card" aria-label="Compared with the period before">
+            <header>
+              <h2>Compared with the period before</h2>
+            </header>
+            <div class="scroll">
+              <ComparedTable now={stats.totals} before={stats.previous?.totals} />
+            </div>
+          </section>
+        </div>
+      )}
+    </>
+  );
+};

@@ -1,0 +1,323 @@
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+import type { SerializedWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
+import type { SerializedReplay } from '../../http/schemas/webhook-replay.ts';
+import { ActButton } from '../components/action.tsx';
+import { Icon, Mark } from '../components/icons.tsx';
+import { ApiButton, Crumb } from '../components/screen.tsx';
+import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { request, urlOf } from '../data/api.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { hostOf } from '../data/names.ts';
+import { client, useList, useNews, useResource } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+import { zone } from '../data/store.ts';
+import { count, duration, useTimes } from '../data/time.ts';
+import { stateOf, WebhookDelivery } from './delivery.tsx';
+import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook, WebhookStatus } from './webhooks.tsx';
+
+/** Polling interval while a replay runs. */
+const REPLAY_EVERY_MS = 2_000;
+const DAY_MS = 86_400_000;
+
+/** The value of a date-time field, in the displayed time zone. */
+const fieldOf = (ms: number): string => {
+  const offsetMs = zone.get() === 'UTC' ? 0 : new Date(ms).getTimezoneOffset() * 60_000;
+  return new Date(ms - offsetMs).toISOString().slice(0, 19);
+};
+const timeOf = (field: string): string => new Date(zone.get() === 'UTC' ? `${field}Z` : field).toISOString();
+
+const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Element => {
+  const times = useTimes();
+  const { id, webhook_id: webhookId, status, since, until, deliveries } = replay;
+  const { pending, delivered, failed } = deliveries;
+  const all = pending + delivered + failed;
+  const cancel = (): Promise<unknown> => request(`/v1/webhooks/${webhookId}/replays/${id}`, { method: 'DELETE' });
+  const isMoving = status === 'running' || pending > 0;
+  return (
+    <div class="progress" role="status">
+      <span>
+        <b class="b">{status === 'cancelled' ? 'Replay cancelled' : isMoving ? 'Replaying' : 'Replayed'}</b>{' '}
+        {since === null ? 'everything' : times.short(since)} to {times.short(until)}: {count(delivered)} of {count(all)}{' '}
+        delivered{failed > 0 && `, ${count(failed)} failed`}
+        {status === 'running' && ', more are looked for'}
+      </span>
+      <progress max={Math.max(1, all)} value={delivered + failed} aria-label="Deliveries of the replay" />
+      {status === 'running' && <ActButton word="Cancel" icon="cross" isSmall act={cancel} />}
+    </div>
+  );
+};
+
+/** Posts the events of a time range again and shows the progress. */
+export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => {
+  const path = `/v1/webhooks/${webhook.id}`;
+  const [problem, setProblem] = useState<string | null>(null);
+  const [began] = useState(() => Date.now());
+  const replays = useResource<List<SerializedReplay>>({
+    path: `${path}/replays`,
+    query: { limit: 1 },
+    everyMs: REPLAY_EVERY_MS,
+  });
+  const latest = replays.data?.data[0];
+  const from = webhook.failing_since === null ? began - DAY_MS : Date.parse(webhook.failing_since);
+  const start = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const until = String(form.get('until'));
+    const body = { since: timeOf(String(form.get('since'))), ...(until !== '' && { until: timeOf(until) }) };
+    try {
+      await request(`${path}/replay`, { method: 'POST', body });
+      setProblem(null);
+      await client.invalidateQueries();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <section class="repl" aria-label="Replay">
+      <form onSubmit={(event) => void start(event)}>
+        <Icon name="rotate" />
+        <span>
+          <b class="b">Replay</b> every event from
+        </span>
+        <input
+          class="lit"
+          type="datetime-local"
+          step={1}
+          name="since"
+          required
+          aria-label="From"
+          defaultValue={fieldOf(from)}
+        />
+        <span class="until">
+          to
+          <input class="lit" type="datetime-local" step={1} name="until" aria-label="To; empty: now" />
+        </span>
+        <span class="muted">or now, in order</span>
+        <span class="sp" />
+        <button type="submit" class="btn primary small" disabled={webhook.status !== 'enabled'}>
+          Replay
+        </button>
+      </form>
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {latest !== undefined && <Progress replay={latest} />}
+    </section>
+  );
+};
+
+type Delivery = SerializedWebhookDelivery;
+
+/** Polling interval for new deliveries. */
+const EVERY_MS = 3_000;
+/** A webhook is disabled after failing for this long without a success. */
+const FAILING_MS_MAX = 5 * 86_400_000;
+
+const STATUSES = { all: 'All', pending: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const;
+type StatusFilter = keyof typeof STATUSES;
+
+const statusFilterOf = (query: URLSearchParams): StatusFilter => {
+  const asked = query.get('status') ?? '';
+  return Object.hasOwn(STATUSES, asked) ? (asked as StatusFilter) : 'all';
+};
+
+const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => {
+  const times = useTimes();
+  const { events, description, failing_since: since, filters } = webhook;
+  const isFiltered = filters.domain_ids.length + filters.tags.length > 0;
+  return (
+    <p class="sub">
+      <code>{events.join(', ')}</code>
+      {isFiltered && ` of ${[...filters.tags, ...filters.domain_ids].join(', ')}`}
+      {description !== null && (
+        <>
+          {' · '}
+          <bdi>{description}</bdi>
+        </>
+      )}
+      {since !== null &&
+        ` · it is switched off on ${times.short(Date.parse(since) + FAILING_MS_MAX)}, unless it answers before`}
+    </p>
+  );
+};
+
+const lastWord = ({ attempts, next_attempt_at: next }: Delivery, clock: (at: string) => string): string => {
+  const last = attempts.at(-1);
+  if (last === undefined) return next === null ? '' : 'not tried yet';
+  const tries = attempts.length === 1 ? '1 try' : `${attempts.length} tries`;
+  if (next !== null) return `${tries}, next ${clock(next)}`;
+  return `${last.status ?? 'no answer'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
+};
+
+const WORDS = { pending: 'waits', delivered: 'delivered', failed: 'failed' } as const;
+
+const DeliveryRow = ({
+  delivery,
+  isShown,
+}: {
+  readonly delivery: Delivery;
+  readonly isShown: boolean;
+}): JSX.Element => {
+  const times = useTimes();
+  return (
+    <a href={withParameters({ delivery: delivery.id })} {...(isShown && { 'aria-current': 'true' })}>
+      <Mark state={stateOf(delivery)} />
+      <code class="ell">{delivery.event_type}</code>
+      <time class="two" dateTime={delivery.created_at} title={times.full(delivery.created_at)}>
+        {times.clock(delivery.created_at)}
+      </time>
+      <small>
+        <span class="ell">
+          {WORDS[delivery.status]}
+          {delivery.replay_id !== null && ', of a replay'}
+          {delivery.recipient !== null && (
+            <>
+              {' · '}
+              <bdi>{delivery.recipient.address ?? 'erased or expired'}</bdi>
+            </>
+          )}
+        </span>
+        <span class="nw">{lastWord(delivery, times.clock)}</span>
+      </small>
+    </a>
+  );
+};
+
+interface FilterProps {
+  readonly asked: StatusFilter;
+  readonly type: string | null;
+  readonly types: readonly string[];
+}
+
+const Filter = ({ asked, type, types }: FilterProps): JSX.Element => (
+  <div class="dlf">
+    <nav class="seg" aria-label="Deliveries">
+      {(Object.keys(STATUSES) as StatusFilter[]).map((one) => (
+        <a
+          key={one}
+          href={withParameters({ status: one === 'all' ? null : one, delivery: null })}
+          {...(one === asked && { 'aria-current': 'true' })}
+        >
+          {STATUSES[one]}
+        </a>
+      ))}
+    </nav>
+    <span class="sp" />
+    <select
+      class="lit"
+      aria-label="Type of event"
+      onChange={({ currentTarget }) => navigate(withParameters({ event_type: currentTarget.value, delivery: null }))}
+    >
+      <option value="">All types</option>
+      {[...new Set([...types, ...(type === null ? [] : [type])])].sort().map((one) => (
+        <option key={one} value={one} selected={one === type}>
+          {one}
+        </option>
+      ))}
+    </select>
+  </div>
+);
+
+/** Moves through the deliveries with J and K. */
+const useSteps = (deliveries: readonly Delivery[], shown: string | undefined): void => {
+  const step = (by: number): void => {
+    const at = deliveries.findIndex(({ id }) => id === shown);
+    const next = deliveries[at + by];
+    if (next !== undefined) navigate(withParameters({ delivery: next.id }), 'replace');
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1) });
+};
+
+/**
+ * The newest delivery when a filter was first applied. Later ones do not replace it while it is read or about to be
+ * resent.
+ */
+const useFirst = (selection: string, newest: string | undefined): string | undefined => {
+  const first = useRef<{ readonly selection: string; readonly id: string } | null>(null);
+  if (first.current?.selection !== selection) first.current = newest === undefined ? null : { selection, id: newest };
+  return first.current?.id;
+};
+
+const Older = ({ list }: { readonly list: ReturnType<typeof useList<Delivery>> }): JSX.Element | null =>
+  list.hasNextPage ? (
+    <p class="pad">
+      <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>
+        Show older
+      </button>
+    </p>
+  ) : null;
+
+const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
+  const { query } = usePlace();
+  const asked = statusFilterOf(query);
+  const type = query.get('event_type');
+  const list = useList<Delivery>({
+    path: `/v1/webhooks/${id}/deliveries`,
+    query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
+  });
+  const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const first = useFirst(`${asked} ${type}`, list.isPlaceholderData ? undefined : deliveries[0]?.id);
+  const shown = query.get('delivery') ?? first;
+  useSteps(deliveries, shown);
+  useNews(list, EVERY_MS);
+  return (
+    <div class="split">
+      <div class="dl">
+        <Filter asked={asked} type={type} types={deliveries.map(({ event_type: one }) => one)} />
+        {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+        {deliveries.map((delivery) => (
+          <DeliveryRow key={delivery.id} delivery={delivery} isShown={delivery.id === shown} />
+        ))}
+        {list.data !== undefined && deliveries.length === 0 && (
+          <Empty icon="link" title={asked === 'all' ? 'Nothing was posted yet' : 'No such delivery'}>
+            Each event that it subscribes to is here within a second. A ping shows whether it answers.
+          </Empty>
+        )}
+        <Older list={list} />
+      </div>
+      <section class="det" aria-label="Delivery">
+        {shown !== undefined && <WebhookDelivery webhookId={id} id={shown} />}
+      </section>
+    </div>
+  );
+};
+
+/** A webhook: its health, its deliveries with their attempts, and replays. */
+export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
+  const path = `/v1/webhooks/${id}`;
+  const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });
+  if (error !== null) return <ScreenFault title="Webhook" error={error} retry={() => void refetch()} />;
+  if (webhook === undefined) return <Skeleton />;
+  return (
+    <>
+      <Crumb path="/webhooks" word="Webhooks" id={hostOf(webhook.url)} />
+      <div class="head">
+        <div>
+          <div class="titled">
+            <h1>
+              <bdi>{webhook.url}</bdi>
+            </h1>
+            <WebhookStatus webhook={webhook} isPill />
+          </div>
+          <Sub webhook={webhook} />
+        </div>
+        <div class="acts">
+          <ApiButton requests={[path, urlOf(`${path}/deliveries`, { limit: 25 }), `${path}/replays`]} />
+          {webhook.status === 'enabled' && (
+            <ActButton word="Ping" icon="pulse" act={() => request(`${path}/ping`, { method: 'POST' })} />
+          )}
+          <RotateSecret webhook={webhook} />
+          {webhook.status === 'paused' ? <AdoptWebhook webhook={webhook} /> : <SwitchWebhook webhook={webhook} />}
+          <DeleteWebhook webhook={webhook} />
+        </div>
+      </div>
+      <ReplayBar webhook={webhook} />
+      <Deliveries id={id} />
+    </>
+  );
+};

@@ -1,0 +1,223 @@
+import type { JSX } from 'preact';
+import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+import { Action, newValue, type Outcome } from '../components/action.tsx';
+import { Pill, type State, Status } from '../components/icons.tsx';
+import { ApiButton, Listed } from '../components/screen.tsx';
+import { Empty } from '../components/states.tsx';
+import { request } from '../data/api.ts';
+import { linkTo, navigate } from '../data/location.ts';
+import { hostOf } from '../data/names.ts';
+import { removeResource, useList } from '../data/queries.ts';
+import { ago, sofar } from '../data/time.ts';
+
+const OFF = { gone: 'Switched off: gone', failing: 'Switched off: failed', requested: 'Paused' } as const;
+
+const stateOf = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): [State, string] => {
+  if (status === 'paused') return ['fault', 'Paused: its key has ended'];
+  if (status === 'disabled') return [reason === 'requested' ? 'revoked' : 'fault', OFF[reason ?? 'requested']];
+  return since === null ? ['active', 'Active'] : ['fault', `Failing for ${sofar(since)}`];
+};
+
+interface WebhookStatusProps {
+  readonly webhook: SerializedWebhook;
+  readonly isPill?: true;
+}
+
+export const WebhookStatus = ({ webhook, isPill }: WebhookStatusProps): JSX.Element => {
+  const [state, word] = stateOf(webhook);
+  return isPill ? <Pill state={state} word={word} /> : <Status state={state} word={word} />;
+};
+
+interface Made {
+  readonly url: string;
+  readonly secret: string;
+  readonly previous_secret_expires_at?: string;
+}
+
+const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
+  const { secret, url, previous_secret_expires_at: until } = await request<Made>(path, { method: 'POST', body });
+  return newValue({ value: secret, name: url, previousUntil: until });
+};
+
+const FAMILIES = {
+  'message.*': 'what becomes of each message, at each recipient',
+  'suppression.*': 'who gets no more mail, and why',
+  'domain.*': 'DNS records, reputation, warm-up',
+  'api_key.*': 'keys made, rotated, ended',
+  'billing.*': 'quota and invoices',
+} as const;
+
+const eventsOf = (form: FormData): readonly string[] => [
+  ...form.getAll('family').map(String),
+  ...String(form.get('types'))
+    .split(/[\s,]+/)
+    .filter((type) => type !== ''),
+];
+
+export const MakeWebhook = (): JSX.Element => {
+  const make = (form: FormData): Promise<Outcome> => {
+    const note = String(form.get('description')).trim();
+    const body = { url: form.get('url'), events: eventsOf(form), description: note === '' ? null : note };
+    return shownOnce('/v1/webhooks', body);
+  };
+  return (
+    <Action word="Add a webhook" icon="plus" tone="primary" title="Add a webhook" act={make}>
+      <label class="row">
+        Address that events are posted to
+        <input
+          class="inp"
+          name="url"
+          type="url"
+          required
+          maxLength={2048}
+          placeholder="https://example.com/hooks/mail"
+        />
+      </label>
+      <fieldset class="row">
+        <legend>Events</legend>
+        {Object.entries(FAMILIES).map(([family, text]) => (
+          <label class="opt" key={family}>
+            <input type="checkbox" name="family" value={family} defaultChecked={family === 'message.*'} />
+            <span>
+              <code>{family}</code>
+              <small>{text}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <label class="row">
+        And these types
+        <input class="inp" name="types" placeholder="message.bounced, template.published" spellcheck={false} />
+      </label>
+      <label class="row">
+        What it is for
+        <input class="inp" name="description" maxLength={500} />
+      </label>
+    </Action>
+  );
+};
+
+interface WebhookProps {
+  readonly webhook: SerializedWebhook;
+}
+
+const DAY_MINUTES = 1_440;
+
+export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Element => {
+  const rotate = (form: FormData): Promise<Outcome> =>
+    shownOnce(`/v1/webhooks/${id}/rotate-secret`, { grace_period_minutes: Number(form.get('minutes')) });
+  return (
+    <Action word="Rotate secret" icon="key" tone="plain" title={`Rotate the secret of ${hostOf(url)}?`} act={rotate}>
+      <label class="opt">
+        <input type="radio" name="minutes" value={DAY_MINUTES} defaultChecked />
+        <span>
+          Sign with both for 24 hours
+          <small>time to deploy the new one</small>
+        </span>
+      </label>
+      <label class="opt">
+        <input type="radio" name="minutes" value={0} />
+        <span>
+          Sign with the new one at once
+          <small>a receiver that knows the old one alone refuses what is posted</small>
+        </span>
+      </label>
+    </Action>
+  );
+};
+
+/** Pauses or enables a webhook. */
+export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): JSX.Element => {
+  const set = async (enabled: boolean): Promise<undefined> => {
+    await request(`/v1/webhooks/${id}`, { method: 'PATCH', body: { enabled } });
+  };
+  return status === 'enabled' ? (
+    <Action word="Pause" icon="forbid" tone="plain" title={`Pause ${hostOf(url)}?`} act={() => set(false)}>
+      <p class="two">
+        Nothing is posted until it is enabled again. What waits now goes on waiting; what happens meanwhile is not
+        posted by itself, and can be replayed.
+      </p>
+    </Action>
+  ) : (
+    <Action word="Enable" icon="check" tone="primary" title={`Enable ${hostOf(url)}?`} act={() => set(true)}>
+      <p class="two">What waits is posted at once. What happened while it was off can be replayed.</p>
+    </Action>
+  );
+};
+
+/** Adopts a webhook whose key has been revoked or has expired. */
+export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Element => {
+  const adopt = async (): Promise<undefined> => {
+    await request(`/v1/webhooks/${id}/adopt`, { method: 'POST' });
+  };
+  return (
+    <Action word="Adopt" icon="check" tone="primary" title={`Adopt ${hostOf(url)}?`} act={adopt}>
+      <p class="two">
+        The API key that answered for this webhook has ended. You answer for it from now on. Events that waited are
+        posted at once.
+      </p>
+    </Action>
+  );
+};
+
+export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookProps): JSX.Element => {
+  const remove = async (): Promise<undefined> => {
+    await removeResource(`/v1/webhooks/${id}`);
+    navigate(linkTo('/webhooks'), 'replace');
+  };
+  return (
+    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${hostOf(url)}?`} typed={hostOf(url)} act={remove}>
+      <p class="two">It was added {ago(at)}. What waits for it is never posted; the events themselves stay.</p>
+    </Action>
+  );
+};
+
+const Row = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => (
+  <a class="kr" href={linkTo(`/webhooks/${webhook.id}`)}>
+    <WebhookStatus webhook={webhook} />
+    <span class="kn">
+      <bdi class="ell b">{webhook.url}</bdi>
+      <bdi class="muted ell">{webhook.description ?? 'no note'}</bdi>
+    </span>
+    <span class="states">
+      {webhook.events.map((one) => (
+        <span class="tag" key={one}>
+          {one}
+        </span>
+      ))}
+    </span>
+    <span class="tm">added {ago(webhook.created_at)}</span>
+  </a>
+);
+
+/** Webhook endpoints of this environment. */
+export const Webhooks = (): JSX.Element => {
+  const list = useList<SerializedWebhook>({ path: '/v1/webhooks', query: { limit: 50 } });
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Webhooks</h1>
+          <p class="sub">Signed events for your systems, retried until they are accepted</p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={['/v1/webhooks?limit=50']} />
+          <MakeWebhook />
+        </div>
+      </div>
+      <Listed
+        label="Webhooks"
+        list={list}
+        look="keys hooks"
+        keyOf={({ id }) => id}
+        render={(webhook) => <Row webhook={webhook} />}
+        empty={
+          <Empty icon="link" title="No webhooks">
+            A webhook posts each event to an address of yours within a second: a delivery, a bounce, an unsubscription.
+            What your system does not take is tried again for days.
+          </Empty>
+        }
+      />
+    </>
+  );
+};
