@@ -1,11 +1,16 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import {
   createDestinationQueues,
   type DestinationQueuesParts,
 } from '../../../src/workers/delivery/destination-queues.ts';
 import type { MessageClass } from '../../../src/workers/delivery/due.ts';
+import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { createSteppableSystem } from '../../support/system.ts';
+import { openService } from '../service.ts';
 
 const SUSPENDED = 'suspended.example';
 
@@ -55,4 +60,120 @@ test('a recipient domain is saturated for 4 s after its mail was refused, and no
   expect(queues.saturated('transactional')).toEqual([]);
   await system.advance(4_000);
   expect(queues.saturated('bulk')).toEqual([]);
+});
+
+/** Queues for a single server, with a log that answers only once `answer` is called: there are no such messages. */
+const openForOneServer = () => {
+  const system = createSteppableSystem();
+  const answered = Promise.withResolvers<readonly never[]>();
+  let loaded = 0;
+  const parts = {
+    ...{ system, logger: silentLogger, acceptedCache: { take: () => undefined } },
+    store: {
+      readStream: () => {
+        loaded += 1;
+        return answered.promise;
+      },
+    },
+    destinationLimits: {},
+  };
+  const queues = createDestinationQueues(parts as unknown as DestinationQueuesParts);
+  const abort = new AbortController();
+  return {
+    ...{ queues, abort },
+    loaded: () => loaded,
+    answer: () => answered.resolve([]),
+    work: (ids: readonly number[]) =>
+      queues.handlerOf('transactional')(
+        { due: ids.map((id) => ({ messageId: `msg_${id}`, destination: null })) },
+        abort.signal,
+      ),
+  };
+};
+
+/** Messages that are delivered to a single server at the same time. */
+const CONCURRENCY = 128;
+const MORE = Array.from({ length: CONCURRENCY + 1 }, (_, index) => index);
+
+test('a job for a single server ends when all its messages are delivered, duplicates or not', async () => {
+  const { work, answer, loaded, queues } = openForOneServer();
+  let hasEnded = false;
+  const ended = work([...MORE, 1, 2]).then(() => {
+    hasEnded = true;
+  });
+  await turn();
+  expect([loaded(), hasEnded]).toEqual([CONCURRENCY, false]);
+  answer();
+  await ended;
+  expect(loaded()).toBe(MORE.length);
+  await queues.close();
+});
+
+test('a job is given back if the queues close before each of its messages has started', async () => {
+  const { work, abort, answer, queues, loaded } = openForOneServer();
+  const ended = work(MORE);
+  ended.catch(() => undefined); // expected below
+  await turn();
+  abort.abort();
+  const closed = queues.close();
+  answer();
+  await expect(ended).rejects.toThrow('the queue is closing');
+  await closed;
+  expect(loaded()).toBe(CONCURRENCY);
+});
+
+test('a job that has started is not given back by a stop', async () => {
+  const { work, abort, answer, queues } = openForOneServer();
+  const ended = work([1, 2, 3]);
+  await turn();
+  abort.abort();
+  const closed = queues.close();
+  answer();
+  await expect(ended).resolves.toBeUndefined();
+  await closed;
+});
+
+test('a stop lets an attempt continue for 5 s, and is over after 8 s even if the attempt hangs', async () => {
+  const service = closedAfterTest(await openService());
+  const messageId = await service.send('ann@example.org');
+  const { dependencies, context } = service;
+  const system = { ...createSteppableSystem({ start: context.system.now().toISOString() }), uuid: context.system.uuid };
+  const signals: AbortSignal[] = [];
+  const hanging: MailTransport = {
+    send: async (_, { signal }) => {
+      if (signal !== undefined) signals.push(signal);
+      return new Promise(() => undefined);
+    },
+    close: async () => undefined,
+  };
+  const queues = createDestinationQueues({
+    ...{ store: dependencies.store, contents: dependencies.contents, secrets: dependencies.secrets, system },
+    ...{ logger: silentLogger, transports: { live: hanging, test: hanging }, times: dependencies.times },
+    ...{ publicUrl: dependencies.publicUrl, trackingKeys: dependencies.trackingKeys },
+    sendingDomains: createSendingDomains({ secrets: dependencies.secrets }),
+    acceptedCache: { take: () => undefined },
+    recentlyQueued: { addNotDue: () => undefined },
+    destinationLimits: {} as DestinationQueuesParts['destinationLimits'],
+    suspend: async () => undefined,
+  });
+  void queues.handlerOf('transactional')({ due: [{ messageId, destination: null }] }, new AbortController().signal);
+  await expect.poll(() => signals.length).toBe(1);
+  let isClosed = false;
+  const closed = queues.close().then(() => {
+    isClosed = true;
+  });
+  await system.advance(4_999);
+  expect(signals[0]?.aborted).toBe(false);
+  await system.advance(1);
+  expect(signals[0]?.aborted).toBe(true);
+  await system.advance(2_999);
+  expect(isClosed).toBe(false);
+  await system.advance(1);
+  await closed;
+});
+
+test('a stop ends as soon as nothing is under way', async () => {
+  const { queues, system } = open();
+  await queues.close();
+  expect(system.monotonicMs()).toBe(0);
 });

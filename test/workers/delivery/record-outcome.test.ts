@@ -46,7 +46,7 @@ const open = async (fault: (elapsedMs: number, tries: number) => Error | null) =
       { claim, reported: postponed(claim.recipientIds, 'a fault of the sending service') },
     );
   const events = () => context.store.readStream(messageStream(messageId));
-  return { record, events, elapsedMs: () => ms, tries: () => tries };
+  return { record, events, unrecorded, elapsedMs: () => ms, tries: () => tries };
 };
 
 test('a claim lasts as long as its lease, not only as long as its attempt', async () => {
@@ -81,4 +81,21 @@ test('an outcome is abandoned after four other faults', async () => {
   const mended = await open((_, count) => (count < 4 ? new Error('a fault') : null));
   await mended.record();
   expect((await mended.events()).at(-1)?.type).toBe('RecipientDeferred');
+});
+
+test('an outcome takes up room until the log has it', async () => {
+  const places = { taken: 0 };
+  const { record, unrecorded } = await open(() => {
+    places.taken = placesOf();
+    return null;
+  });
+  const placesOf = (): number => {
+    const ends: (() => void)[] = [];
+    while (unrecorded.hasRoom()) ends.push(unrecorded.complete());
+    for (const end of ends) end();
+    return ends.length;
+  };
+  const all = placesOf();
+  await record();
+  expect([places.taken, placesOf()]).toEqual([all - 1, all]);
 });

@@ -98,3 +98,50 @@ test('a time in a sentence of the service is not a wait that the mail server ask
   const { outcomes } = reportOf(message, [silent], { ...MADE, stopping: false });
   expect(outcomes[0]).not.toHaveProperty('askedSeconds');
 });
+
+const reportOn = (outcome: Parameters<typeof reportOf>[1][number], stopping = false) =>
+  reportOf(message, [outcome], { ...MADE, stopping }).outcomes[0];
+
+test('a recipient whom the server refused for good bounces with that reason, and its kind', () => {
+  const refused = { ...said, enhanced: '5.1.1', code: 550, text: 'no such user', outcome: 'bounced' } as const;
+  for (const stopping of [true, false]) {
+    expect(reportOn(refused, stopping)).toMatchObject({
+      ...{ outcome: 'bounced', reason: 'the other side refused it for good', category: 'no_mailbox' },
+    });
+  }
+});
+
+test('an attempt that a stop cut off says nothing about the server, and is repeated at once', () => {
+  const silent = { ...said, enhanced: null, code: 0, text: 'no answer', outcome: 'deferred' } as const;
+  const waiting = { ...silent, retryAfterSeconds: 600 };
+  expect(reportOn(waiting)).toMatchObject({ category: 'network', retryAfterSeconds: 600 });
+  const stopped = reportOn(waiting, true);
+  expect(stopped).toMatchObject({ reason: 'the service was stopping', retryAfterSeconds: 0 });
+  expect(stopped).not.toHaveProperty('category');
+});
+
+test('a reply counts even if the service is stopping: its recipient waits as long as otherwise', () => {
+  const busy = { ...said, code: 451, enhanced: '4.2.1', text: 'later', outcome: 'deferred' } as const;
+  expect(reportOn(busy, true)).toEqual(reportOn(busy));
+  expect(reportOn(busy)).not.toHaveProperty('retryAfterSeconds');
+  expect(reportOn({ ...busy, retryAfterSeconds: 5 }, true)).toMatchObject({ retryAfterSeconds: 5 });
+});
+
+test('a recipient who is suppressed, or whose outcome is unknown, has no reply', () => {
+  const suppressed = { ...said, code: 0, text: 'suppressed in the sandbox', outcome: 'suppressed' } as const;
+  const unknown = { ...said, code: 0, outcome: 'unknown' } as const;
+  expect(reportOf(message, [suppressed, unknown], { ...MADE, stopping: false })).toEqual({
+    outcomes: [
+      { recipientId: 'rcp_1', outcome: 'suppressed', reason: 'suppressed in the sandbox' },
+      { recipientId: 'rcp_1', outcome: 'unknown' },
+    ],
+    replies: [],
+  });
+});
+
+test('a delivered recipient complains only if the sandbox says so', () => {
+  const delivered = { ...said, code: 250, outcome: 'delivered' } as const;
+  expect(reportOn(delivered)).toMatchObject({ outcome: 'delivered', complained: false });
+  expect(reportOn(delivered)).not.toHaveProperty('destination');
+  expect(reportOn({ ...delivered, complained: true })).toMatchObject({ complained: true });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { load } from '../../../src/commands/execute.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
+import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { type EventStore, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../../src/domain/kernel/streams.ts';
+import { message } from '../../../src/domain/message/message.ts';
+import { type ClaimParts, claimDue } from '../../../src/workers/delivery/claim.ts';
+import type { DueMail } from '../../../src/workers/delivery/due.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { openService } from '../service.ts';
+
+const TIMES = { attemptMs: 10_000, leaseMs: 30_000 };
+const YEAR_MS = 365 * 86_400_000;
+
+/** A message that is due, and what claims it. Each read of the log takes `readMs`. */
+const open = async (environment: 'live' | 'test' = 'live', readMs = 0) => {
+  const { context, send, history, organizationId } = closedAfterTest(await openService());
+  const messageId = await send(['ann@one.test', 'bob@two.test'], environment);
+  const startMs = context.system.now().getTime();
+  let ms = 0;
+  const system = { ...context.system, now: () => new Date(startMs + ms), sleep: async () => undefined };
+  const store: EventStore = {
+    ...context.store,
+    readStream: async (...asked) => {
+      ms += readMs;
+      return context.store.readStream(...asked);
+    },
+  };
+  const notDue: { readonly due: DueMail; readonly since: string }[] = [];
+  const counted: string[] = [];
+  const parts: ClaimParts = {
+    ...{ store, system, times: TIMES },
+    sendingDomains: { isDeletedFor: () => false },
+    recentlyQueued: { addNotDue: (due, since) => void notDue.push({ due, since }) },
+    metrics: { count: (outcome) => void counted.push(outcome), took: () => undefined },
+  };
+  const known = () => load(context.store, message, messageStream(messageId));
+  return {
+    ...{ context, system, messageId, notDue, counted, known, organizationId },
+    shift: (shiftMs: number) => {
+      ms += shiftMs;
+    },
+    claim: async (more: Partial<ClaimParts> = {}, destination: string | null = null, state = known()) =>
+      claimDue({ ...parts, ...more }, { messageId, destination }, await state),
+    history: () => history(messageId),
+  };
+};
+
+describe('a claim', () => {
+  test('of what is due gives all its recipients, or those of one destination', async () => {
+    const { claim, notDue } = await open();
+    const first = await claim({}, 'two.test');
+    const [ann, bob] = first?.message.state.recipients ?? [];
+    expect(first?.recipientIds).toEqual([bob?.id]);
+    const second = await claim();
+    expect(second?.recipientIds).toEqual([ann?.id]);
+    expect(notDue).toEqual([]);
+  });
+
+  test('finds nothing while another worker has the message, and says since when that is known', async () => {
+    const { claim, context, messageId, notDue, system, history } = await open('live', 500);
+    await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
+    const before = system.now().toISOString();
+    expect(await claim({}, 'one.test')).toBeNull();
+    expect(notDue).toEqual([{ due: { messageId, destination: 'one.test' }, since: before }]);
+    expect(system.now().toISOString()).not.toBe(before); // the log was read
+    expect(await history()).toEqual(['MessageAccepted', 'AttemptStarted']);
+  });
+
+  test('that ends a message instead is a step: it may be due again at once', async () => {
+    const { claim, shift, notDue, history, counted } = await open();
+    shift(YEAR_MS);
+    expect(await claim()).toBeNull();
+    expect(await history()).toEqual(['MessageAccepted', 'RecipientExpired', 'RecipientExpired']);
+    expect([notDue, counted]).toEqual([[], ['expired', 'expired']]);
+  });
+
+  test('counts no simulated mail', async () => {
+    const { claim, shift, history, counted } = await open('test');
+    shift(YEAR_MS);
+    expect(await claim()).toBeNull();
+    expect([(await history()).at(-1), counted]).toEqual(['RecipientExpired', []]);
+  });
+
+  test('fails the recipients of a deleted domain', async () => {
+    const { claim, history } = await open();
+    expect(await claim({ sendingDomains: { isDeletedFor: () => true } })).toBeNull();
+    expect((await history()).slice(1)).toEqual(['RecipientFailed', 'RecipientFailed']);
+  });
+
+  test('holds recipients that must wait', async () => {
+    const { claim, history, notDue } = await open();
+    const held = { reason: 'organization_suspended', heldBy: 'organization-org_1', waitSeconds: 60 } as const;
+    expect(await claim({ holdOf: () => held })).toBeNull();
+    expect((await history()).slice(1)).toEqual(['RecipientsHeld']);
+    expect(notDue).toEqual([]);
+  });
+
+  test('of a message that was cancelled since it was loaded takes nothing', async () => {
+    const { claim, context, known, messageId, organizationId, history } = await open();
+    const stale = known();
+    await stale;
+    const origin = { actor: 'operator', organizationId, environment: 'live', requestId: null } as const;
+    const caused = { correlationId: 'test', causationId: 'test' };
+    await cancelMessage(context, { ...origin, ...caused }, { messageId });
+    expect(await claim({}, null, stale)).toBeNull();
+    expect(await history()).not.toContain('AttemptStarted');
+  });
+
+  test('that always meets other writers is left to the sweep', async () => {
+    const { claim, context, notDue } = await open();
+    const append: EventStore['append'] = async ({ stream }) => {
+      throw new WrongExpectedRevision(stream, 0, 1);
+    };
+    expect(await claim({ store: { ...context.store, append } })).toBeNull();
+    expect(notDue).toEqual([]);
+  });
+
+  test('reports a fault of the log', async () => {
+    const { claim, context } = await open();
+    const append: EventStore['append'] = () => Promise.reject(new Error('the disk is full'));
+    await expect(claim({ store: { ...context.store, append } })).rejects.toThrow('the disk is full');
+  });
+});
