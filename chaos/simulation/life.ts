@@ -47,7 +47,7 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
   return {
     timetable: {
       due: ask('asks what is due', readModels.timetable.due),
-      dueByDestination: ask('asks what is due by destination', readModels.timetable.dueByDestination),
+      dueByFlow: ask('asks what is due by mail flow', readModels.timetable.dueByFlow),
     },
     expiredKeys: ask('asks which keys have expired', readModels.expired),
   };

@@ -8,10 +8,10 @@ import { type Backlog, readBacklog } from './deliveries/backlog.ts';
 import { deferredMail } from './deliveries/deferred.ts';
 import {
   type AskDue,
-  type AskDueByDestination,
+  type AskDueByFlow,
   type AskHeld,
   type AskHolders,
-  dueByDestination,
+  dueByFlow,
   dueDeliveries,
   heldMail,
   holdersOfMail,
@@ -110,7 +110,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     },
     deliveries: {
       due: (by: AskDue) => dueDeliveries(pool, by),
-      dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),
+      dueByFlow: (by: AskDueByFlow) => dueByFlow(pool, by),
       holders: (by: AskHolders) => holdersOfMail(pool, by),
       held: (by: AskHeld) => heldMail(pool, by),
       deferred: (messageIds: readonly string[]) => deferredMail(pool, messageIds),

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
-import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { dueByFlow, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -25,9 +25,9 @@ describe('the timetable', () => {
     const ask = { ...LATE, before: NOW };
     const idsOf = (due: readonly { readonly messageId: string }[]) => due.map(({ messageId }) => messageId);
     expect(idsOf(await dueDeliveries(pool, { ...ask, behind }))).toEqual(['msg_3', 'msg_4']);
-    const page = { ...ask, after: '', destinations: 10, without: [] };
-    const places = [{ ...behind, destination: 'a.example' }];
-    expect(idsOf((await dueByDestination(pool, { ...page, behind: places })).due)).toEqual(['msg_3', 'msg_4']);
+    const page = { ...ask, after: '', flows: 10, without: [] };
+    const places = new Map([['a.example org_mine', behind]]);
+    expect(idsOf((await dueByFlow(pool, { ...page, behind: places })).due)).toEqual(['msg_3', 'msg_4']);
   });
 
   test.each(['force_custom_plan', 'force_generic_plan'])(

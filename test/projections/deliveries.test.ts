@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
-import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { dueByFlow, dueDeliveries, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import { attemptStarted, messageAccepted, messageScheduled, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -199,7 +199,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, { ...LATE, bulk: true })).toMatchObject([{ messageId: 'msg_1' }]);
   });
 
-  test('returns a limited number per destination, and continues after the last page', async () => {
+  test('returns a limited number per organization and destination, and continues after the last page', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     for (const [number, domain] of ['b', 'a', 'c', 'a', 'a'].entries()) {
       const recipients = [{ ...recipient('rcp_1'), domain: `${domain}.example` }];
@@ -209,14 +209,14 @@ describe('the timetable', () => {
       messageAccepted({ messageId: 'msg_9', recipients: [{ ...recipient('rcp_1'), domain: 'b2.example' }] }),
       messageScheduled({ messageId: 'msg_9' }),
     ]);
-    const page = { ...LATE, before: NOW, limit: 2, destinations: 2, without: [] };
-    const first = await dueByDestination(pool, { ...page, after: '' });
+    const page = { ...LATE, before: NOW, limit: 2, flows: 2, without: [] };
+    const first = await dueByFlow(pool, { ...page, after: '' });
     expect(first.due.map(({ messageId }) => messageId).sort()).toEqual(['msg_0', 'msg_1', 'msg_3']);
-    const second = await dueByDestination(pool, { ...page, after: first.next });
+    const second = await dueByFlow(pool, { ...page, after: first.next });
     expect(second.due.map(({ messageId }) => messageId)).toEqual(['msg_2']);
-    expect((await dueByDestination(pool, { ...page, after: second.next })).next).toBe('');
-    const rest = await dueByDestination(pool, { ...page, after: '', without: [first.next, 'other.example'] });
-    expect(rest.due.map(({ destination }) => destination)).not.toContain(first.next);
+    expect((await dueByFlow(pool, { ...page, after: second.next })).next).toBe('');
+    const rest = await dueByFlow(pool, { ...page, after: '', without: [first.next, 'other.example org_mine'] });
+    expect(rest.due.map(mailFlowOf)).not.toContain(first.next);
     expect(rest).toMatchObject({ next: first.next, due: [expect.anything(), expect.anything()] });
   });
 

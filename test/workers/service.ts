@@ -15,7 +15,7 @@ import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, message } from '../../src/domain/message/message.ts';
 import { isOpen } from '../../src/domain/message/recipient.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
+import { type AskDue, type DueDelivery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
@@ -84,7 +84,8 @@ const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable =
       .filter(({ accepted }) => (accepted.stream === 'bulk') === bulk)
       .flatMap((state) =>
         [...new Set(state.recipients.map(({ domain }) => domain))].map((destination) => ({
-          ...{ messageId: state.accepted.messageId, destination, environment: state.environment },
+          ...{ messageId: state.accepted.messageId, organizationId: state.organizationId },
+          ...{ destination, environment: state.environment },
           ...{ dueAt: dueAtOf(state, destination), expiresAt: state.expiresAt },
         })),
       )
@@ -92,8 +93,8 @@ const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable =
   };
   return {
     due: async (asked) => (await dueIn(asked)).slice(0, asked.limit),
-    dueByDestination: async (asked) => ({
-      due: (await dueIn(asked)).filter(({ destination }) => !asked.without.includes(destination)),
+    dueByFlow: async (asked) => ({
+      due: (await dueIn(asked)).filter((row) => !asked.without.includes(mailFlowOf(row))),
       next: '',
     }),
   };

@@ -1,6 +1,11 @@
 import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
-import type { AskDue, DueDelivery, DuePlace } from '../../../src/projections/deliveries/queries.ts';
+import {
+  type AskDue,
+  type DueDelivery,
+  type DuePlace,
+  mailFlowOf,
+} from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
@@ -44,8 +49,9 @@ const dueIn = (tables: Tables, { bulk, before }: Pick<AskDue, 'bulk' | 'before'>
   [...(tables.get('deliveries')?.values() ?? [])]
     .filter((row) => row.bulk === bulk && text(row.dueAt) <= before)
     .map(
-      ({ messageId, destination, environment, dueAt, expiresAt }): DueDelivery => ({
+      ({ messageId, organizationId, destination, environment, dueAt, expiresAt }): DueDelivery => ({
         messageId: text(messageId),
+        organizationId: text(organizationId),
         destination: text(destination),
         dueAt: text(dueAt),
         expiresAt: text(expiresAt),
@@ -99,11 +105,11 @@ export const createReadModels = (ground: Ground, log: Log): ReadModels => {
         dueIn(tables, asked)
           .filter((row) => behind === undefined || follows(row, behind))
           .slice(0, asked.limit),
-      dueByDestination: async ({ after, behind = [], ...asked }) => {
-        const places = new Map(behind.map((place) => [place.destination, place]));
+      dueByFlow: async ({ after, behind = new Map(), ...asked }) => {
         const due = dueIn(tables, asked).filter((row) => {
-          const place = places.get(row.destination);
-          return row.destination > after && (place === undefined || follows(row, place));
+          const flow = mailFlowOf(row);
+          const place = behind.get(flow);
+          return flow > after && (place === undefined || follows(row, place));
         });
         return { due, next: '' };
       },

@@ -19,7 +19,7 @@ export interface KeyedQueue<Item, Priority extends string> {
   size(key: string): number;
   /** Items of a key that wait. */
   waiting(key: string): number;
-  /** The first `count` items of each key that has at least as many waiting of a priority. */
+  /** The first `count` items of each owner that has at least as many waiting of a priority at a key, for each key. */
   heads(priority: Priority, count: number): readonly Item[];
   /** Applies a key's limits again after a change. */
   review(key: string): void;
@@ -252,7 +252,9 @@ export const createKeyedQueue = <Item, Priority extends string>(
     },
     heads: (priority, count) =>
       [...lines.values()].flatMap(({ waiting: { [priority]: waiting } }) =>
-        waiting.size < count ? [] : [...waiting.items()].slice(0, count).map(({ item }) => item),
+        [...waiting.owners()]
+          .filter((owner) => waiting.sizeOf(owner) >= count)
+          .flatMap((owner) => waiting.firstOf(owner, count).map(({ item }) => item)),
       ),
     review,
     close: async () => {

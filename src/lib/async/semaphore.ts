@@ -190,6 +190,8 @@ export interface FairQueue<Item> {
   owners(): Iterable<string>;
   /** Items of the owner. */
   sizeOf(owner: string): number;
+  /** The owner's first items, as many at most. */
+  firstOf(owner: string, count: number): readonly Item[];
   /** All items, owner by owner. */
   items(): Iterable<Item>;
   /** Removes an item that is no longer wanted. @returns false if it was not in the queue. */
@@ -243,6 +245,7 @@ export const createFairQueue = <Item>(): FairQueue<Item> => {
     },
     owners: () => owners.keys(),
     sizeOf: (owner) => owners.get(owner)?.length ?? 0,
+    firstOf: (owner, count) => owners.get(owner)?.slice(0, count) ?? [],
     *items() {
       for (const items of owners.values()) yield* items;
     },

@@ -39,41 +39,54 @@ const DUE_BEHIND = `
   where d.bulk = $1 and d.due_at <= $2 and (d.due_at, d.message_id) > ($4::timestamptz, $5)
   order by d.due_at, d.message_id limit $3`;
 
-/** A row's place within its destination. */
-export interface PlaceInDestination extends DuePlace {
-  readonly destination: string;
-}
-
-/** Looks up the place for `visited.destination` in a JSON parameter. A join could change the order in which destinations are visited. */
-export const behindIn = (parameter: string): string =>
-  `(coalesce((${parameter}::jsonb -> visited.destination ->> 0)::timestamptz, '-infinity'),
-        coalesce(${parameter}::jsonb -> visited.destination ->> 1, ''))`;
-
-/** The JSON parameter that `behindIn` reads. */
-export const behindJson = (places: readonly PlaceInDestination[]): string =>
-  JSON.stringify(
-    Object.fromEntries(places.map(({ destination, dueAt, messageId }) => [destination, [dueAt, messageId]])),
-  );
+/** Places behind which reading continues, by what is read in turn (mail flows or destinations). */
+export type DuePlaces = ReadonlyMap<string, DuePlace>;
 
 /**
- * Destinations one by one by their index (a loose scan: two probes per destination, 20 µs, however many rows it has), so
- * that a million rows of one do not block the next.
+ * Mail of one organization to one destination: the unit that takes turns. Sorts as destination and organization do. Rows
+ * older than the organization column are one flow per destination.
  */
-const DUE_BY_DESTINATION = `
+export const mailFlowOf = ({
+  destination,
+  organizationId = '',
+}: Pick<DueDelivery, 'destination' | 'organizationId'>): string => `${destination} ${organizationId}`;
+
+/** The place for a key in a JSON parameter. A join could change the order in which keys are visited. */
+const behindIn = (parameter: string, key: string): string =>
+  `(coalesce((${parameter}::jsonb -> (${key}) ->> 0)::timestamptz, '-infinity'),
+        coalesce(${parameter}::jsonb -> (${key}) ->> 1, ''))`;
+
+/** The JSON parameter that `behindIn` reads. */
+const behindJson = (places: DuePlaces): string =>
+  JSON.stringify(Object.fromEntries([...places].map(([key, { dueAt, messageId }]) => [key, [dueAt, messageId]])));
+
+/**
+ * Mail flows one by one by their index (a loose scan: two probes per flow, 20 µs, however many rows it has), so that a
+ * million rows of one organization block neither the next destination nor another organization at the same one.
+ */
+const DUE_BY_FLOW = `
   with recursive step as (
-    (select destination from read_models.deliveries where destination > $1 order by destination limit 1)
+    (select destination, coalesce(organization_id, '') as organization from read_models.deliveries
+     where (destination, coalesce(organization_id, '')) > (split_part($1, ' ', 1), split_part($1, ' ', 2))
+     order by destination, coalesce(organization_id, '') limit 1)
     union all
-    select (select d.destination from read_models.deliveries d
-            where d.destination > step.destination order by d.destination limit 1)
-    from step where step.destination is not null
-  ), visited as (select destination from step where destination is not null limit $2)
-  select visited.destination as visited, ${COLUMNS}
+    select next.destination, next.organization
+    from step cross join lateral (
+      select d.destination, coalesce(d.organization_id, '') as organization from read_models.deliveries d
+      where (d.destination, coalesce(d.organization_id, '')) > (step.destination, step.organization)
+      order by d.destination, coalesce(d.organization_id, '') limit 1
+    ) next
+  ), visited as (
+    select destination, organization, destination || ' ' || organization as flow from step limit $2
+  )
+  select visited.flow as visited, ${COLUMNS}
   from visited
-  left join unnest($6::text[]) as passed_over(destination) on passed_over.destination = visited.destination
+  left join unnest($6::text[]) as passed_over(flow) on passed_over.flow = visited.flow
   left join lateral (
     select * from read_models.deliveries w
-    where w.destination = visited.destination and w.bulk = $3 and w.due_at <= $4 and passed_over.destination is null
-      and (w.due_at, w.message_id) > ${behindIn('$7')}
+    where w.destination = visited.destination and coalesce(w.organization_id, '') = visited.organization
+      and w.bulk = $3 and w.due_at <= $4 and passed_over.flow is null
+      and (w.due_at, w.message_id) > ${behindIn('$7', 'visited.flow')}
     order by w.due_at, w.message_id limit $5
   ) d on true`;
 
@@ -109,15 +122,15 @@ export const dueDeliveries = async (
   return rows.map(shownDue);
 };
 
-export interface AskDueByDestination extends Omit<AskDue, 'behind'> {
-  /** End of the last page; empty: start with the first destination. */
+export interface AskDueByFlow extends Omit<AskDue, 'behind'> {
+  /** End of the last page; empty: start with the first mail flow. */
   readonly after: string;
-  /** Destinations per page. */
-  readonly destinations: number;
-  /** Destinations to skip. */
+  /** Mail flows per page. */
+  readonly flows: number;
+  /** Mail flows to skip. */
   readonly without: readonly string[];
-  /** For these destinations, only rows after the given one. */
-  readonly behind?: readonly PlaceInDestination[];
+  /** For these mail flows, only rows after the given place. */
+  readonly behind?: DuePlaces;
 }
 
 export interface DuePage {
@@ -126,21 +139,21 @@ export interface DuePage {
   readonly next: string;
 }
 
-/** The same for each destination in turn. @param ask `limit` is of each destination. */
-export const dueByDestination = async (
+/** The same for each mail flow in turn. @param ask `limit` is of each flow. */
+export const dueByFlow = async (
   db: Database,
-  { bulk, before, limit, after, destinations, without, behind = [] }: AskDueByDestination,
+  { bulk, before, limit, after, flows, without, behind = new Map() }: AskDueByFlow,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
-    name: 'due-by-destination',
-    text: DUE_BY_DESTINATION,
-    values: [after, destinations, bulk, before, limit, without, behindJson(behind)],
+    name: 'due-by-flow',
+    text: DUE_BY_FLOW,
+    values: [after, flows, bulk, before, limit, without, behindJson(behind)],
   });
   const visited = new Set(rows.map((row) => row.visited));
   const last = [...visited].sort().at(-1) ?? '';
   return {
     due: rows.filter(({ message_id }) => message_id !== null).map(shownDue),
-    next: visited.size < destinations ? '' : last,
+    next: visited.size < flows ? '' : last,
   };
 };
 
@@ -173,7 +186,7 @@ const HELD = `
   from visited join lateral (
     select * from read_models.deliveries w
     where w.held_by = $1 and w.destination = visited.destination
-      and (w.due_at, w.message_id) > ${behindIn('$6')}
+      and (w.due_at, w.message_id) > ${behindIn('$6', 'visited.destination')}
     order by w.due_at, w.message_id limit $4
   ) d on true
   limit $5`;
@@ -194,8 +207,8 @@ export interface AskHeld {
   readonly limit: number;
   /** Rows per page. */
   readonly total: number;
-  /** Places in destinations after which reading continues. Absent: all destinations are read from the start. */
-  readonly behind?: readonly PlaceInDestination[];
+  /** Places after which reading continues, by destination. Absent: all destinations are read from the start. */
+  readonly behind?: DuePlaces;
 }
 
 /**
@@ -204,7 +217,7 @@ export interface AskHeld {
  */
 export const heldMail = async (
   db: Database,
-  { holder, after, destinations, limit, total, behind = [] }: AskHeld,
+  { holder, after, destinations, limit, total, behind = new Map() }: AskHeld,
 ): Promise<DuePage> => {
   const values = [holder, after, destinations, limit, total, behindJson(behind)];
   const { rows } = await db.query<DueRow>({ name: 'held-mail', text: HELD, values });

@@ -3,6 +3,7 @@ import type { SuspendDestination } from '../../domain/destination/suspension.ts'
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { createKeyedQueue, createSemaphore, type KeyLimits, pause, type Ran, retry } from '../../lib/async/async.ts';
+import { mailFlowOf } from '../../projections/deliveries/queries.ts';
 import { type DeliverParts, type DeliveryAttempt, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-concurrency-limits.ts';
 import { type DeliveryJob, type Destinations, type DueMail, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
@@ -17,9 +18,7 @@ import { createUnrecordedOutcomes } from './unrecorded-outcomes.ts';
  */
 export interface DestinationQueues {
   handlerOf(messageClass: MessageClass): JobHandler<DeliveryJob>;
-  /**
-   * Recipient domains that the sweep may skip: enough of theirs waits here already, or was refused a moment ago.
-   */
+  /** Mail flows that the sweep may skip: enough of theirs waits here already, or was refused a moment ago. */
   saturated(messageClass: MessageClass): readonly string[];
   /** Applies a destination's limits again. */
   review(destination: string): void;
@@ -66,9 +65,9 @@ const CONCURRENCY_PER_ORGANIZATION = 500;
 const WAITING_MAX = 256;
 /** Saturation threshold. Higher: useless polling. Lower: fast destinations starve until the next sweep. */
 const SATURATED_WAITING = 20;
-/** A refused domain is skipped for this long: mail that may go on, and notices of expiry, are this late. */
+/** A refused mail flow is skipped for this long: mail that may go on, and notices of expiry, are this late. */
 const REFUSED_MS = 4_000;
-/** Domains; about 2 MB. A domain that is forgotten is offered, and refused, again. */
+/** Mail flows; about 3 MB. One that is forgotten is offered, and refused, again. */
 const REFUSED_MAX = 20_000;
 
 /** Key of mail for a single server, of simulated mail, and of expired mail, which is not sent. */
@@ -94,22 +93,25 @@ const limitsOf = (limits: KeyLimits, isOneServer: boolean): KeyLimits =>
         started: limits.started,
       };
 
-/** Recipient domains that were refused a moment ago. */
+/** Mail flows that were refused a moment ago. */
 const createRefused = (monotonicMs: () => number) => {
   /** Until when, in the order in which they were refused. */
-  const domains = new LRUCache<string, number>({ max: REFUSED_MAX });
+  const flows = new LRUCache<string, number>({ max: REFUSED_MAX });
   return {
-    add: (domain: string): void => void domains.set(domain, monotonicMs() + REFUSED_MS),
+    add: (flow: string): void => void flows.set(flow, monotonicMs() + REFUSED_MS),
     list: (): readonly string[] => {
       const nowMs = monotonicMs();
-      for (const domain of domains.rkeys()) {
-        if ((domains.peek(domain) ?? 0) > nowMs) break;
-        domains.delete(domain);
+      for (const flow of flows.rkeys()) {
+        if ((flows.peek(flow) ?? 0) > nowMs) break;
+        flows.delete(flow);
       }
-      return [...domains.keys()];
+      return [...flows.keys()];
     },
   };
 };
+
+const flowsOf = ({ destination, organizationId }: DueMail): readonly string[] =>
+  destination === null ? [] : [mailFlowOf({ destination, organizationId })];
 
 export const createDestinationQueues = (parts: DestinationQueuesParts): DestinationQueues => {
   const { system, logger, destinations, destinationLimits } = parts;
@@ -173,8 +175,8 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     ownerConcurrency: isOneServer ? undefined : CONCURRENCY_PER_ORGANIZATION,
     idOf: keyOf,
     run,
-    onRefused: ({ destination }, messageClass) => {
-      if (destination !== null) refused[messageClass].add(destination);
+    onRefused: (due, messageClass) => {
+      for (const flow of flowsOf(due)) refused[messageClass].add(flow);
     },
     system,
   });
@@ -197,7 +199,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
         if (signal.aborted && begun.includes(false)) throw new NotBegun('the queue is closing');
       },
     saturated: (messageClass) => {
-      const waiting = queue.heads(messageClass, SATURATED_WAITING).flatMap(({ destination }) => destination ?? []);
+      const waiting = queue.heads(messageClass, SATURATED_WAITING).flatMap(flowsOf);
       return [...new Set([...waiting, ...refused[messageClass].list()])];
     },
     review: queue.review,

@@ -63,7 +63,7 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
   const cursorsByHolder = new Map<string, SweepCursors>();
 
   const cursorsOf = (holder: string): SweepCursors => {
-    const cursors = cursorsByHolder.get(holder) ?? createSweepCursors();
+    const cursors = cursorsByHolder.get(holder) ?? createSweepCursors(({ destination }) => destination);
     cursorsByHolder.set(holder, cursors);
     return cursors;
   };

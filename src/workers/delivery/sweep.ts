@@ -1,10 +1,11 @@
 import type { System } from '../../lib/async/async.ts';
-import type {
-  AskDue,
-  AskDueByDestination,
-  DueDelivery,
-  DuePage,
-  DuePlace,
+import {
+  type AskDue,
+  type AskDueByFlow,
+  type DueDelivery,
+  type DuePage,
+  type DuePlace,
+  mailFlowOf,
 } from '../../projections/deliveries/queries.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
@@ -28,10 +29,10 @@ import { createSweepCursors } from './sweep-cursors.ts';
  * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
  */
 
-/** The timetable: what is due at or before a time, longest overdue first; of all destinations, or of each in turn. */
+/** The timetable: what is due at or before a time, longest overdue first; of all mail, or of each mail flow in turn. */
 export interface Timetable {
   due(ask: AskDue): Promise<readonly DueDelivery[]>;
-  dueByDestination(ask: AskDueByDestination): Promise<DuePage>;
+  dueByFlow(ask: AskDueByFlow): Promise<DuePage>;
 }
 
 export interface SweepDeliveries {
@@ -60,10 +61,10 @@ const OVERDUE_MS_MIN = 500;
 const LOW_WATER_JOBS = 10;
 /** Messages of one sweep: about what workers do until the next. More pile up in the queue, fewer leave workers idle. */
 const SWEEP_MESSAGES_MAX = 2000;
-/** Messages of one destination: what its queue takes. */
-const DESTINATION_MESSAGES_MAX = 100;
-/** Destinations of one sweep; the next goes on behind them. Each costs two probes of an index. */
-const DESTINATIONS_MAX = 1000;
+/** Messages of one organization to one destination: more than its queue takes are refused, fewer leave it idle. */
+const FLOW_MESSAGES_MAX = 100;
+/** Mail flows of one sweep; the next goes on behind them. Each costs two probes of an index. */
+const FLOWS_MAX = 1000;
 
 /** Several destinations of a message are one with a single server, and what was released may be due. */
 const distinct = <One extends DueMail>(due: readonly One[]): readonly One[] => [
@@ -98,19 +99,19 @@ const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
   };
 };
 
-/** The same for each destination, however many rows of another there are. */
-const searchByDestination = ({ timetable, destinationQueues }: SweepDeliveries, messageClass: MessageClass) => {
-  const cursors = createSweepCursors();
+/** The same for each organization at each destination, however many rows of another there are. */
+const searchByFlow = ({ timetable, destinationQueues }: SweepDeliveries, messageClass: MessageClass) => {
+  const cursors = createSweepCursors(mailFlowOf);
   let after = '';
   return async (before: string, isNew: IsNew): Promise<SweepResult> => {
     const without = destinationQueues.saturated(messageClass);
     const from = after;
-    const { due: found, next } = await timetable.dueByDestination({
+    const { due: found, next } = await timetable.dueByFlow({
       bulk: messageClass === 'bulk',
       before,
       after: from,
-      destinations: DESTINATIONS_MAX,
-      limit: DESTINATION_MESSAGES_MAX,
+      flows: FLOWS_MAX,
+      limit: FLOW_MESSAGES_MAX,
       without,
       behind: cursors.behind(),
     });
@@ -118,11 +119,10 @@ const searchByDestination = ({ timetable, destinationQueues }: SweepDeliveries, 
     const skipped = new Set(without);
     const hasAdvanced = cursors.advance({
       found,
-      limit: DESTINATION_MESSAGES_MAX,
+      limit: FLOW_MESSAGES_MAX,
       isCut: false,
       isNew,
-      isSearched: (destination) =>
-        destination > from && (next === '' || destination <= next) && !skipped.has(destination),
+      isSearched: (flow) => flow > from && (next === '' || flow <= next) && !skipped.has(flow),
     });
     return { found, hasMore: hasAdvanced || (next !== '' && found.some(isNew)) };
   };
@@ -131,7 +131,7 @@ const searchByDestination = ({ timetable, destinationQueues }: SweepDeliveries, 
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const { queues, destinations, released, recentlyQueued, leadership, system } = deps;
   const searchOf = (messageClass: MessageClass) =>
-    destinations === undefined ? searchOfAll(deps, messageClass === 'bulk') : searchByDestination(deps, messageClass);
+    destinations === undefined ? searchOfAll(deps, messageClass === 'bulk') : searchByFlow(deps, messageClass);
   const searches = { transactional: searchOf('transactional'), bulk: searchOf('bulk') };
 
   const dueIn = ({ messageId, organizationId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>

@@ -171,6 +171,13 @@ describe('a keyed queue', () => {
     expect(queue.heads('high', 3)).toEqual([]);
   });
 
+  test('shows the first items of an owner with enough waiting, and none of another', () => {
+    const { queue, add } = open({ limits: { net: 1 }, ownerConcurrency: 100 });
+    for (const item of ['a0', 'a1', 'b1', 'a2', 'a3']) void add(item);
+    expect(queue.heads('high', 2)).toEqual(['a1', 'a2']);
+    expect(queue.heads('high', 1)).toEqual(['a1', 'b1']);
+  });
+
   test('reports what it refused for want of room, and no duplicates', async () => {
     const { add, refused } = open({ limits: { paused: 0 } });
     void add('1');

@@ -16,11 +16,17 @@ const SUSPENDED = 'suspended.example';
 
 /** Queues with an unresponsive log, so that started attempts stay in flight. */
 const open = () => {
+  const tried: string[] = [];
   const system = createSteppableSystem();
   const parts = {
     system,
     logger: silentLogger,
-    store: { readStream: () => new Promise(() => undefined) },
+    store: {
+      readStream: (stream: string) => {
+        tried.push(stream);
+        return new Promise(() => undefined);
+      },
+    },
     acceptedCache: { take: () => undefined },
     destinations: { providerOf: async (domain: string) => domain },
     destinationLimits: {
@@ -33,12 +39,17 @@ const open = () => {
     },
   };
   const queues = createDestinationQueues(parts as unknown as DestinationQueuesParts);
-  const offer = async (messageClass: MessageClass, destination: string, ids: readonly number[]): Promise<void> => {
-    const due = ids.map((id) => ({ messageId: `msg_${id}`, destination }));
+  const offer = async (
+    messageClass: MessageClass,
+    destination: string,
+    ids: readonly number[],
+    organizationId?: string,
+  ): Promise<void> => {
+    const due = ids.map((id) => ({ messageId: `msg_${id}`, destination, organizationId }));
     await queues.handlerOf(messageClass)({ due }, new AbortController().signal);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { system, queues, offer };
+  return { system, queues, offer, tried };
 };
 
 test('a recipient domain is saturated, for one message class, while enough of its mail waits', async () => {
@@ -47,8 +58,18 @@ test('a recipient domain is saturated, for one message class, while enough of it
   await offer('transactional', 'example.net', numbers);
   expect(queues.saturated('transactional')).toEqual([]);
   await offer('transactional', 'example.net', [20]);
-  expect(queues.saturated('transactional')).toEqual(['example.net']);
+  expect(queues.saturated('transactional')).toEqual(['example.net ']);
   expect(queues.saturated('bulk')).toEqual([]);
+});
+
+test('a recipient domain is saturated for each organization, by its own mail', async () => {
+  const { queues, offer } = open();
+  const numbers = Array.from({ length: 400 }, (_, index) => index);
+  await offer('bulk', 'example.net', numbers, 'org_a');
+  await offer('bulk', 'example.net', [400], 'org_b');
+  expect(queues.saturated('bulk')).toEqual(['example.net org_a']);
+  await offer('bulk', SUSPENDED, [401], 'org_b');
+  expect(queues.saturated('bulk')).toEqual(['example.net org_a', `${SUSPENDED} org_b`]);
 });
 
 test('a recipient domain is saturated for 4 s after its mail was refused, and not by a duplicate', async () => {
@@ -56,7 +77,7 @@ test('a recipient domain is saturated for 4 s after its mail was refused, and no
   await offer('bulk', 'example.net', [1, 1]);
   expect(queues.saturated('bulk')).toEqual([]);
   await offer('bulk', SUSPENDED, [2]);
-  expect(queues.saturated('bulk')).toEqual([SUSPENDED]);
+  expect(queues.saturated('bulk')).toEqual([`${SUSPENDED} `]);
   expect(queues.saturated('transactional')).toEqual([]);
   await system.advance(4_000);
   expect(queues.saturated('bulk')).toEqual([]);

@@ -75,7 +75,7 @@ const alwaysDue = (messageId: string): Timetable => {
   const due: DueDelivery = { messageId, destination: 'example.org', environment: 'live', dueAt: '', expiresAt: '9999' };
   return {
     due: async ({ bulk }) => (bulk ? [] : [due]),
-    dueByDestination: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }),
+    dueByFlow: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }),
   };
 };
 

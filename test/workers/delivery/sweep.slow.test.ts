@@ -1,97 +1,20 @@
-import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import type { NewJob } from '../../../src/domain/ports/queue.ts';
-import { GOOD_REPUTATION } from '../../../src/domain/reputation/reputation.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
-import {
-  dueByDestination,
-  dueDeliveries,
-  heldMail,
-  holdersOfMail,
-} from '../../../src/projections/deliveries/queries.ts';
-import { createRecentlyQueued, type DeliveryJob, type DeliveryQueue } from '../../../src/workers/delivery/due.ts';
-import { createFindReleased } from '../../../src/workers/delivery/released.ts';
-import { sweepDeliveries } from '../../../src/workers/delivery/sweep.ts';
+import { createRecentlyQueued } from '../../../src/workers/delivery/due.ts';
 import { openApplied } from '../../projections/support/applied.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
-import { createSteppableSystem } from '../../support/system.ts';
 import { statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
-
-const START = '2026-01-01T00:00:00.000Z';
-
-/** A queue whose workers take added jobs immediately. */
-const takingQueue = (taken: string[]): DeliveryQueue => ({
-  add: async (jobs: readonly NewJob<DeliveryJob>[]) => {
-    taken.push(...jobs.flatMap(({ data }) => data.due.map(({ messageId }) => messageId)));
-  },
-  depth: async () => 0,
-  counts: async () => ({ waiting: 0, active: 0 }),
-  work: () => undefined,
-  close: async () => undefined,
-});
-
-/** A clock that only advances during sleeps. */
-const createSleepingSystem = () => {
-  const system = createSteppableSystem({ start: START });
-  let sleptMs = 0;
-  return {
-    ...system,
-    now: () => new Date(Date.parse(START) + sleptMs),
-    monotonicMs: () => sleptMs,
-    sleep: async (ms: number) => {
-      sleptMs += ms;
-    },
-  };
-};
-
-interface Rows {
-  readonly count: number;
-  /** SQL expression for row `n`. */
-  readonly destination: string;
-  readonly heldBy?: string;
-}
-
-const insert = (pool: Pool, { count, destination, heldBy }: Rows) =>
-  pool.query(`
-    insert into read_models.deliveries
-      (message_id, destination, environment, bulk, due_at, held_by, expires_at, recipients)
-    select 'msg_' || n, ${destination}, 'live', ${heldBy !== undefined},
-      timestamptz '${START}' ${heldBy === undefined ? "- interval '1 hour' + (n / 10) * interval '1 ms'" : "+ interval '9 days'"},
-      ${heldBy === undefined ? 'null' : `'${heldBy}'`}, timestamptz '${START}' + interval '40 days', '[]'
-    from generate_series(1, ${count}) n`);
+import { insertRows, type Rows, START, sweepOver, takingQueue } from './sweeping.ts';
 
 /** Runs the sweeper for this many of its seconds, over real rows that are never removed. */
 const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Promise<readonly string[]> => {
   const { pool } = await openApplied(deliveriesProjection);
-  await insert(pool, rows);
-  const system = createSleepingSystem();
+  await insertRows(pool, rows);
   const taken: string[] = [];
-  const sweep = sweepDeliveries({
-    timetable: {
-      due: (ask) => dueDeliveries(pool, ask),
-      dueByDestination: (ask) => dueByDestination(pool, ask),
-    },
-    queues: { transactional: takingQueue(taken), bulk: takingQueue(taken) },
-    ...(isOneServer ? {} : { destinations: { providerOf: async (domain: string) => domain } }),
-    released: createFindReleased({
-      heldMail: { holders: (ask) => holdersOfMail(pool, ask), held: (ask) => heldMail(pool, ask) },
-      sendingHolds: { reputationOf: () => GOOD_REPUTATION },
-      suspensionHolds: { keeps: () => false },
-      warmUpHolds: { keeps: () => false, offered: () => undefined },
-      sendingDomains: { isDeleted: () => false },
-      isOneServer,
-    }),
-    recentlyQueued: createRecentlyQueued(system),
-    destinationQueues: { saturated: () => [] },
-    leadership: { isLeader: () => true },
-    system,
-  });
-  const over = new AbortController();
-  await sweep(over.signal, () => {
-    if (system.monotonicMs() >= seconds * 1000) over.abort();
-  });
+  const queue = takingQueue(({ messageId }) => void taken.push(messageId));
+  await sweepOver(pool, { queue, isOneServer, seconds });
   return taken;
 };
 
@@ -162,7 +85,7 @@ describe('a row that the log contradicts', () => {
             sweeps += 1;
             return bulk ? [] : [{ ...row, dueAt: acceptedAt }];
           },
-          dueByDestination: async () => ({ due: [], next: '' }),
+          dueByFlow: async () => ({ due: [], next: '' }),
         },
       })
       .start();
