@@ -9,7 +9,7 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', impor
 setFlagsFromString('--heap-growing-percent=70');
 
 if (process.argv.includes('--version')) {
-  const { version } = await import('./composition/version.ts');
+  const { version } = await import('./composition/instances.ts');
   process.stdout.write(`${await version()}\n`);
 } else {
   const { runService } = await import('./composition/run-service.ts');

@@ -1,12 +1,10 @@
 import { heldSince } from '../adapters/backup/restore-hold.ts';
 import { load } from '../commands/execute.ts';
 import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
-import { auditState } from '../composition/audit-state.ts';
 import { readDirectory } from '../composition/first-start.ts';
-import { mailProblems } from '../composition/mail-problems.ts';
+import { mailProblems, type SmarthostTrial, trySmarthost } from '../composition/mail-health.ts';
 import type { MailSettings, Operator } from '../composition/open-operator.ts';
-import { readModelProblems, waitingProblems } from '../composition/problems.ts';
-import { type SmarthostTrial, trySmarthost } from '../composition/try-smarthost.ts';
+import { auditState, readModelProblems, waitingProblems } from '../composition/service-health.ts';
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';

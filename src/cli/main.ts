@@ -177,7 +177,7 @@ const run = async (command: Command, invocation: Invocation, terminal: Terminal)
   return runForOperator(command, invocation, terminal);
 };
 
-const version = async (): Promise<string> => (await import('../composition/version.ts')).version();
+const version = async (): Promise<string> => (await import('../composition/instances.ts')).version();
 
 /**
  * Error classes of the service's modules. They are matched by name, because customer commands do not load those

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
@@ -44,4 +45,10 @@ export const readInstances = async (pool: Pick<Pool, 'query'>): Promise<readonly
     const roles = ROLES.filter((role) => letters.includes(LETTERS[role]));
     return roles.length === 0 ? [] : [{ name, version, roles, since }];
   });
+};
+
+/** Version in `package.json`. */
+export const version = async (): Promise<string> => {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return String((JSON.parse(text) as { readonly version?: unknown }).version);
 };

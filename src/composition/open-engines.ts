@@ -7,7 +7,7 @@ import { createLogGuard, type LogGuard } from '../adapters/event-store/log-guard
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
 import { createSecretBox, type SecretKeys } from '../adapters/secrets/secret-box.ts';
-import { checkSecretKey } from '../adapters/secrets/secret-key.ts';
+import { checkSecretKey, loadOrMakeSecretKey } from '../adapters/secrets/secret-key.ts';
 import { openTrackingKeys } from '../adapters/secrets/tracking-keys.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
@@ -24,8 +24,8 @@ import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 import { trackingTarget } from '../domain/tracking/tracking.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
-import { type Logger, retryWhileAway, type System } from '../lib/async/async.ts';
-import { createPool } from '../lib/postgres/postgres.ts';
+import { type Logger, retryWhileAway, type StartRefused, type System } from '../lib/async/async.ts';
+import { checkPostgres, claimOwnership, createPool, openEmbeddedPostgres } from '../lib/postgres/postgres.ts';
 import { createStubResolver } from '../lib/smtp/smtp.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
@@ -34,11 +34,110 @@ import { type AwaitedPositions, createAwaitedPositions } from '../projections/pr
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
 import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
 import type { Closers } from './lifecycle.ts';
-import { type AppendTimes, measureAppends } from './measure-appends.ts';
-import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
-import { readPlans } from './read-service-config.ts';
-import { followRenewals, readTls } from './tls-files.ts';
+import { followRenewals, readPlans, readTls } from './read-service-config.ts';
+
+/** Durations of this process's appends in the last minute. */
+interface AppendTimes {
+  readonly appends: number;
+  /** Milliseconds; null: there was none. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+const MINUTE_MS = 60_000;
+/** The newest. Under load they cover less than the minute, and `appends` is projected. Higher: memory. */
+const KEPT_MAX = 2_000;
+
+interface AppendSample {
+  readonly atMs: number;
+  readonly tookMs: number;
+}
+
+const percentile = (sorted: readonly number[], share: number): number | null =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+
+/** The store with its appends measured. */
+const measureAppends = (
+  store: EventStore,
+  system: Pick<System, 'monotonicMs'>,
+): { readonly store: EventStore; appendTimes(): AppendTimes } => {
+  const ring: AppendSample[] = [];
+  let next = 0;
+
+  const keep = (kept: AppendSample): void => {
+    ring[next] = kept;
+    next = (next + 1) % KEPT_MAX;
+  };
+
+  return {
+    store: {
+      ...store,
+      append: async (append) => {
+        const begunMs = system.monotonicMs();
+        const appended = await store.append(append);
+        const atMs = system.monotonicMs();
+        keep({ atMs, tookMs: atMs - begunMs });
+        return appended;
+      },
+    },
+    appendTimes: () => {
+      const nowMs = system.monotonicMs();
+      const recent = ring.filter(({ atMs }) => nowMs - atMs < MINUTE_MS);
+      const sorted = recent.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
+      const oldestMs = Math.min(...recent.map(({ atMs }) => atMs));
+      const isFull = recent.length === KEPT_MAX;
+      const appends = isFull ? (recent.length * MINUTE_MS) / Math.max(1, nowMs - oldestMs) : recent.length;
+      return { appends: Math.round(appends), p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
+    },
+  };
+};
+
+interface OpenDatabase {
+  readonly url: string;
+  readonly secretKeys: SecretKeys;
+  /** Location of the data, for the ready block. */
+  readonly place: string;
+}
+
+interface OpenDatabaseOptions {
+  readonly config: Config;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly closers: Closers;
+  /** The service owns the built-in database exclusively; the operator's commands share it. */
+  readonly owner: false | { onLost(reason: StartRefused): void };
+  /** Do not create the built-in database. */
+  readonly mustExist?: boolean;
+}
+
+const openBuiltIn = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
+  const { config, system, logger, closers, owner, mustExist } = options;
+  const { dataDir, previousSecretKey: previous } = config;
+  const embedded = closers.keep(
+    'built-in PostgreSQL',
+    await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false, mustExist }),
+  );
+  const { url, location, relocated } = embedded;
+  if (owner !== false) {
+    const ownership = await claimOwnership({ url, system, logger, onLost: owner.onLost });
+    closers.add('ownership', ownership.release);
+  }
+  const current = config.secretKey ?? (await loadOrMakeSecretKey(dataDir, system));
+  const why = relocated ? ` (the database's user cannot reach ${dataDir})` : '';
+  return { url, secretKeys: { current, previous }, place: `Data: built-in PostgreSQL in ${location}${why}` };
+};
+
+/** The database of `DATABASE_URL`, or the built-in one. @throws {StartRefused} */
+export const openDatabase = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
+  const { config, system, logger } = options;
+  if (config.databaseUrl === undefined) return openBuiltIn(options);
+  const url = config.databaseUrl;
+  await checkPostgres({ url, system, logger });
+  // The configuration requires SECRET_KEY with DATABASE_URL.
+  const secretKeys = { current: config.secretKey ?? '', previous: config.previousSecretKey };
+  return { url, secretKeys, place: `Data: PostgreSQL at ${new URL(url).host}` };
+};
 
 type Decorator<Port> = (port: Port) => Port;
 
@@ -122,7 +221,7 @@ export const openEventStore = async (eventStoreUrl: string | undefined, parts: S
   return openEventStoreDb(eventStoreUrl, parts);
 };
 
-export interface OpenEnginesOptions {
+interface OpenEnginesOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly closers: Closers;

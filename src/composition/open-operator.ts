@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { createLogger } from '../adapters/logger.ts';
 import type { Config } from '../config.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
+import type { TreeCheckResult } from '../projections/audit/check/check-trees.ts';
 import { createClosers } from './lifecycle.ts';
 import { type Engines, openEngines } from './open-engines.ts';
 
@@ -82,4 +83,40 @@ export const openOperator = async (config: Config, { mayBeNew = false } = {}): P
     await closers.closeAll();
     throw error;
   }
+};
+
+/** Vault row with the time of the last backup that the command made. It is not in that backup. */
+const BACKUP_ROW = 'last-backup';
+
+export const noteBackup = (secrets: Secrets, at: Date): Promise<void> => putNote(secrets, BACKUP_ROW, at.toISOString());
+
+/** ISO 8601; undefined: none was made. */
+export const readBackupNote = (secrets: Pick<Secrets, 'get'>): Promise<string | undefined> => secrets.get(BACKUP_ROW);
+
+/** Vault row with what the last check of all audit trees found, for `outbox doctor`. */
+const AUDIT_CHECK_ROW = 'audit-check';
+
+const auditCheckSchema = z.object({
+  /** When it ended. ISO 8601. */
+  at: z.string(),
+  verdict: z.enum(['no fault', 'faults', 'undecided']),
+  faults: z.number().int(),
+  doubts: z.array(z.string()),
+});
+
+export type LastAuditCheck = Readonly<z.infer<typeof auditCheckSchema>>;
+
+export const noteAuditCheck = (
+  secrets: Secrets,
+  at: Date,
+  { verdict, faultCount, doubts }: Pick<TreeCheckResult, 'verdict' | 'faultCount' | 'doubts'>,
+): Promise<void> => {
+  const noted: LastAuditCheck = { at: at.toISOString(), verdict, faults: faultCount, doubts: [...doubts] };
+  return putNote(secrets, AUDIT_CHECK_ROW, JSON.stringify(noted));
+};
+
+/** undefined: none has ended. */
+export const readAuditCheck = async (secrets: Pick<Secrets, 'get'>): Promise<LastAuditCheck | undefined> => {
+  const noted = await secrets.get(AUDIT_CHECK_ROW);
+  return noted === undefined ? undefined : auditCheckSchema.parse(JSON.parse(noted));
 };

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig, type TlsFiles } from '../config.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
-import { StartRefused } from '../lib/async/async.ts';
+import { type Logger, StartRefused } from '../lib/async/async.ts';
+import type { TlsPair } from '../lib/smtp/smtp.ts';
 import {
   MalformedPolicy,
   NO_POLICY,
@@ -14,7 +16,66 @@ import {
 } from '../lib/transparency/transparency.ts';
 import type { Witness } from '../workers/audit/ask-witnesses.ts';
 import { baseUrlOf } from './lifecycle.ts';
-import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
+
+/** Delay until a renewed certificate is used. Shorter: two small files are read more often than needed. */
+const RENEWAL_CHECK_MS = 60_000;
+
+export const TLS_PORT_NEEDS_FILES = 'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it';
+
+/** @throws {StartRefused} a file cannot be read, or certificate and key do not match. */
+export const readTls = async (
+  files: TlsFiles | undefined,
+  variables = 'TLS_CERT_FILE and TLS_KEY_FILE',
+): Promise<TlsPair | undefined> => {
+  if (files === undefined) return undefined;
+  try {
+    const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
+    createSecureContext({ cert, key });
+    return { cert, key };
+  } catch (error) {
+    throw new StartRefused(
+      `${variables} cannot be used: ${(error as Error).message}: set a certificate and its key in PEM`,
+    );
+  }
+};
+
+interface FollowRenewals {
+  readonly tlsFiles: TlsFiles | undefined;
+  /** Names of the variables, as in `readTls`. */
+  readonly variables?: string;
+  readonly logger: Logger;
+}
+
+/**
+ * Uses a renewed certificate once its files are valid; until then the previous one, and the log says why.
+ * @returns stops watching.
+ */
+export const followRenewals = (
+  { tlsFiles, variables, logger }: FollowRenewals,
+  use: (tls: TlsPair) => void,
+  everyMs = RENEWAL_CHECK_MS,
+): (() => void) => {
+  if (tlsFiles === undefined) return () => undefined;
+  let known = '';
+  /** True once for each state of the files and for each problem with them. */
+  const isNew = (found: readonly string[]): boolean => {
+    const before = known;
+    known = found.join('\n');
+    return known !== before;
+  };
+  const look = (): Promise<void> =>
+    readTls(tlsFiles, variables).then(
+      (tls) => {
+        if (tls !== undefined && isNew([tls.cert, tls.key])) use(tls);
+      },
+      (err: Error) => {
+        if (isNew([err.message]))
+          logger.error({ err }, 'cannot reload the TLS certificate: the one before stays in use');
+      },
+    );
+  const timer = setInterval(() => void look(), everyMs).unref();
+  return () => clearInterval(timer);
+};
 
 const PLANS_MAX = 100;
 

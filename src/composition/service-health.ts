@@ -1,18 +1,224 @@
+import { statfs } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { connectRedis } from '../adapters/redis/connect.ts';
+import type { Config } from '../config.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { HealthParts } from '../http/service-health.ts';
+import { BACKLOG_COUNTED_MAX, type Backlog } from '../projections/deliveries/backlog.ts';
+import type { ProjectionLag } from '../projections/progress.ts';
+import type { ReadModels } from '../projections/read-models.ts';
 import { rebuiltNow } from '../projections/session.ts';
-import { auditState } from './audit-state.ts';
-import { databasePart, diskPart, type HealthOptions, queuesPart, redisPart } from './engine-health.ts';
-import { type Instance, readInstances } from './instances.ts';
-import { readBackupNote } from './last-backup.ts';
+import { type DeliveryQueues, openDeliveryQueues } from '../workers/delivery/due.ts';
+import { type Instance, readInstances, version } from './instances.ts';
 import { mailHealth } from './mail-health.ts';
-import { readModelProblems } from './problems.ts';
-import { version } from './version.ts';
+import type { Engines } from './open-engines.ts';
+import { readAuditCheck, readBackupNote } from './open-operator.ts';
+import { openQueues } from './start-workers.ts';
+import type { EventLoopWatch } from './watch-event-loop.ts';
+
+/** Problems with read models and waiting mail for the operator, without data of an organization. */
+
+/** A read model further behind is not just busy. */
+const LAG_SECONDS_MAX = 60;
+/** The threshold of the alert in `docs/operations.md`: due mail leaves within seconds unless its destination limits it. */
+const DUE_SECONDS_MAX = 300;
+
+export const readModelProblems = (models: readonly ProjectionLag[]): readonly string[] =>
+  models.flatMap(({ name, seconds, parkedEvents }) => [
+    ...(seconds > LAG_SECONDS_MAX ? [`read model ${name} is ${Math.round(seconds)} s behind`] : []),
+    ...(parkedEvents > 0
+      ? [`read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``]
+      : []),
+  ]);
+
+export const waitingProblems = ({ waiting, oldestDueSeconds, suspendedDestinations }: Backlog): readonly string[] => {
+  const seconds = Math.round(oldestDueSeconds);
+  return [
+    ...(seconds > DUE_SECONDS_MAX
+      ? [`${waiting.due} messages are due but were not sent, the oldest for ${seconds} s: see the log of the workers`]
+      : []),
+    ...(suspendedDestinations > 0
+      ? [`${suspendedDestinations} destinations are suspended: \`GET /v1/destinations\` says why`]
+      : []),
+    ...(waiting.held > 0 ? [`${waiting.held} messages are held: \`GET /v1/messages/{id}/explain\` says why`] : []),
+  ];
+};
+
+/** A check each night, and two nights without. */
+const CHECK_DAYS_MAX = 3;
+const DAY_MS = 86_400_000;
+
+/** Result of the last check of the audit trees, and problems with the trees or their signing. */
+export const auditState = async ({ context, system }: Pick<Engines, 'context' | 'system'>, disputed: number) => {
+  const last = await readAuditCheck(context.secrets);
+  const signing =
+    disputed > 0
+      ? [`${disputed} audit logs are contradicted by a witness and not signed any more: docs/audit.md, After a restore`]
+      : [];
+  if (last === undefined) {
+    const sentence = 'the audit trees were never checked: they are each night, and by `npm run outbox -- audit check`';
+    return { last, sentence, problems: signing };
+  }
+  const { at, verdict, faults, doubts } = last;
+  const found = { 'no fault': 'no fault', faults: `${faults} faults`, undecided: `undecided: ${doubts.join('; ')}` };
+  const sentence = `the audit trees were checked at ${at}: ${found[verdict]}`;
+  const isOld = system.now().getTime() - Date.parse(at) > CHECK_DAYS_MAX * DAY_MS;
+  const isProblem = isOld || verdict === 'faults';
+  return {
+    last,
+    sentence,
+    problems: [...signing, ...(isProblem ? [`${sentence}: \`npm run outbox -- audit check\``] : [])],
+  };
+};
+
+/** Health of queues, PostgreSQL, Redis and the disk. */
+
+interface HealthOptions {
+  readonly config: Config;
+  readonly engines: Engines;
+  readonly readModels: ReadModels;
+  /** Absent: it is not watched. */
+  readonly eventLoop?: EventLoopWatch | undefined;
+  /** Absent: this process has no role `workers`. */
+  readonly workers?: { isLeader(): boolean; readonly queues: DeliveryQueues } | undefined;
+}
+
+const SECOND_MS = 1_000;
+
+/** Every delivery that has not ended, by its index. */
+const WEBHOOKS = `
+  select count(*)::int as waiting, min(due_at) as due from (
+    select due_at from vault.webhook_deliveries where state = 'pending' limit ${BACKLOG_COUNTED_MAX}) d`;
+
+const queuesPart = (options: HealthOptions): HealthParts['queues'] => {
+  const { config, engines, readModels, workers } = options;
+  let opening: Promise<DeliveryQueues> | undefined;
+  /** A process without workers opens its own queues at the first request. */
+  const open = async (): Promise<DeliveryQueues> =>
+    openDeliveryQueues(engines.closers.keep('queues for the health', await openQueues(config, engines)));
+  const queues = async (): Promise<DeliveryQueues> => {
+    if (workers !== undefined) return workers.queues;
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return async () => {
+    const { transactional, bulk } = await queues();
+    const [one, other, backlog, { rows }] = await Promise.all([
+      transactional.counts(),
+      bulk.counts(),
+      readModels.deliveries.backlog(),
+      engines.pool.query<{ waiting: number; due: Date | null }>(WEBHOOKS),
+    ]);
+    const [webhooks = { waiting: 0, due: null }] = rows;
+    const { due, scheduled, deferred, held } = backlog.waiting;
+    const webhookSeconds =
+      Math.max(0, engines.system.now().getTime() - (webhooks.due?.getTime() ?? Infinity)) / SECOND_MS;
+    return {
+      facts: {
+        data: [
+          { name: 'transactional_mail', ...one, oldest_seconds: null },
+          { name: 'bulk_mail', ...other, oldest_seconds: null },
+          { name: 'due_mail', waiting: due, active: null, oldest_seconds: backlog.oldestDueSeconds },
+          { name: 'webhook_deliveries', waiting: webhooks.waiting, active: null, oldest_seconds: webhookSeconds },
+        ],
+        scheduled,
+        deferred,
+        held,
+      },
+      problems: waitingProblems(backlog),
+    };
+  };
+};
+
+const DATABASE = `
+  select current_setting('server_version') as version, pg_database_size(current_database())::float8 as size,
+    (select count(*)::int from pg_stat_activity where datname = current_database()) as connections,
+    current_setting('max_connections')::int as max`;
+/** Share of the server's connections. Above it a starting process may be refused. */
+const CONNECTIONS_SHARE_MAX = 0.9;
+
+interface DatabaseRow {
+  readonly version: string;
+  readonly size: number;
+  readonly connections: number;
+  readonly max: number;
+}
+
+const latencyOf = async (pool: Pick<Pool, 'query'>, { monotonicMs }: Engines['system']): Promise<number> => {
+  const beganMs = monotonicMs();
+  await pool.query('select 1');
+  return monotonicMs() - beganMs;
+};
+
+const databasePart =
+  ({ engines: { pool, system } }: HealthOptions): HealthParts['database'] =>
+  async () => {
+    const latency = await latencyOf(pool, system);
+    const { rows } = await pool.query<DatabaseRow>(DATABASE);
+    const [{ version: server, size, connections, max }] = rows as [DatabaseRow]; // without `from` it is one row
+    return {
+      facts: {
+        version: server,
+        size_bytes: size,
+        connections,
+        connections_max: max,
+        latency_ms: latency,
+      },
+      problems:
+        connections > max * CONNECTIONS_SHARE_MAX
+          ? [`${connections} of ${max} connections of PostgreSQL are in use: raise max_connections`]
+          : [],
+    };
+  };
+
+const MEMORY = /^used_memory:(?<bytes>\d+)/m;
+/** Shorter than the time-out of the part. */
+const REDIS_MS = 1_500;
+
+const redisPart = ({ config: { redisUrl }, engines: { system, closers } }: HealthOptions): HealthParts['redis'] => {
+  if (redisUrl === undefined) return async () => ({ facts: null, problems: [] });
+  let redis: ReturnType<typeof connectRedis> | undefined;
+  const connected = () => {
+    if (redis !== undefined) return redis;
+    const opened = connectRedis(redisUrl, REDIS_MS);
+    opened.on('error', () => undefined); // the part is unknown meanwhile
+    closers.add('Redis for the health', async () => opened.disconnect());
+    redis = opened;
+    return opened;
+  };
+  return async () => {
+    const client = connected();
+    if (client.status !== 'ready') await new Promise((ready) => client.once('ready', ready));
+    const beganMs = system.monotonicMs();
+    await client.ping();
+    const latency = system.monotonicMs() - beganMs;
+    const used = MEMORY.exec(await client.info('memory'))?.groups?.bytes;
+    return { facts: { latency_ms: latency, memory_bytes: used === undefined ? null : Number(used) }, problems: [] };
+  };
+};
+
+/** Share of the disk. Below it a busy day can fill the disk. */
+const FREE_SHARE_MIN = 0.1;
+
+const diskPart =
+  ({ config }: HealthOptions): HealthParts['disk'] =>
+  async () => {
+    if (config.databaseUrl !== undefined) return { facts: null, problems: [] };
+    const { bavail, blocks, bsize } = await statfs(config.dataDir);
+    const [free, size] = [bavail * bsize, blocks * bsize];
+    const isFull = free < size * FREE_SHARE_MIN;
+    return {
+      facts: { free_bytes: free, size_bytes: size },
+      problems: isFull ? [`the disk of ${config.dataDir} is nearly full: free some of it, or move the folder`] : [],
+    };
+  };
 
 /** Health of each part of the service, for operators. `http/service-health.ts` applies time-outs and collects it. */
 
 const MINUTE_MS = 60_000;
-const SECOND_MS = 1_000;
 
 const secondsSince = (nowMs: number, ms: number): number => Math.max(0, nowMs - ms) / SECOND_MS;
 

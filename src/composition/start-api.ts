@@ -4,6 +4,7 @@ import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
+import { isLoopback } from '../adapters/mail/smarthost/smarthost.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
@@ -15,27 +16,142 @@ import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/
 import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/period.ts';
+import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
 import { buildServer } from '../http/build-server.ts';
-import type { HttpDependencies } from '../http/dependencies.ts';
+import type { HttpDependencies, SubmissionServer } from '../http/dependencies.ts';
+import { StartRefused } from '../lib/async/async.ts';
 import { createHtmlChecker, createTextAlternatives } from '../lib/html/html.ts';
+import { createMailParser } from '../lib/mime/mime.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
+import { type SmtpListener, startSmtpListener } from '../lib/smtp/smtp.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../lib/templates/templates.ts';
 import { createLiveFeed } from '../projections/events/live-feed.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createReadModels, type ReadModels } from '../projections/read-models.ts';
-import { descriptorLimit } from './descriptor-limit.ts';
-import { baseUrlOf, listenRefused, type RunningRole } from './lifecycle.ts';
+import { createSubmission } from '../submission/submission.ts';
+import type { SubmissionContext } from '../submission/submit-message.ts';
+import { version } from './instances.ts';
+import { baseUrlOf, type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
-import { readWitnessPolicy } from './read-service-config.ts';
+import {
+  followRenewals,
+  isUnspecified,
+  readTls,
+  readWitnessPolicy,
+  TLS_PORT_NEEDS_FILES,
+} from './read-service-config.ts';
 import { healthParts } from './service-health.ts';
-import { type RunningSubmission, startSubmission } from './start-submission.ts';
 import type { OpenedWorkers } from './start-workers.ts';
-import { version } from './version.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
+
+/** Open files that this process may have. The report takes some 40 ms: ask once, at the start. */
+export const descriptorLimit = (): number => {
+  // Node has `excludeNetwork`, but no type for it.
+  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  const before = report.excludeNetwork;
+  report.excludeNetwork = true; // the report would look up names
+  const { userLimits } = report.getReport() as {
+    readonly userLimits?: { readonly open_files?: { readonly soft: number | string } };
+  };
+  report.excludeNetwork = before;
+  const limit = Number(userLimits?.open_files?.soft);
+  return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit;
+};
+
+interface RunningSubmission extends RunningRole {
+  readonly port: number | undefined;
+  readonly tlsPort: number | undefined;
+  /** The servers as clients reach them. */
+  readonly servers: readonly SubmissionServer[];
+}
+
+type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
+
+interface SubmissionAddress {
+  readonly host: string;
+  readonly publicUrl: string | undefined;
+  readonly hasTls: boolean;
+  readonly port: number | undefined;
+  readonly tlsPort: number | undefined;
+}
+
+/** Host name under which clients reach this address. Without a certificate it is loopback, because other clients are refused. */
+const hostOffered = ({ host, publicUrl, hasTls }: Omit<SubmissionAddress, 'port' | 'tlsPort'>): string | null => {
+  const own = isUnspecified(host) ? '127.0.0.1' : host;
+  if (!hasTls) return isLoopback(own) ? own : null;
+  return publicUrl === undefined || isLoopback(host) ? own : new URL(publicUrl).hostname;
+};
+
+/** Servers that clients can use. */
+export const serversOffered = ({ port, tlsPort, ...offered }: SubmissionAddress): readonly SubmissionServer[] => {
+  const host = hostOffered(offered);
+  if (host === null) return [];
+  const asked = offered.hasTls ? 'starttls' : 'none';
+  const listening = [
+    { port, tls: asked },
+    { port: tlsPort, tls: 'implicit' },
+  ] as const;
+  return listening.flatMap(({ port: at, tls }) => (at === undefined ? [] : [{ host, port: at, tls }]));
+};
+
+/**
+ * Accepts mail over SMTP when `SUBMISSION_PORT` or `SUBMISSION_TLS_PORT` is set.
+ * @throws {StartRefused} the certificate cannot be used, or an address cannot be listened on.
+ */
+export const startSubmission = async (
+  { submissionPort, submissionTlsPort, host, publicUrl, ehloName, tlsFiles }: Config,
+  closers: Closers,
+  context: Omit<SubmissionContext, 'mailParser'>,
+): Promise<RunningSubmission | undefined> => {
+  if (submissionPort === undefined && submissionTlsPort === undefined) return undefined;
+  const { logger } = context.deps;
+  const tls = await readTls(tlsFiles);
+  if (submissionTlsPort !== undefined && tls === undefined) {
+    throw new StartRefused(TLS_PORT_NEEDS_FILES);
+  }
+  const mailParser = closers.keep('mail parser', createMailParser());
+  const submission = createSubmission({ ...context, mailParser }, { hasTls: tls !== undefined, name: ehloName });
+
+  const listen = async (port: number | undefined, variable: Variable): Promise<SmtpListener | undefined> => {
+    if (port === undefined) return undefined;
+    const tlsBegins = variable === 'SUBMISSION_TLS_PORT' ? 'implicit' : 'asked';
+    const listener = await startSmtpListener(submission, {
+      host,
+      port,
+      tls,
+      tlsBegins,
+      networkOf: clientNetworkOf,
+      logger,
+    }).catch((error: unknown) => {
+      throw listenRefused(error, { host, port, variable });
+    });
+    logger.info({ port: listener.port, tls: tlsBegins }, 'accepting mail over SMTP');
+    return listener;
+  };
+
+  const plain = await listen(submissionPort, 'SUBMISSION_PORT');
+  const implicit = await listen(submissionTlsPort, 'SUBMISSION_TLS_PORT').catch(async (error: unknown) => {
+    await plain?.close();
+    throw error;
+  });
+  const listeners = [plain, implicit].filter((each) => each !== undefined);
+  const endRenewals = followRenewals({ tlsFiles, logger }, (renewed) => {
+    for (const { useTls } of listeners) useTls(renewed);
+  });
+  const ports = { port: plain?.port, tlsPort: implicit?.port };
+  return {
+    ...ports,
+    servers: serversOffered({ host, publicUrl, hasTls: tls !== undefined, ...ports }),
+    stop: async () => {
+      endRenewals();
+      await Promise.all(listeners.map(({ close }) => close()));
+    },
+  };
+};
 
 export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
@@ -87,7 +203,7 @@ export const countUsed =
     return (await billing.usage({ organizationId, ...requirePeriod(month) })).billableRecipients;
   };
 
-export interface ApiOptions {
+interface ApiOptions {
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
   /** Absent: the event loop is not watched. */

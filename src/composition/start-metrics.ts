@@ -6,9 +6,9 @@ import { createMetricsServer } from '../http/metrics.ts';
 import type { Backlog } from '../projections/deliveries/backlog.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from '../workers/delivery/attempt-log.ts';
+import { version } from './instances.ts';
 import { listenRefused } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
-import { version } from './version.ts';
 
 /**
  * Serves metrics on their own port, in every role, when `METRICS_PORT` is set.

@@ -3,13 +3,15 @@ import { isWithin, parseRange } from '../domain/kernel/addresses.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 import { withTimeout } from '../lib/async/async.ts';
 import { parseMailbox } from '../lib/mime/mime.ts';
-import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import {
   authenticateKey,
   authorizeMessage,
+  authRefusal,
   MESSAGE_BYTES_MAX,
+  messageRefusal,
   type Principal,
   receiveMessage,
+  SmtpRefusal,
   type SubmissionContext,
   submitMessage,
 } from './submit-message.ts';

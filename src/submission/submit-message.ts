@@ -1,7 +1,7 @@
 import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
-import { DomainError } from '../domain/kernel/errors.ts';
+import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { requireUnsuspended } from '../domain/organization/organization.ts';
 import { type AuthContext, type Authenticated, authenticate } from '../http/auth/authenticate.ts';
 import { requirePermission } from '../http/auth/permissions.ts';
@@ -9,14 +9,81 @@ import { presentedBearer } from '../http/auth/presented.ts';
 import { consumeRateLimit } from '../http/auth/rate-limits.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
+import { errorAnswer } from '../http/errors/error-response.ts';
 import { originOf } from '../http/request-origin.ts';
 import { ROUTES } from '../http/route-table.ts';
 import { htmlPolicyOf } from '../http/routes/messages/html-rules.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
 import { withTurns } from '../lib/async/async.ts';
 import type { MailParser } from '../lib/mime/mime.ts';
-import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
+
+/** A negative reply: `responseCode`, and a text that begins with the enhanced code (RFC 3463). */
+export class SmtpRefusal extends Error {
+  override readonly name = 'SmtpRefusal';
+  readonly responseCode: number;
+  constructor(responseCode: number, text: string) {
+    super(text);
+    this.responseCode = responseCode;
+  }
+}
+
+type Reply = readonly [code: number, enhanced: string];
+
+/** RFC 5321 §4.5.3.1.5: a reply line holds 512 octets, its code and CRLF included. */
+const TEXT_CHARACTERS_MAX = 480;
+/** More do not fit on the line, or would not be read. */
+const SENTENCES_MAX = 5;
+
+const CONTENT: Reply = [554, '5.6.0'];
+const POLICY: Reply = [550, '5.7.1'];
+const LATER: Reply = [451, '4.3.0'];
+/** By the HTTP status of the same error. Any other status is about the message. */
+const REPLIES: Readonly<Record<number, Reply>> = {
+  401: POLICY,
+  403: POLICY,
+  409: LATER,
+  413: [552, '5.3.4'],
+  429: [451, '4.7.0'],
+  500: LATER,
+  503: LATER,
+};
+/** Replies to AUTH (RFC 4954 §6). A temporary fault of this service must not look like a wrong password. */
+const AUTH_REPLIES: Readonly<Record<number, Reply>> = {
+  401: [535, '5.7.8'],
+  403: [535, '5.7.8'],
+};
+const AUTH_LATER: Reply = [454, '4.7.0'];
+
+/** The first problems, if any, on one line in ASCII. */
+const textOf = (error: unknown, message: string): string => {
+  // The details of `unauthorized` are about an HTTP header.
+  const hasNoDetails = !(error instanceof DomainError) || error.code === 'unauthorized';
+  const sentences = hasNoDetails ? [] : Object.values(error.details ?? {}).flat();
+  const text = sentences.length === 0 ? message : sentences.slice(0, SENTENCES_MAX).join('; ');
+  return text.replace(/[^ -~]/gu, '?').slice(0, TEXT_CHARACTERS_MAX);
+};
+
+const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusal => {
+  if (error instanceof SmtpRefusal) return error;
+  const { status, body } = errorAnswer(error);
+  const [code, enhanced] = replies(status);
+  return new SmtpRefusal(code, `${enhanced} ${textOf(error, body.error.message)}`);
+};
+
+/** Errors that concern the sender, who may not send now, rather than the message. */
+const OF_POLICY: ReadonlySet<string> = new Set(['domain_not_verified', 'quota_exceeded'] satisfies ErrorCode[]);
+
+/** The reply to a refused message: the HTTP status of the error as a code of RFC 5321. */
+export const messageRefusal = (error: unknown): SmtpRefusal =>
+  replyOf(error, (status) => {
+    const isOfPolicy = error instanceof DomainError && OF_POLICY.has(error.code);
+    return isOfPolicy ? POLICY : (REPLIES[status] ?? CONTENT);
+  });
+
+/** The reply to a failed AUTH. */
+export const authRefusal = (error: unknown): SmtpRefusal =>
+  replyOf(error, (status) => AUTH_REPLIES[status] ?? AUTH_LATER);
 
 /** The authenticated client of a connection. The key is kept for re-authentication, because it may be revoked. */
 export interface Principal {
@@ -53,7 +120,7 @@ export const authorizeMessage = async (auth: AuthContext, principal: Principal):
 };
 
 /** Authenticates again: a message may take long to arrive. @throws {DomainError} by the catalogue. */
-export const reauthenticate = async (auth: AuthContext, principal: Principal): Promise<Caller> =>
+const reauthenticate = async (auth: AuthContext, principal: Principal): Promise<Caller> =>
   (await authenticateSender(auth, principal)).caller;
 
 /** The maximum that HTTP accepts, in base64 and with headers. */
@@ -67,13 +134,13 @@ const noRoom = (): SmtpRefusal =>
   new SmtpRefusal(451, '4.3.1 too many messages are arriving: try again in a few seconds');
 const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the connection ended before the message');
 
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly chunks: readonly Uint8Array[];
   /** Its share of the byte budget, to be released at the end. */
   readonly reservation: Reservation;
 }
 
-export interface ReceiveContext {
+interface ReceiveContext {
   readonly bodies: BodyBudget;
   readonly organizationId: string;
   /** `SIZE` of the client's MAIL (RFC 1870); null: absent. */
@@ -162,7 +229,7 @@ export interface SubmissionContext {
   readonly mailParser: MailParser;
 }
 
-export interface SubmittedMessage {
+interface SubmittedMessage {
   readonly principal: Principal;
   /** `req_…` */
   readonly requestId: string;

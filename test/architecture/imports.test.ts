@@ -78,8 +78,7 @@ const TABLE: Readonly<Record<string, Room>> = {
   composition: { folders: ['*'], packages: ['*'] },
   cli: { folders: ['*'], packages: ['*'] },
   'main.ts': { folders: ['*'], packages: ['*'] },
-  'config-values.ts': { folders: ['domain'], packages: ['zod'] },
-  'config.ts': { folders: ['config-values.ts', 'domain'], packages: ['zod'] },
+  'config.ts': { folders: ['domain'], packages: ['zod'] },
 };
 
 /** Pure functions of the platform that the domain may use. */

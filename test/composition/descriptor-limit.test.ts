@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { descriptorLimit } from '../../src/composition/descriptor-limit.ts';
+import { descriptorLimit } from '../../src/composition/start-api.ts';
 
 test('the limit of open files is the one that the system sets for processes', () => {
   const limit = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim();

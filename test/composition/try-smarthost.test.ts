@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { trySmarthost } from '../../src/composition/try-smarthost.ts';
+import { trySmarthost } from '../../src/composition/mail-health.ts';
 import { deadPort, startSmarthost } from '../adapters/mail/smarthost/smarthosts.ts';
 
 test('a working smarthost is reported with its TLS and login, and no mail is sent', async () => {

@@ -1,6 +1,6 @@
 import { readPostgresOrigins } from '../../adapters/request-origins/postgres.ts';
 import { rotateAuditKey } from '../../commands/audit.ts';
-import { noteAuditCheck } from '../../composition/last-audit-check.ts';
+import { noteAuditCheck } from '../../composition/open-operator.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';

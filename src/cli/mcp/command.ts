@@ -22,7 +22,7 @@ const portOf = (invocation: Invocation): number | undefined => {
 const createServers = async ({ values }: Invocation) => {
   const { createMcpServer } = await import('./server.ts');
   const { createConfirmations } = await import('./confirm.ts');
-  const { version } = await import('../../composition/version.ts');
+  const { version } = await import('../../composition/instances.ts');
   const shared = {
     confirmations: createConfirmations(),
     sendsAtOnce: values['no-confirm'] === true,
