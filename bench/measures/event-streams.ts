@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
-import { READERS_PER_KEY_MAX } from '../../src/http/routes/events/event-readers.ts';
+import { READERS_PER_KEY_MAX } from '../../src/http/resources/events/event-stream.ts';
 import { mapConcurrently } from '../../src/lib/async/async.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';

@@ -6,7 +6,7 @@ import { rangeProblem } from '../domain/kernel/addresses.ts';
 import { type Environment, environmentSchema } from '../domain/kernel/ids.ts';
 import { effectiveLimits, type RateLimits } from '../domain/kernel/rate-limits.ts';
 import type { Organization } from '../domain/organization/organization.ts';
-import { serializeRateLimits } from '../http/schemas/api-key.ts';
+import { serializeRateLimits } from '../http/resources/api-keys/api-keys.ts';
 import { definedIn, line, parseTime } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated } from './command.ts';
 import { UsageError } from './failures.ts';

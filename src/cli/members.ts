@@ -15,7 +15,7 @@ import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
 import { signInUrl } from '../domain/kernel/addresses.ts';
 import { ROLES, type Role, roleSchema } from '../domain/member/events.ts';
-import { bareAddress } from '../http/routes/messages/send-fields.ts';
+import { bareAddress } from '../http/resources/messages/send-fields.ts';
 import { shownLine } from '../http/validation/fields.ts';
 import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
 import { UsageError } from './failures.ts';

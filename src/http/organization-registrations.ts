@@ -1,20 +1,22 @@
 import type { Registration } from './endpoint.ts';
-import { listAuditLogRoute } from './routes/audit/audit-log.ts';
-import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './routes/audit/auditors.ts';
+import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './resources/audit/auditors.ts';
 import {
   createCheckpointRoute,
   getAuditProofRoute,
   getConsistencyProofRoute,
+  getTlogCheckpointRoute,
+  getTlogTileRoute,
   listCheckpointsRoute,
-} from './routes/audit/checkpoints.ts';
-import { getDisclosureRoute } from './routes/audit/disclosures.ts';
-import { exportAuditLogRoute } from './routes/audit/export.ts';
-import { getKeyReportRoute } from './routes/audit/key-report.ts';
-import { getMessageReportRoute } from './routes/audit/message-report.ts';
-import { getTlogCheckpointRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
-import { getBacklogRoute } from './routes/destination-backlog.ts';
-import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
-import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
+} from './resources/audit/checkpoints.ts';
+import { exportAuditLogRoute, getDisclosureRoute, listAuditLogRoute } from './resources/audit/log.ts';
+import { getKeyReportRoute, getMessageReportRoute } from './resources/audit/reports.ts';
+import { getBacklogRoute, listDestinationsRoute, releaseDestinationRoute } from './resources/destinations.ts';
+import {
+  getOrganizationReputationRoute,
+  pauseBulkMailRoute,
+  releaseOrganizationSendingRoute,
+} from './resources/domains/reputation.ts';
+import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import {
   deleteCapturedMailRoute,
   deleteInboxRoute,
@@ -22,16 +24,19 @@ import {
   getCapturedMailRoute,
   getRawCapturedMailRoute,
   listInboxRoute,
-} from './routes/inbox.ts';
+} from './resources/inbox.ts';
 import {
   changeMemberRoute,
   createMemberLinkRoute,
+  endMemberSessionRoute,
   getMemberRoute,
+  getMemberSessionRoute,
   inviteMemberRoute,
+  listMemberSessionsRoute,
   listMembersRoute,
   removeMemberRoute,
-} from './routes/members/members.ts';
-import { listMembershipsRoute, startOidcRoute } from './routes/members/oidc.ts';
+} from './resources/members/members.ts';
+import { listMembershipsRoute, startOidcRoute } from './resources/members/oidc.ts';
 import {
   addPasskeyRoute,
   createChallengeRoute,
@@ -39,22 +44,21 @@ import {
   listPasskeysRoute,
   removeMemberPasskeyRoute,
   removePasskeyRoute,
-} from './routes/members/passkeys.ts';
-import { provePresenceRoute } from './routes/members/presence.ts';
-import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
-import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
-import { getSignInMethodsRoute, mailSignInLinkRoute } from './routes/members/sign-in-ways.ts';
+} from './resources/members/passkeys.ts';
+import {
+  getSessionRoute,
+  getSignInMethodsRoute,
+  mailSignInLinkRoute,
+  provePresenceRoute,
+  signInRoute,
+  signOutRoute,
+} from './resources/members/session.ts';
 import {
   getOrganizationRoute,
   setContentsRolesRoute,
   setLegalHoldRoute,
   updateOrganizationRoute,
-} from './routes/organization.ts';
-import {
-  getOrganizationReputationRoute,
-  pauseBulkMailRoute,
-  releaseOrganizationSendingRoute,
-} from './routes/sender-reputation.ts';
+} from './resources/organization.ts';
 
 /** Routes about an organization itself, in the order of the OpenAPI document: log, people, settings and captured mail. */
 export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> = {

@@ -8,12 +8,18 @@ import {
   listKeysRoute,
   revokeKeyRoute,
   rotateKeyRoute,
-} from './routes/api-keys/api-keys.ts';
-import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
-import { listKeySecretsRoute } from './routes/api-keys/key-secrets.ts';
-import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
-import { getTlogPolicyRoute } from './routes/audit/tlog.ts';
-import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
+} from './resources/api-keys/api-keys.ts';
+import { listKeyHistoryRoute, listKeySecretsRoute } from './resources/api-keys/key-history.ts';
+import { createKeyRoute, updateKeyRoute } from './resources/api-keys/write-key.ts';
+import { getTlogPolicyRoute } from './resources/audit/checkpoints.ts';
+import {
+  choosePlanRoute,
+  getBillingRoute,
+  getInvoiceRoute,
+  getUsageRoute,
+  listInvoicesRoute,
+  listPlansRoute,
+} from './resources/billing.ts';
 import {
   deleteDomainRoute,
   getDomainRoute,
@@ -22,82 +28,96 @@ import {
   rotateDkimRoute,
   updateDomainRoute,
   verifyDomainRoute,
-} from './routes/domains.ts';
-import { readEventsRoute } from './routes/events/read-events.ts';
-import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
-import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
-import { cancelMessagesRoute } from './routes/messages/cancel-messages.ts';
-import { explainMessageRoute } from './routes/messages/explain-message.ts';
-import { listMessagesRoute } from './routes/messages/list-messages.ts';
-import { getRawMessageRoute, previewMessageRoute } from './routes/messages/message-source.ts';
+} from './resources/domains/domains.ts';
+import {
+  endWarmUpRoute,
+  getDomainReputationRoute,
+  getWarmUpRoute,
+  releaseSendingRoute,
+  startWarmUpRoute,
+} from './resources/domains/reputation.ts';
+import { readEventsRoute } from './resources/events/read-events.ts';
+import { cancelMessagesRoute } from './resources/messages/cancel-messages.ts';
+import { explainMessageRoute } from './resources/messages/explain-route.ts';
+import { listMessagesRoute } from './resources/messages/find-messages.ts';
 import {
   cancelMessageRoute,
   getMessageContentRoute,
   getMessageRoute,
+  getRawMessageRoute,
   listMessageEventsRoute,
+  previewMessageRoute,
   rescheduleMessageRoute,
-} from './routes/messages/messages.ts';
-import { sendBatchRoute } from './routes/messages/send-batch.ts';
-import { sendMessageRoute } from './routes/messages/send-message.ts';
-import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
-import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
-import { viewMailRoute } from './routes/recipients/view-mail.ts';
+} from './resources/messages/messages.ts';
+import { sendBatchRoute } from './resources/messages/send-batch.ts';
+import { analyzeMessageRoute, sendMessageRoute } from './resources/messages/send-message.ts';
+import {
+  savePreferencesRoute,
+  showPreferencesPageRoute,
+  showUnsubscribePageRoute,
+  unsubscribeRecipientRoute,
+  viewMailRoute,
+} from './resources/recipients.ts';
 import {
   countRefusedRequestsRoute,
   getRefusedRequestRoute,
   listRefusedRequestsRoute,
-} from './routes/refused-requests.ts';
-import { searchRoute } from './routes/search.ts';
-import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-reputation.ts';
-import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
-import { getServiceRoute } from './routes/service-health.ts';
-import { getStatsRoute } from './routes/stats.ts';
-import { getSubmissionRoute } from './routes/submission.ts';
-import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
-import { listOptInsRoute, optInRoute } from './routes/suppressions/opt-ins.ts';
-import { exportSuppressionsRoute, importSuppressionsRoute } from './routes/suppressions/suppression-file.ts';
+} from './resources/refused-requests.ts';
+import { searchRoute } from './resources/search.ts';
+import {
+  docsRoute,
+  getServiceRoute,
+  getSubmissionRoute,
+  livezRoute,
+  openapiRoute,
+  readyzRoute,
+  rootRoute,
+} from './resources/service.ts';
+import { getStatsRoute } from './resources/stats.ts';
+import { addSuppressionsRoute } from './resources/suppressions/add-suppressions.ts';
+import { exportSuppressionsRoute, importSuppressionsRoute } from './resources/suppressions/suppression-file.ts';
 import {
   checkSuppressionRoute,
   deleteSuppressionRoute,
   getSuppressionRoute,
   listSuppressionsRoute,
-} from './routes/suppressions/suppressions.ts';
-import { previewTemplateRoute, renderTemplateRoute } from './routes/templates/render-template.ts';
+} from './resources/suppressions/suppressions.ts';
+import {
+  previewTemplateRoute,
+  renderTemplateRoute,
+  testSendTemplateRoute,
+} from './resources/templates/render-template.ts';
 import {
   changeTemplateRoute,
+  compareTemplateVersionsRoute,
   createTemplateRoute,
   deleteTemplateRoute,
   getTemplateRoute,
+  getTemplateVersionRoute,
   listTemplatesRoute,
+  listTemplateVersionsRoute,
   publishTemplateRoute,
   rollBackTemplateRoute,
-} from './routes/templates/templates.ts';
-import { testSendTemplateRoute } from './routes/templates/test-send.ts';
-import {
-  compareTemplateVersionsRoute,
-  getTemplateVersionRoute,
-  listTemplateVersionsRoute,
-} from './routes/templates/versions.ts';
+} from './resources/templates/templates.ts';
 import {
   createTopicRoute,
   deleteTopicRoute,
   getTopicRoute,
+  listOptInsRoute,
   listTopicsRoute,
+  optInRoute,
   updateTopicRoute,
-} from './routes/topics.ts';
-import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
-import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
-import {
-  getWebhookDeliveryRoute,
-  listWebhookDeliveriesRoute,
-  resendWebhookDeliveryRoute,
-} from './routes/webhooks/deliveries.ts';
+} from './resources/topics.ts';
+import { followLinkRoute, loadPixelRoute } from './resources/tracking.ts';
 import {
   cancelWebhookReplayRoute,
+  getWebhookDeliveryRoute,
   getWebhookReplayRoute,
+  listWebhookDeliveriesRoute,
   listWebhookReplaysRoute,
   replayWebhookRoute,
-} from './routes/webhooks/replays.ts';
+  resendWebhookDeliveryRoute,
+} from './resources/webhooks/deliveries.ts';
 import {
   adoptWebhookRoute,
   deleteWebhookRoute,
@@ -107,7 +127,7 @@ import {
   registerWebhookRoute,
   rotateWebhookSecretRoute,
   updateWebhookRoute,
-} from './routes/webhooks/webhooks.ts';
+} from './resources/webhooks/webhooks.ts';
 
 /** All routes by operation id with `Route`, in the order of the OpenAPI document; `route-table.ts` says what each requires. */
 export const REGISTRATIONS: Readonly<Record<string, Registration>> = {

@@ -1,5 +1,140 @@
+import { z } from 'zod';
 import { type System, TimedOut, withTimeout } from '../lib/async/async.ts';
-import type { PartName, PartStatus, SerializedService, ServiceParts } from './schemas/service.ts';
+import { timeSchema } from './schemas/envelope.ts';
+
+/** Health of the whole service, for operators. No field holds or counts data of one organization. */
+
+const STATUS_SENTENCE =
+  '`attention`: `problems` says what to look at. `unknown`: the part did not answer in time. `unused`: this service, or ' +
+  'this process, has no such part.';
+const statusSchema = z.enum(['ok', 'attention', 'unknown', 'unused']);
+
+const part = <Facts extends z.ZodRawShape>(facts: Facts) =>
+  z.strictObject({
+    status: statusSchema.describe(STATUS_SENTENCE),
+    problems: z.array(z.string()).describe('Sentences for people, with what to do.'),
+    facts: z.strictObject(facts).nullable().describe('null: unknown, or unused.'),
+  });
+
+const count = (says: string) => z.number().int().min(0).describe(says);
+const seconds = (says: string) => z.number().min(0).describe(`${says} In seconds.`);
+const milliseconds = (says: string) => z.number().min(0).describe(`${says} In milliseconds.`);
+const bytes = (says: string) => z.number().min(0).describe(`${says} In bytes.`);
+const roleSchema = z.enum(['api', 'projections', 'workers']);
+
+const partsSchema = z.strictObject({
+  process: part({
+    version: z.string(),
+    roles: z.array(roleSchema),
+    uptime_seconds: seconds('Since this process started.'),
+    memory_bytes: bytes('Resident memory of the one that answers.'),
+    event_loop_delay_ms: z.strictObject({
+      mean: milliseconds('Mean of the last minute.'),
+      max: milliseconds('Longest of the last minute.'),
+    }),
+    is_leader: z
+      .boolean()
+      .nullable()
+      .describe('Whether its workers do what one process does for all. null: this process has no role `workers`.'),
+  }).describe('Of the instance that answers.'),
+  instances: part({
+    data: z.array(
+      z.strictObject({
+        name: z.string().describe('Host and process id.'),
+        version: z.string(),
+        roles: z.array(roleSchema),
+        connected_since: timeSchema().describe('Of its session with the database.'),
+      }),
+    ),
+  }).describe('Every process of the service that is connected to the database.'),
+  log: part({
+    engine: z.enum(['postgresql', 'eventstoredb']),
+    position: z.string().describe('Of the last event.'),
+    appends_per_minute: count('Appends by this process in the last minute.'),
+    append_ms: z
+      .strictObject({ p50: milliseconds('Half took no longer.'), p99: milliseconds('99 of 100 took no longer.') })
+      .nullable()
+      .describe('Of these appends. null: there was none.'),
+  }).describe('The event log.'),
+  read_models: part({
+    data: z.array(
+      z.strictObject({
+        name: z.string(),
+        events_behind: count('Events of the log that it does not hold yet.').nullable().describe('null: unknown.'),
+        seconds_behind: seconds('Age of the oldest of these.'),
+        parked_events: count('Events that could not be applied.'),
+        is_rebuilding: z.boolean(),
+      }),
+    ),
+  }),
+  queues: part({
+    data: z.array(
+      z.strictObject({
+        name: z
+          .enum(['transactional_mail', 'bulk_mail', 'due_mail', 'webhook_deliveries'])
+          .describe(
+            '`transactional_mail` and `bulk_mail` hold jobs of mail that is about to leave, `due_mail` all mail whose time ' +
+              'has come, `webhook_deliveries` what endpoints are owed.',
+          ),
+        waiting: count('100,000: that many or more.'),
+        active: count('In progress.').nullable().describe('null: unknown.'),
+        oldest_seconds: seconds('How long the oldest has been due.').nullable().describe('null: unknown.'),
+      }),
+    ),
+    scheduled: count('Messages scheduled by their senders, once per recipient domain. 100,000: that many or more.'),
+    deferred: count('Messages that wait for another attempt, once per recipient domain.'),
+    held: count('Messages that are held, once per recipient domain.'),
+  }),
+  rates: part({
+    accepted_per_minute: z.number().min(0).describe('Messages.'),
+    delivered_per_minute: z.number().min(0).describe('Recipients.'),
+    window_seconds: seconds('What was counted: the last minute, or less of it under load.'),
+  }),
+  database: part({
+    version: z.string(),
+    size_bytes: bytes('Size of the database.'),
+    connections: count('Connections to the database.'),
+    connections_max: count('How many the server takes.'),
+    latency_ms: milliseconds('Of a query of nothing.'),
+  }).describe('PostgreSQL.'),
+  redis: part({
+    latency_ms: milliseconds('Of a PING.'),
+    memory_bytes: bytes('Memory in use.').nullable().describe('null: it does not say.'),
+  }),
+  mail: part({
+    kind: z.enum(['capture', 'direct', 'smarthost']),
+    smarthost: z.enum(['works', 'refuses']).nullable().describe('null: mail leaves without one.'),
+    checked_at: timeSchema(),
+  }).describe('The way out for mail, checked at most once a minute.'),
+  disk: part({
+    free_bytes: bytes('Free on the disk of the data folder.'),
+    size_bytes: bytes('Size of that disk.'),
+  }),
+  audit: part({
+    checked_at: timeSchema().nullable().describe('When the last check of the audit trees ended. null: none has.'),
+    verdict: z.enum(['no fault', 'faults', 'undecided']).nullable(),
+    faults: count('Faults found by it.'),
+    logs_disputed: count('Audit logs that a witness contradicts.'),
+  }),
+  backup: part({
+    taken_at: timeSchema().describe('When the last `backup` ended.'),
+    age_seconds: seconds('Since then.'),
+  }).describe('`unused`: no backup by the command of this service is known.'),
+});
+
+export const serviceSchema = z
+  .strictObject({
+    object: z.literal('service'),
+    at: timeSchema(),
+    status: statusSchema.describe('The worst of all parts: `attention`, then `unknown`.'),
+    parts: partsSchema,
+  })
+  .meta({ id: 'Service' });
+
+export type SerializedService = z.infer<typeof serviceSchema>;
+export type ServiceParts = SerializedService['parts'];
+export type PartName = keyof ServiceParts;
+export type PartStatus = z.infer<typeof statusSchema>;
 
 /**
  * Collects the health of the service part by part. Parts are asked at once, and each has its own time-out, so that one
@@ -7,7 +142,7 @@ import type { PartName, PartStatus, SerializedService, ServiceParts } from './sc
  */
 
 /** Facts and problems of a part. */
-export interface PartHealth<Facts> {
+interface PartHealth<Facts> {
   /** null: this service, or this process, has no such part. */
   readonly facts: Facts | null;
   /** Sentences for operators, without data of an organization. */

@@ -11,9 +11,9 @@ import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 import { originOf } from '../http/request-origin.ts';
+import { htmlPolicyOf } from '../http/resources/messages/send-fields.ts';
+import { sendRequestOf, withFreshDomain } from '../http/resources/messages/send-message.ts';
 import { ROUTES } from '../http/route-table.ts';
-import { htmlPolicyOf } from '../http/routes/messages/html-rules.ts';
-import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
 import { withTurns } from '../lib/async/async.ts';
 import type { MailParser } from '../lib/mime/mime.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';

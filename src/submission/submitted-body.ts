@@ -2,16 +2,24 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { isOwnHeader } from '../domain/message/draft.ts';
 import type { RepeatedHeader } from '../domain/ports/contents.ts';
-import { ALTERNATIVES_MAX, MESSAGE_BASE64_MAX } from '../http/routes/messages/attached-fields.ts';
-import { BODY_CHARACTERS_MAX, type HtmlPolicy, isHtmlAlone } from '../http/routes/messages/html-rules.ts';
 import {
   type BeyondBody,
   type SendBody,
   SUBJECT_CHARACTERS_MAX,
   sendBody,
   sendProblems,
-} from '../http/routes/messages/send-body.ts';
-import { headerProblem, headersUpTo, headerValue, mailboxes } from '../http/routes/messages/send-fields.ts';
+} from '../http/resources/messages/send-body.ts';
+import {
+  ALTERNATIVES_MAX,
+  BODY_CHARACTERS_MAX,
+  type HtmlPolicy,
+  headerProblem,
+  headersUpTo,
+  headerValue,
+  isHtmlAlone,
+  MESSAGE_BASE64_MAX,
+  mailboxes,
+} from '../http/resources/messages/send-fields.ts';
 import { headerText } from '../http/validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
 import {

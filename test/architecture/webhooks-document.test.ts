@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-event-types.ts';
 import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/post.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
-import { eventSchema } from '../../src/http/schemas/event.ts';
+import { eventSchema } from '../../src/http/resources/events/event.ts';
 import { WEBHOOK_TIMES } from '../../src/workers/webhooks/post-webhook.ts';
 
 const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');

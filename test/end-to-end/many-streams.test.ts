@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { READERS_PER_KEY_MAX } from '../../src/http/routes/events/event-readers.ts';
+import { READERS_PER_KEY_MAX } from '../../src/http/resources/events/event-stream.ts';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
 import { type OperatorOptions, operator } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { createdKeySchema, rotatedKeySchema, SerializedApiKey } from '../../http/schemas/api-key.ts';
-import type { SerializedSession } from '../../http/schemas/member.ts';
+import type { createdKeySchema, rotatedKeySchema, SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
+import type { SerializedSession } from '../../http/resources/members/members.ts';
 import { type Invocation, optional, optionalCount, repeated, required, type ServiceCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { nameIn } from './messages.ts';

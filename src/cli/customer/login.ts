@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SerializedSession } from '../../http/schemas/member.ts';
+import type { SerializedSession } from '../../http/resources/members/members.ts';
 import { type Invocation, optional, type PlainCommand, type ServiceCommand } from '../command.ts';
 import { CommandFailed, EXIT, UsageError } from '../failures.ts';
 import { readStdin, type Terminal } from '../terminal.ts';

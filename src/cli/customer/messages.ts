@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { explanationSchema } from '../../http/schemas/explanation.ts';
-import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
+import type { explanationSchema } from '../../http/resources/messages/explain-route.ts';
+import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { type Invocation, optional, optionalCount, type Result, type ServiceCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { printable, printableLine, table } from '../terminal.ts';

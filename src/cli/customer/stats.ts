@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { statsSchema } from '../../http/schemas/stats.ts';
+import type { statsSchema } from '../../http/resources/stats.ts';
 import { type Invocation, optional, type ServiceCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { printable } from '../terminal.ts';

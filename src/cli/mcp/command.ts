@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { SerializedSession } from '../../http/schemas/member.ts';
+import type { SerializedSession } from '../../http/resources/members/members.ts';
 import { type Invocation, optional, type PlainCommand } from '../command.ts';
 import { resolveTarget, resolveUrl, type Target } from '../customer/profile.ts';
 import { createService } from '../customer/service.ts';

@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { messageFilters } from '../../http/routes/messages/find-messages.ts';
+import { messageFilters } from '../../http/resources/messages/find-messages.ts';
 import { STATS_DIMENSIONS, STATS_GRANULARITIES } from '../../projections/stats/metrics.ts';
 import type { Target } from '../customer/profile.ts';
 import { createService, type Service } from '../customer/service.ts';

@@ -1,6 +1,6 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AuditCheckpoint, AuditEntry } from '../../http/schemas/audit.ts';
+import type { AuditCheckpoint, AuditEntry } from '../../http/resources/audit/checkpoints.ts';
 import { CopyButton } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';
 import { ApiButton, Download, FilterChip } from '../components/screen.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AuditCheckpoint, AuditEntry, AuditProof } from '../../http/schemas/audit.ts';
+import type { AuditCheckpoint, AuditEntry, AuditProof } from '../../http/resources/audit/checkpoints.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import { Icon, Mark, Pill } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { AuditCheckpoint, AuditEntry } from '../../http/schemas/audit.ts';
+import type { AuditCheckpoint, AuditEntry } from '../../http/resources/audit/checkpoints.ts';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Avatar, type IconName } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';

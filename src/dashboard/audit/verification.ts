@@ -1,4 +1,9 @@
-import type { AuditCheckpoint, AuditConsistency, AuditEntry, AuditProof } from '../../http/schemas/audit.ts';
+import type {
+  AuditCheckpoint,
+  AuditConsistency,
+  AuditEntry,
+  AuditProof,
+} from '../../http/resources/audit/checkpoints.ts';
 import { request } from '../data/api.ts';
 import { count } from '../data/time.ts';
 

@@ -5,9 +5,9 @@ import type {
   SerializedInvoice,
   SerializedPlan,
   SerializedUsage,
-} from '../../http/schemas/billing.ts';
+} from '../../http/resources/billing.ts';
+import type { FeedEvent } from '../../http/resources/events/event.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { FeedEvent } from '../../http/schemas/event.ts';
 import { Action } from '../components/action.tsx';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { z } from 'zod';
-import type { statsSchema } from '../../http/schemas/stats.ts';
+import type { statsSchema } from '../../http/resources/stats.ts';
 import { count, useTimes } from '../data/time.ts';
 
 export type Stats = z.infer<typeof statsSchema>;

@@ -1,13 +1,13 @@
 import { useEffect } from 'preact/hooks';
-import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
-import type { SerializedSuspension } from '../../http/schemas/destination.ts';
-import type { SerializedDomain } from '../../http/schemas/domain.ts';
-import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
+import type { SerializedSuspension } from '../../http/resources/destinations.ts';
+import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import type {
   SerializedDomainReputation,
   SerializedOrganizationReputation,
-} from '../../http/schemas/sender-reputation.ts';
-import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+} from '../../http/resources/domains/reputation.ts';
+import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
+import type { List } from '../../http/schemas/envelope.ts';
 import { ApiFault, request } from './api.ts';
 import { onEvents } from './live.ts';
 import { currentEnvironment } from './location.ts';

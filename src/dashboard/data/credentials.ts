@@ -1,4 +1,4 @@
-import type { SerializedSession } from '../../http/schemas/member.ts';
+import type { SerializedSession } from '../../http/resources/members/members.ts';
 import type { Environment } from './location.ts';
 import { createStore } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { SerializedSession } from '../../http/schemas/member.ts';
-import type { assertionSchema } from '../../http/schemas/passkey.ts';
-import type { MembershipChoice } from '../../http/schemas/sign-in.ts';
+import type { SerializedSession } from '../../http/resources/members/members.ts';
+import type { MembershipChoice } from '../../http/resources/members/oidc.ts';
+import type { assertionSchema } from '../../http/resources/members/passkeys.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
 import { announceSignOut } from './live.ts';

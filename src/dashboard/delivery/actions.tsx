@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedSuspension } from '../../http/schemas/destination.ts';
+import type { SerializedSuspension } from '../../http/resources/destinations.ts';
 import { Action } from '../components/action.tsx';
 import { Icon } from '../components/icons.tsx';
 import { request } from '../data/api.ts';

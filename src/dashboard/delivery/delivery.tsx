@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
-import type { SerializedBacklog, SerializedSuspension } from '../../http/schemas/destination.ts';
+import type { SerializedBacklog, SerializedSuspension } from '../../http/resources/destinations.ts';
+import type { SerializedOrganizationReputation, SerializedWarmUp } from '../../http/resources/domains/reputation.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { SerializedOrganizationReputation } from '../../http/schemas/sender-reputation.ts';
-import type { SerializedWarmUp } from '../../http/schemas/warm-up.ts';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton } from '../components/screen.tsx';

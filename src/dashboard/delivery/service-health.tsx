@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { PartName, PartStatus, SerializedService, ServiceParts } from '../../http/schemas/service.ts';
+import type { PartName, PartStatus, SerializedService, ServiceParts } from '../../http/service-health.ts';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Pill } from '../components/icons.tsx';
 import { Fault, Notice } from '../components/states.tsx';

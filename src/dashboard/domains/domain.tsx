@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import { Action } from '../components/action.tsx';
 import { AsOfBar, AsOfButton, type Past, queryAt, useAsOf, useMoments } from '../components/as-of.tsx';
 import { CopyWhole } from '../components/facts.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import { Action } from '../components/action.tsx';
 import { CopyButton, CopyLink, Prose } from '../components/facts.tsx';
 import { Icon, Mark, type State, Status } from '../components/icons.tsx';

@@ -1,8 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedDomain } from '../../http/schemas/domain.ts';
-import type { SerializedDomainReputation, SerializedMeasurement } from '../../http/schemas/sender-reputation.ts';
-import type { SerializedWarmUp } from '../../http/schemas/warm-up.ts';
+import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
+import type {
+  SerializedDomainReputation,
+  SerializedMeasurement,
+  SerializedWarmUp,
+} from '../../http/resources/domains/reputation.ts';
 import { Action } from '../components/action.tsx';
 import { type Past, useAsOf } from '../components/as-of.tsx';
 import { Fact, Facts } from '../components/facts.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FeedEvent } from '../../http/schemas/event.ts';
+import type { FeedEvent } from '../../http/resources/events/event.ts';
 import { JsonView } from '../components/facts.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, LiveMark } from '../components/screen.tsx';

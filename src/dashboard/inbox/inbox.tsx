@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { SerializedCapturedMail, SerializedListedCapturedMail } from '../../http/schemas/captured-mail.ts';
+import type { SerializedCapturedMail, SerializedListedCapturedMail } from '../../http/resources/inbox.ts';
 import { Action } from '../components/action.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';

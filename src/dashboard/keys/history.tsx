@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedKeyHistoryEntry } from '../../http/schemas/key-history.ts';
+import type { SerializedKeyHistoryEntry } from '../../http/resources/api-keys/key-events.ts';
 import { Icon, type IconName, Mark } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
 import { actorName, useSenderNames } from '../data/names.ts';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
+import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import { Action, newValue, type Outcome } from '../components/action.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton, Listed } from '../components/screen.tsx';

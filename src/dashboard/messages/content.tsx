@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedMessageContent } from '../../http/schemas/message-content.ts';
+import type { SerializedMessageContent } from '../../http/resources/messages/message.ts';
 import { CopyButton, Fact, Facts } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';
 import { LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';

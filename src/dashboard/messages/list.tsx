@@ -1,7 +1,7 @@
 import { observeWindowOffset, observeWindowRect, Virtualizer, windowScroll } from '@tanstack/virtual-core';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import { Mark, Status } from '../components/icons.tsx';
 import { linkTo, usePlace } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';

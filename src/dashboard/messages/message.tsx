@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SerializedMessage } from '../../http/schemas/message.ts';
+import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsOf } from '../components/as-of.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Pill } from '../components/icons.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { linkTo, navigate, withParameters } from '../data/location.ts';

@@ -1,4 +1,4 @@
-import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import type { Query } from '../data/api.ts';
 
 /** Plain descriptions of the bounce classes. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedMessage } from '../../http/schemas/message.ts';
+import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx';
 import { Empty } from '../components/states.tsx';
 import { withParameters } from '../data/location.ts';

@@ -1,6 +1,6 @@
 import type { InfiniteQueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
+import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { request } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace } from '../data/location.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { SerializedRefusedRequest, ShownRefusedRequest } from '../../http/schemas/refused-request.ts';
+import type { SerializedRefusedRequest, ShownRefusedRequest } from '../../http/resources/refused-requests.ts';
 import { CopyField, Fact, Facts, Prose } from '../components/facts.tsx';
 import { Status } from '../components/icons.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';

@@ -1,6 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { SerializedRefusedRequest, SerializedRefusedRequestCounts } from '../../http/schemas/refused-request.ts';
+import type {
+  SerializedRefusedRequest,
+  SerializedRefusedRequestCounts,
+} from '../../http/resources/refused-requests.ts';
 import { Mark } from '../components/icons.tsx';
 import { ApiButton, FilterChip } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';

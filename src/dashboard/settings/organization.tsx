@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedOrganization } from '../../http/schemas/organization.ts';
+import type { SerializedOrganization } from '../../http/resources/organization.ts';
 import { Action } from '../components/action.tsx';
 import { request } from '../data/api.ts';
 import { environmentOfOrganization } from '../data/credentials.ts';

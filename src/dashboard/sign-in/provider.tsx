@@ -1,6 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedOidcTransaction, SerializedSignInChoice, SignInMethods } from '../../http/schemas/sign-in.ts';
+import type {
+  SerializedOidcTransaction,
+  SerializedSignInChoice,
+  SignInMethods,
+} from '../../http/resources/members/oidc.ts';
 import { Icon } from '../components/icons.tsx';
 import { ApiFault, request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';

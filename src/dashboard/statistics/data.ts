@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { statsSchema } from '../../http/schemas/stats.ts';
+import type { statsSchema } from '../../http/resources/stats.ts';
 import type { Query } from '../data/api.ts';
 import { zone } from '../data/store.ts';
 

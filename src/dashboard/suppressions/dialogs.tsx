@@ -4,7 +4,7 @@ import type {
   addedSuppressionsSchema,
   SerializedSuppression,
   suppressionImportSchema,
-} from '../../http/schemas/suppression.ts';
+} from '../../http/resources/suppressions/add-suppressions.ts';
 import { Action, type Outcome } from '../components/action.tsx';
 import { request } from '../data/api.ts';
 import { count } from '../data/time.ts';

@@ -1,7 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { z } from 'zod';
+import type {
+  SerializedSuppression,
+  suppressionCheckSchema,
+} from '../../http/resources/suppressions/add-suppressions.ts';
 import type { AsOf, List } from '../../http/schemas/envelope.ts';
-import type { SerializedSuppression, suppressionCheckSchema } from '../../http/schemas/suppression.ts';
 import {
   AsOfBar,
   AsOfButton,

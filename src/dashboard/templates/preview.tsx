@@ -1,6 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SerializedContent, SerializedRendering, SerializedWholeTemplate } from '../../http/schemas/template.ts';
+import type {
+  SerializedContent,
+  SerializedRendering,
+  SerializedWholeTemplate,
+} from '../../http/resources/templates/template.ts';
 import { Status } from '../components/icons.tsx';
 import { LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';
 import { Fault } from '../components/states.tsx';

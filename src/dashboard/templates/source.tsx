@@ -16,7 +16,7 @@ import { tags } from '@lezer/highlight';
 import { parser } from '@lezer/html';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SerializedContent, SerializedRendering } from '../../http/schemas/template.ts';
+import type { SerializedContent, SerializedRendering } from '../../http/resources/templates/template.ts';
 import { Prose } from '../components/facts.tsx';
 import { Mark } from '../components/icons.tsx';
 import { ApiFault } from '../data/api.ts';

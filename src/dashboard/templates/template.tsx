@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { List } from '../../http/schemas/envelope.ts';
 import type {
   SerializedContent,
   SerializedTemplateDiff,
   SerializedVersion,
   SerializedWholeTemplate,
   SerializedWholeVersion,
-} from '../../http/schemas/template.ts';
+} from '../../http/resources/templates/template.ts';
+import type { List } from '../../http/schemas/envelope.ts';
 import { Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';

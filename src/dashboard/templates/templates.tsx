@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import type { SerializedSentMessage } from '../../http/schemas/sent-message.ts';
-import type { SerializedTemplate, SerializedWholeTemplate } from '../../http/schemas/template.ts';
+import type { SerializedSentMessage } from '../../http/resources/messages/sent-message.ts';
+import type { SerializedTemplate, SerializedWholeTemplate } from '../../http/resources/templates/template.ts';
 import { Action, type Outcome } from '../components/action.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton, Listed } from '../components/screen.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedContent } from '../../http/schemas/template.ts';
+import type { SerializedContent } from '../../http/resources/templates/template.ts';
 import { Icon } from '../components/icons.tsx';
 
 /** Variables of a template. Previews and test messages use their examples. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SerializedWebhookDelivery, ShownWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
+import type { SerializedWebhookDelivery, ShownWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
 import { ActButton } from '../components/action.tsx';
 import { Fact, Facts, JsonView } from '../components/facts.tsx';
 import { Mark, type State, Status } from '../components/icons.tsx';

@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { SerializedReplay, SerializedWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
+import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
-import type { SerializedWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
-import type { SerializedReplay } from '../../http/schemas/webhook-replay.ts';
 import { ActButton } from '../components/action.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';

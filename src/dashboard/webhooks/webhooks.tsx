@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
 import { Action, newValue, type Outcome } from '../components/action.tsx';
 import { Pill, type State, Status } from '../components/icons.tsx';
 import { ApiButton, Listed } from '../components/screen.tsx';

@@ -1,4 +1,4 @@
-import { isSent } from '../routes/messages/send-body.ts';
+import { isSent } from '../resources/messages/send-body.ts';
 import type { Problem } from '../validation/problems.ts';
 
 /**

@@ -7,13 +7,17 @@ import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { aliasOf } from '../../domain/template/alias.ts';
 import { readYourWrites } from '../consistency.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { findMessages } from '../routes/messages/find-messages.ts';
-import { loadMessage, serializeCurrent } from '../routes/messages/messages.ts';
-import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../routes/messages/send-batch.ts';
-import { isSent } from '../routes/messages/send-body.ts';
-import { SEND_BOUNDS } from '../routes/messages/send-message.ts';
-import { type SerializedListedMessage, type SerializedMessage, serializeListedMessage } from '../schemas/message.ts';
-import { requireShowable } from '../schemas/message-content.ts';
+import { findMessages } from '../resources/messages/find-messages.ts';
+import {
+  requireShowable,
+  type SerializedListedMessage,
+  type SerializedMessage,
+  serializeListedMessage,
+} from '../resources/messages/message.ts';
+import { loadMessage, serializeCurrent } from '../resources/messages/messages.ts';
+import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../resources/messages/send-batch.ts';
+import { isSent } from '../resources/messages/send-body.ts';
+import { SEND_BOUNDS } from '../resources/messages/send-message.ts';
 import { integerParameter, timeField } from '../validation/fields.ts';
 import { as, type FieldRule, type FieldRules, listOf, mailboxText, refused, takeFields } from './fields.ts';
 import { type PathNames, requireMessages, sendMany, sendOne, type Translate } from './translate.ts';

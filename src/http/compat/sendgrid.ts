@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { endpoint } from '../endpoint.ts';
-import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../routes/messages/send-batch.ts';
-import { isSent } from '../routes/messages/send-body.ts';
-import { SEND_BYTES_MAX, SEND_REST_BYTES_MAX } from '../routes/messages/send-message.ts';
+import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../resources/messages/send-batch.ts';
+import { isSent } from '../resources/messages/send-body.ts';
+import { SEND_BYTES_MAX, SEND_REST_BYTES_MAX } from '../resources/messages/send-message.ts';
 import { type Fields, takeFields } from './fields.ts';
 import { PERSONALIZATION, SENDGRID_NAMES, SHARED } from './sendgrid-fields.ts';
 import { requireMessages, requireNone, requireObject, sendMany } from './translate.ts';

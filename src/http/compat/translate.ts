@@ -3,11 +3,10 @@ import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Details, DomainError } from '../../domain/kernel/errors.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
-import { htmlPolicyOf } from '../routes/messages/html-rules.ts';
-import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../routes/messages/send-batch.ts';
-import { isSent } from '../routes/messages/send-body.ts';
-import { readSend, type SendRequestBody } from '../routes/messages/send-by-template.ts';
-import { acceptSend, type SendCall } from '../routes/messages/send-message.ts';
+import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../resources/messages/send-batch.ts';
+import { isSent, readSend, type SendRequestBody } from '../resources/messages/send-body.ts';
+import { htmlPolicyOf } from '../resources/messages/send-fields.ts';
+import { acceptSend, type SendCall } from '../resources/messages/send-message.ts';
 import { detailsOf, type Problem } from '../validation/problems.ts';
 import type { Fields, TranslatedFields } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { eventSchema } from '../schemas/event.ts';
+import type { eventSchema } from '../resources/events/event.ts';
 import type { Json } from './operation.ts';
 
 const DESCRIPTION = `What a webhook is sent, one event in each post, as Standard Webhooks 1.0.0 says. Any 2xx within 15 seconds is success;

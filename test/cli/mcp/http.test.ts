@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SESSIONS_PER_KEY_MAX, SESSIONS_PER_ORGANIZATION_MAX, serveHttp } from '../../../src/cli/mcp/http.ts';
-import type { SerializedSession } from '../../../src/http/schemas/member.ts';
+import type { SerializedSession } from '../../../src/http/resources/members/members.ts';
 import { clientOf, useCustomer } from '../customer/customer.ts';
 import { call, dataIn, serverWith } from './tool-calls.ts';
 

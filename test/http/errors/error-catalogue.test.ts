@@ -13,7 +13,7 @@ import { PASSKEYS_MAX } from '../../../src/domain/member/passkey.ts';
 import { openUrl } from '../../../src/domain/tracking/tracking-token.ts';
 import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
-import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
+import { TOPICS_MAX } from '../../../src/http/resources/topics.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createAuthenticator } from '../support/authenticator.ts';

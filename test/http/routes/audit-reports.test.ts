@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
-import { proofSentence, type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
-import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
-import { reportPdf } from '../../../src/http/serialize/reports/report-pdf.ts';
+import {
+  proofSentence,
+  type Report,
+  reportHtml,
+  reportPdf,
+  reportRows,
+} from '../../../src/http/resources/audit/report.ts';
 import {
   leafHash,
   NO_POLICY,

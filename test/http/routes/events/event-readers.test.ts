@@ -5,7 +5,7 @@ import {
   READERS_MAX,
   READERS_PER_KEY_MAX,
   READERS_PER_ORGANIZATION_MAX,
-} from '../../../../src/http/routes/events/event-readers.ts';
+} from '../../../../src/http/resources/events/event-stream.ts';
 import type { Watch } from '../../../../src/projections/events/live-feed.ts';
 
 const start = () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { readSuppressionRows } from '../../../../src/http/routes/suppressions/suppression-file.ts';
+import { readSuppressionRows } from '../../../../src/http/resources/suppressions/suppression-file.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { openSuppressionTenant, type SuppressionTenant } from '../../support/suppression-tenant.ts';
 

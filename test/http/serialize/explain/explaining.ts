@@ -2,8 +2,8 @@ import { fold } from '../../../../src/domain/kernel/aggregate.ts';
 import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { message } from '../../../../src/domain/message/message.ts';
 import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';
-import { explainMessage, type MessageFacts } from '../../../../src/http/serialize/explain/explain-message.ts';
-import type { Explanation, RecordedMessageEvent } from '../../../../src/http/serialize/explain/explanation.ts';
+import { explainMessage, type MessageFacts } from '../../../../src/http/resources/messages/explain/explain-message.ts';
+import type { Explanation, RecordedMessageEvent } from '../../../../src/http/resources/messages/explain/explanation.ts';
 import { contextAt, NOW, recordedAs } from '../../../support/specification.ts';
 
 export const minute = (count: number): string => new Date(Date.parse(NOW) + count * 60_000).toISOString();

@@ -1,0 +1,373 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { noteReading } from '../../../commands/audit.ts';
+import { load, readWholeStream } from '../../../commands/execute.ts';
+import { namesOfMembers } from '../../../commands/member.ts';
+import { loadOrganization } from '../../../commands/organization.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import type { RateLimits } from '../../../domain/kernel/rate-limits.ts';
+import { messageStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
+import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
+import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
+import { inclusionRanges } from '../../../lib/transparency/transparency.ts';
+import { acceptedIn } from '../../accept.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { writeCsv } from '../../csv.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { endpoint } from '../../endpoint.ts';
+import { type KeyHistoryEvent, readRequestFacts } from '../api-keys/key-events.ts';
+import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
+import { explainEvent } from '../messages/explain/events.ts';
+import {
+  atTime,
+  byWhom,
+  createView,
+  listed,
+  membersIn,
+  quotedIn,
+  type RecordedMessageEvent,
+} from '../messages/explain/explanation.ts';
+import { loadMessage } from '../messages/messages.ts';
+import {
+  actorSentence,
+  REPORT_POLICY,
+  type Report,
+  reportHtml,
+  reportPdf,
+  reportRows,
+  reportSchema,
+} from './report.ts';
+
+/** Each event's proof costs a query and about 2 ms. Higher: slow reports that are too long to read. */
+const EVENTS_MAX = 150;
+
+const MEDIA_TYPES = {
+  json: 'application/json',
+  html: 'text/html',
+  csv: 'text/csv',
+  pdf: 'application/pdf',
+} as const;
+type Format = keyof typeof MEDIA_TYPES;
+const FORMATS = Object.keys(MEDIA_TYPES) as [Format, ...Format[]];
+
+const reportQuery = z.strictObject({
+  format: z.enum(FORMATS).optional().describe('Default: according to `Accept`, otherwise `json`.'),
+});
+
+const OTHER_MEDIA_TYPES = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
+
+const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Format => {
+  if (asked !== undefined) return asked;
+  const [wanted] = acceptedIn(headers.accept).flatMap((type) => FORMATS.filter((each) => MEDIA_TYPES[each] === type));
+  return wanted ?? 'json';
+};
+
+/** The report in the requested format. @param asked undefined: use `Accept`. */
+const answerReport = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  report: Report,
+  asked: Format | undefined,
+): unknown => {
+  const format = formatOf(request, asked);
+  reply.header('vary', 'accept');
+  if (format === 'json') return report;
+  reply.header('content-disposition', `inline; filename="${report.id}.${format}"`);
+  if (format === 'pdf') {
+    reply.type(MEDIA_TYPES.pdf);
+    return reportPdf(report);
+  }
+  reply.type(`${MEDIA_TYPES[format]}; charset=utf-8`);
+  if (format === 'csv') return writeCsv(reportRows(report));
+  reply.header('content-security-policy', REPORT_POLICY).header('x-frame-options', 'DENY');
+  return reportHtml(report);
+};
+
+/** The organization that the report belongs to. */
+const organizationFact = async (
+  { context }: HttpDependencies,
+  { organizationId }: Caller,
+): Promise<Report['facts'][number]> => {
+  const { organization } = await loadOrganization(context, organizationId);
+  return { name: 'Organization', value: `${organization.settings.name} (${organizationId})` };
+};
+
+interface DescribedEvent {
+  readonly event: RecordedEvent;
+  readonly sentence: string;
+}
+
+type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
+
+/** An event's index in the tree, and its proof in the first `size` leaves. */
+const placeOf = async (
+  { readModels: { audit } }: HttpDependencies,
+  tree: string,
+  found: FoundLeaf | undefined,
+  size: number,
+): Promise<Place> => {
+  if (found === undefined || found.index >= size) return { leaf_index: found?.index ?? null, proof: null };
+  const hashes = await audit.hashes(tree, inclusionRanges(found.index, size));
+  return {
+    leaf_index: found.index,
+    proof: { leaf: found.leaf, hashes: hashes.map((hash) => hash.toString('base64')) },
+  };
+};
+
+/** Events with who did them, where they are in the log, and their proofs. */
+const eventsAndCheckpoint = async (
+  deps: HttpDependencies,
+  caller: Caller,
+  told: readonly DescribedEvent[],
+): Promise<Pick<Report, 'events' | 'checkpoint'>> => {
+  const tree = caller.organizationId;
+  await readYourWrites(deps, ['audit']);
+  const contexts = told.map(({ event }) => event.metadata);
+  const facts = await readRequestFacts(deps, caller, contexts);
+  const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
+  const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
+  const places = await deps.readModels.audit.findAll(
+    tree,
+    told.map(({ event }) => event.id),
+  );
+  const events: Report['events'] = [];
+  for (const { event, sentence } of told) {
+    const { id, type, metadata } = event;
+    events.push({
+      at: metadata.occurredAt,
+      sentence,
+      by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
+      address: facts.address(metadata),
+      request_id: metadata.requestId,
+      type,
+      event_id: id,
+      ...(await placeOf(deps, tree, places.get(id), checkpoint?.size ?? 0)),
+    });
+  }
+  if (checkpoint === undefined) return { events, checkpoint: null };
+  const { size, note, vkey, signedAt } = checkpoint;
+  return { events, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
+};
+
+const ABOUT_REPORTS =
+  'For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with ' +
+  'proofs that each event is in the signed log. The PDF contains the proofs as an attachment.';
+
+/** Events of an API key as sentences. */
+
+type Of<Type> = Extract<KeyHistoryEvent, { readonly type: Type }>['data'];
+
+const networks = (cidrs: readonly string[]): string =>
+  cidrs.length === 0 ? 'It may be used from anywhere.' : `It may be used from ${listed(cidrs)} only.`;
+
+const expiry = (at: string | null): string => (at === null ? 'It does not expire.' : `It expires at ${atTime(at)}.`);
+
+const limits = (rateLimits: RateLimits): string => {
+  const named = Object.entries(rateLimits).map(([kind, limit]) => `${kind} ${limit}`);
+  return named.length === 0 ? 'It has the usual rate limits.' : `Its own rate limits are ${listed(named)}.`;
+};
+
+const created = (
+  { name, environment, permissions, allowedCidrs, expiresAt, secret }: Of<'KeyCreated'>,
+  domain: string,
+): string =>
+  `The key "${name}" was created for ${environment} mail of ${domain}, with the permissions ` +
+  `${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
+
+const rotated = ({ secret, previousExpiresAt, revokesPrevious }: Of<'KeyRotated'>, number: number) =>
+  `It was given its secret number ${number}, which ends in ${secret.last4}. ` +
+  (revokesPrevious
+    ? 'All earlier secrets ended at once.'
+    : `The secret before it was to work until ${atTime(previousExpiresAt)}.`);
+
+const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<'KeyUpdated'>): string =>
+  [
+    'It was changed.',
+    name === undefined ? '' : `Its name is "${name}" from now on.`,
+    permissions === undefined ? '' : `Its permissions are ${listed(permissions)}.`,
+    rateLimits === undefined ? '' : limits(rateLimits),
+    allowedCidrs === undefined ? '' : networks(allowedCidrs),
+    expiresAt === undefined ? '' : expiry(expiresAt),
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ');
+
+/** @param domain of the key, in words. @param secretNumber of the secret that the event made. */
+const keySentence = (event: KeyHistoryEvent, domain: string, secretNumber: number): string => {
+  switch (event.type) {
+    case 'KeyCreated':
+      return created(event.data, domain);
+    case 'KeyRotated':
+      return rotated(event.data, secretNumber);
+    case 'KeyUpdated':
+      return updated(event.data);
+    case 'KeyRevoked':
+      return 'It was revoked: none of its secrets works any more.';
+    case 'KeyExpired':
+      return 'It expired: none of its secrets works any more.';
+    case 'KeyDeleted':
+      return 'It was deleted: none of its secrets works any more.';
+    case 'DomainDeleted':
+      return `Its domain ${domain} was deleted, and the key ended with it.`;
+    case 'KeyChangeRefused':
+      return `A request to ${event.data.change} it was refused, with the error ${event.data.code}.`;
+    default:
+      return event satisfies never;
+  }
+};
+
+type MakingSecret = Extract<KeyHistoryEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>;
+
+const isMakingSecret = (event: KeyHistoryEvent): event is MakingSecret =>
+  event.type === 'KeyCreated' || event.type === 'KeyRotated';
+
+/** Newest secrets that a report includes. */
+const SECRETS_MAX = 100;
+
+/** Messages sent with each secret that an event created. @param made oldest first. */
+const sendsOf = async (deps: HttpDependencies, id: string, made: readonly MakingSecret[]): Promise<Report['sends']> => {
+  const first = Math.max(1, made.length - SECRETS_MAX + 1);
+  await readYourWrites(deps, ['messages']);
+  const sent = await deps.readModels.apiKeys.sends({ keyId: id, from: first, to: made.length });
+  return made
+    .slice(first - 1)
+    .map(({ data }, index) => {
+      const sends = sent.get(first + index);
+      return {
+        secret: first + index,
+        last4: data.secret.last4,
+        messages: sends?.messages ?? 0,
+        recipients: sends?.recipients ?? 0,
+        first_at: sends?.firstAt.toISOString() ?? null,
+        last_at: sends?.lastAt.toISOString() ?? null,
+      };
+    })
+    .reverse();
+};
+
+/** `mail.example.com (dom_…)`. */
+const domainInWords = async ({ context }: HttpDependencies, domainId: string): Promise<string> => {
+  const { state } = await load(context.store, sendingDomain, sendingDomainStream(domainId));
+  return state.status === 'absent' ? domainId : `${state.name} (${domainId})`;
+};
+
+const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
+  const { store, system } = deps.context;
+  const { key, life } = await readKeyLife(store, caller, id);
+  const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
+  const domain = await domainInWords(deps, key.domainId);
+  const made = life.map(({ event }) => event).filter(isMakingSecret);
+  const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
+  const told = happenings
+    .map(({ event }) => ({ event, sentence: keySentence(event, domain, numbers.get(event.id) ?? 0) }))
+    .reverse();
+  return {
+    object: 'audit_report',
+    type: 'api_key',
+    id,
+    title: `What happened to API key ${id}`,
+    made_at: system.now().toISOString(),
+    facts: [
+      await organizationFact(deps, caller),
+      { name: 'Key', value: id },
+      { name: 'Name', value: key.name },
+      { name: 'State', value: key.status },
+      { name: 'For', value: `${key.environment} mail of ${domain}` },
+      { name: 'May', value: listed(key.permissions) },
+      { name: 'Secrets so far', value: String(made.length) },
+    ],
+    sends: await sendsOf(deps, id, made),
+    left_out:
+      next === null
+        ? null
+        : `Of many events these are the last ${EVENTS_MAX}; all are in GET /v1/audit/log?key_id=${id}.`,
+    ...(await eventsAndCheckpoint(deps, caller, told)),
+  };
+};
+
+export const getKeyReportRoute = endpoint(
+  'GET /v1/audit/reports/api-keys/:id',
+  {
+    summary: 'Report what happened to an API key',
+    description: ABOUT_REPORTS,
+    query: reportQuery,
+    answer: reportSchema,
+    etag: false,
+    otherMediaTypes: OTHER_MEDIA_TYPES,
+    large: true,
+  },
+  async ({ caller, id, query: { format }, request, reply }, { deps }) =>
+    answerReport(request, reply, await keyReport(deps, caller, id), format),
+);
+
+/** A longer history is cut in the middle: it keeps this many first events and fills the rest with the last. */
+const FIRST_EVENTS = 50;
+
+const boundedTo = (all: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
+  all.length <= EVENTS_MAX ? all : [...all.slice(0, FIRST_EVENTS), ...all.slice(FIRST_EVENTS - EVENTS_MAX)];
+
+/** An event with its sentence, and whether the sentence contains contents of mail. */
+const messageReport = async (
+  deps: HttpDependencies,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly report: Report; readonly hasContents: boolean }> => {
+  const { message } = await loadMessage(deps, caller, id);
+  const { context } = deps;
+  // The stream of a message holds message events only.
+  const all = (await readWholeStream(context.store, messageStream(id))) as readonly RecordedMessageEvent[];
+  const contents = await context.contents.heads(quotedIn(message, all));
+  const actors = all.map(({ metadata }) => metadata.actor);
+  const people = await namesOfMembers(context, caller.organizationId, membersIn(actors));
+  const view = createView(message, all, { contents, people });
+  const happenings = boundedTo(all);
+  const told = happenings.map((event) => ({ event, sentence: explainEvent(event, view).sentence }));
+  const head = contents.get(message.accepted.contentId);
+  const words = head?.kind === 'message' ? [{ name: 'Subject', value: head.subject }] : [];
+  const states = message.recipients.map((recipient) => ({
+    name: `To ${view.nameOf([recipient.id])}`,
+    value: recipient.status,
+  }));
+  const report: Report = {
+    object: 'audit_report',
+    type: 'message',
+    id,
+    title: `What happened to message ${id}`,
+    made_at: context.system.now().toISOString(),
+    facts: [
+      await organizationFact(deps, caller),
+      { name: 'Message', value: id },
+      { name: 'Message-ID', value: message.accepted.internetMessageId },
+      { name: 'Sent by', value: `${byWhom(actors[0] ?? '', people)}, from domain ${message.accepted.fromDomain}` },
+      ...words,
+      ...states,
+    ],
+    sends: [],
+    left_out:
+      happenings.length === all.length
+        ? null
+        : `Of ${all.length} events these are the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS}; all ` +
+          `are in GET /v1/messages/${id}/events.`,
+    ...(await eventsAndCheckpoint(deps, caller, told)),
+  };
+  return { report, hasContents: contents.size > 0 };
+};
+
+export const getMessageReportRoute = endpoint(
+  'GET /v1/audit/reports/messages/:id',
+  {
+    summary: 'Report what happened to a message',
+    description: `${ABOUT_REPORTS} While its contents are stored, it shows addresses and the subject, and reading it is recorded.`,
+    query: reportQuery,
+    answer: reportSchema,
+    etag: false,
+    otherMediaTypes: OTHER_MEDIA_TYPES,
+    large: true,
+  },
+  async ({ caller, id, query: { format }, origin, request, reply }, { deps }) => {
+    const { report, hasContents } = await messageReport(deps, caller, id);
+    if (hasContents) await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+    return answerReport(request, reply, report, format);
+  },
+);

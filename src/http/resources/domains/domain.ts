@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { type DkimPair, dkimHost, type RetiredDkimPair } from '../../../domain/sending-domain/dkim.ts';
+import { type DomainRecords, nextCheckMs, RECORDS_UNKNOWN } from '../../../domain/sending-domain/domain-records.ts';
+import { RECORD_KINDS, type RecordState } from '../../../domain/sending-domain/events.ts';
+import {
+  type RecordToPublish,
+  recordsToPublish,
+  type ServiceHosts,
+} from '../../../domain/sending-domain/records-to-publish.ts';
+import {
+  DOMAIN_LIVES,
+  type ExistingSendingDomain,
+  isVerified,
+  lifeOf,
+} from '../../../domain/sending-domain/sending-domain.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+
+const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown'] satisfies RecordState[]);
+
+const domainRecordSchema = z.strictObject({
+  purpose: z.enum(RECORD_KINDS),
+  type: z.enum(['TXT', 'CNAME']),
+  name: z.string().describe('The full host name. Some DNS providers append the domain themselves.'),
+  value: z.string(),
+  required: z.boolean().describe('Required for the domain to be and stay verified.'),
+  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured and not sent.'),
+  state: recordState.describe(
+    'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name.',
+  ),
+  problem: z.string().nullable().describe('Problem with the record; null: none.'),
+  advice: z.string().describe('Purpose of the record, and hints.'),
+  seen: z.array(z.string()).describe('DNS answer, shortened and without mailboxes.'),
+  checked_at: timeSchema()
+    .nullable()
+    .describe('Time when this state was first found, or of the last check on request.'),
+});
+type SerializedDomainRecord = z.infer<typeof domainRecordSchema>;
+
+const statusOf = (state: RecordState, capturing: boolean): SerializedDomainRecord['status'] => {
+  if (capturing) return 'not_needed';
+  return state === 'valid' ? 'verified' : 'pending';
+};
+
+interface RecordCircumstances {
+  readonly capturing: boolean;
+  readonly records: DomainRecords;
+}
+
+const serializeRecord = (
+  { kind, type, host, value, required, advice }: RecordToPublish,
+  { capturing, records }: RecordCircumstances,
+): SerializedDomainRecord => {
+  const noted = records.records.find((record) => record.kind === kind && record.host === host);
+  const { state, problem, seen } = noted ?? { state: 'unknown', problem: null, seen: [] };
+  const check = { state, problem, seen, checked_at: noted === undefined ? null : records.checkedAt };
+  return { purpose: kind, type, name: host, value, required, status: statusOf(state, capturing), advice, ...check };
+};
+
+const domainDkimSchema = z.strictObject({
+  status: z
+    .enum(['pending', 'active', 'retired'])
+    .describe('`pending`: its RSA record has not been seen yet. `retired`: no longer signs.'),
+  hosts: z.array(z.string()),
+  signing: z.array(z.string()).describe('Selectors of the keys that sign. Their records have been found.'),
+  added_at: timeSchema().nullable(),
+  activated_at: timeSchema().nullable(),
+  safe_to_remove_at: timeSchema()
+    .nullable()
+    .describe('Keep the records of retired keys until then: mail in transit is verified with them.'),
+  removable: z.boolean().describe('True if these records can be removed now.'),
+});
+type SerializedDomainDkim = z.infer<typeof domainDkimSchema>;
+
+type Names = (selectors: readonly string[]) => string[];
+
+const serializePair = (pair: DkimPair, status: 'pending' | 'active', hosts: Names): SerializedDomainDkim => ({
+  status,
+  hosts: hosts(pair.keys.map(({ selector }) => selector)),
+  signing: [...pair.signing],
+  added_at: pair.addedAt,
+  activated_at: pair.activatedAt,
+  safe_to_remove_at: null,
+  removable: false,
+});
+
+const serializeRetired = (pair: RetiredDkimPair, now: string, hosts: Names): SerializedDomainDkim => ({
+  status: 'retired',
+  hosts: hosts(pair.selectors),
+  signing: [],
+  added_at: null,
+  activated_at: null,
+  safe_to_remove_at: pair.safeToRemoveAt,
+  removable: now >= pair.safeToRemoveAt,
+});
+
+/** DKIM key pairs, those that sign first. */
+const serializeDkim = (
+  { name, dkim: { active, pending, retired } }: ExistingSendingDomain,
+  now: string,
+): SerializedDomainDkim[] => {
+  const hosts: Names = (selectors) => selectors.map((selector) => dkimHost(name, selector));
+  return [
+    ...(active === null ? [] : [serializePair(active, 'active', hosts)]),
+    ...(pending === null ? [] : [serializePair(pending, 'pending', hosts)]),
+    ...retired.map((pair) => serializeRetired(pair, now, hosts)),
+  ];
+};
+
+export const trackingSchema = z.strictObject({
+  opens: z.boolean().describe('Add an invisible image to the html. Loading it creates an `opened` event.'),
+  clicks: z
+    .boolean()
+    .describe('Route links in the html through this service. Following one creates a `clicked` event.'),
+});
+
+export const domainSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('domain'),
+    name: z.string(),
+    status: z
+      .enum(DOMAIN_LIVES)
+      .describe(
+        '`degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot ' +
+          'send until it is verified again.',
+      ),
+    verification: z
+      .strictObject({ method: z.enum(['capture', 'dns']), verified_at: timeSchema() })
+      .nullable()
+      .describe('null: the domain cannot send now.'),
+    fails_at: timeSchema().nullable().describe('When a degraded domain fails unless its records return.'),
+    next_check_at: timeSchema().nullable().describe('Time of the next automatic check; null: only `verify` checks it.'),
+    records: z.array(domainRecordSchema),
+    dkim: z.array(domainDkimSchema),
+    authentication: z
+      .strictObject({ spf: recordState, dkim: recordState, dmarc: recordState })
+      .describe('Results of the last DNS check.'),
+    branding: z
+      .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
+      .nullable()
+      .describe('Sender as shown on recipient pages; null: the domain’s name.'),
+    tracking: trackingSchema.describe('Default tracking of its mail. A message can override it.'),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Domain' });
+export type SerializedDomain = z.infer<typeof domainSchema>;
+
+interface DomainCircumstances extends ServiceHosts {
+  readonly capturing: boolean;
+  readonly records: DomainRecords;
+  readonly now: string;
+}
+
+/** Ignores records checked for an earlier registration of the name. */
+const ownRecords = ({ createdAt }: ExistingSendingDomain, records: DomainRecords): DomainRecords =>
+  records.checkedAt !== null && records.checkedAt >= createdAt ? records : RECORDS_UNKNOWN;
+
+const nextCheckAt = (domain: ExistingSendingDomain, { capturing, now }: DomainCircumstances): string | null => {
+  const next = capturing ? null : nextCheckMs(domain, Date.parse(now));
+  return next === null ? null : new Date(next).toISOString();
+};
+
+const verificationOf = (domain: ExistingSendingDomain, capturing: boolean): SerializedDomain['verification'] => {
+  const { verification } = domain;
+  if (verification === null || !isVerified(domain, capturing)) return null;
+  return { method: verification.method, verified_at: verification.verifiedAt };
+};
+
+const serializeBranding = ({ branding }: ExistingSendingDomain): SerializedDomain['branding'] =>
+  branding === null ? null : { name: branding.name, color: branding.color, logo_url: branding.logoUrl };
+
+export const serializeDomain = (
+  domain: ExistingSendingDomain,
+  circumstances: DomainCircumstances,
+): SerializedDomain => {
+  const { capturing, now } = circumstances;
+  const records = ownRecords(domain, circumstances.records);
+  const { trouble } = domain;
+  const life = lifeOf(domain, capturing);
+  const toPublish = recordsToPublish(domain, circumstances);
+  return {
+    id: domain.domainId,
+    object: 'domain',
+    name: domain.name,
+    status: life,
+    verification: verificationOf(domain, capturing),
+    fails_at: life === 'degraded' && trouble?.status === 'degraded' ? trouble.failsAt : null,
+    next_check_at: nextCheckAt(domain, circumstances),
+    records: toPublish.map((record) => serializeRecord(record, { capturing, records })),
+    dkim: serializeDkim(domain, now),
+    authentication: { spf: records.spf, dkim: records.dkim, dmarc: records.dmarc },
+    branding: serializeBranding(domain),
+    tracking: { ...domain.tracking },
+    created_at: domain.createdAt,
+  };
+};

@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import {
+  changeDomain,
+  deleteDomain,
+  registerDomain,
+  verifyDomain,
+} from '../../../commands/sending-domain/change-domain.ts';
+import { serviceHosts } from '../../../commands/sending-domain/check-domain.ts';
+import { rotateDkim } from '../../../commands/sending-domain/dkim-keys.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Revision } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { domainRecordsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
+import { unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
+import { domainRecords } from '../../../domain/sending-domain/domain-records.ts';
+import type { Branding } from '../../../domain/sending-domain/events.ts';
+import {
+  type ExistingSendingDomain,
+  requireOwnDomain,
+  sendingDomain,
+} from '../../../domain/sending-domain/sending-domain.ts';
+import { mapConcurrently } from '../../../lib/async/async.ts';
+import { domainOf, parseMailbox } from '../../../lib/mime/mime.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { endpoint, type RouteContext } from '../../endpoint.ts';
+import { listEndpoint } from '../../lists.ts';
+import { shownLine } from '../../validation/fields.ts';
+import { tracking } from '../messages/send-fields.ts';
+import { domainSchema, type SerializedDomain, serializeDomain } from './domain.ts';
+
+/** Loads a domain of the caller's organization. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadDomain = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly domain: ExistingSendingDomain; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('dom', id)) throw new DomainError('not_found', 'domain not found');
+  const { state, revision } = await load(context.store, sendingDomain, sendingDomainStream(id));
+  return { domain: requireOwnDomain(state, caller.organizationId), revision };
+};
+
+/** Serializes a domain with its records from the key cache. */
+const serializeDomainOf = (
+  { deps: { context }, auth }: Pick<RouteContext, 'deps' | 'auth'>,
+  domain: ExistingSendingDomain,
+  records = auth.keyCache.domainRecordsOf(domain.domainId),
+): SerializedDomain =>
+  serializeDomain(domain, {
+    capturing: context.capturing,
+    ...serviceHosts(context),
+    records,
+    now: context.system.now().toISOString(),
+  });
+
+/** A-labels, lower case; null: no address can be on such a domain. */
+const domainName = (text: string): string | null => {
+  const parsed = text.includes('@') ? 'not a name' : parseMailbox(`postmaster@${text}`);
+  return typeof parsed === 'string' ? null : domainOf(parsed.address);
+};
+
+const body = z.strictObject({
+  name: z
+    .string()
+    .refine((text) => domainName(text) !== null, 'is not a domain name')
+    .transform((text) => domainName(text) ?? '')
+    .describe('The part after the @ of addresses, such as `mail.example.com`.'),
+});
+
+export const registerDomainRoute = endpoint(
+  'POST /v1/domains',
+  {
+    summary: 'Register a sending domain',
+    body,
+    examples: { 'A domain': { name: 'mail.example.com' } },
+    answer: domainSchema,
+  },
+  async ({ origin, body: { name }, reply }, route) => {
+    const { context } = route.deps;
+    const { keyCache } = route.auth;
+    const { domain, revision } = await registerDomain(context, origin, { name });
+    setRevision(reply, revision);
+    reply.header('location', `/v1/domains/${domain.domainId}`);
+    await keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
+
+/** A domain with what its own stream says of the DNS: the key cache knows only what it is now. */
+const serializeFolded = async (route: RouteContext, domain: ExistingSendingDomain): Promise<SerializedDomain> => {
+  const { state } = await load(route.deps.context.store, domainRecords, domainRecordsStream(domain.domainId));
+  return serializeDomainOf(route, domain, state);
+};
+
+const domainsThen = async (route: RouteContext, listed: readonly ExistingSendingDomain[]) => {
+  const { context } = route.deps;
+  const streams = listed.map(({ domainId }) => sendingDomainStream(domainId));
+  const domains = await statesOf(context, sendingDomain, streams);
+  return mapConcurrently(domains, { system: context.system, concurrency: 1 }, (domain) =>
+    serializeFolded(route, domain),
+  );
+};
+
+export const listDomainsRoute = listEndpoint(
+  'GET /v1/domains',
+  { summary: 'List sending domains, newest first', of: 'domains', item: domainSchema, takesAt: true },
+  async (by, caller, route) => {
+    const { deps, auth } = route;
+    const wanted = { organizationId: caller.organizationId, domainId: visibleDomainId(caller), ...by };
+    const [page] = await Promise.all([deps.readModels.domains.list(wanted), auth.keyCache.catchUp()]);
+    if (by.withDeleted) return { ...page, items: await domainsThen(route, page.items) };
+    return { ...page, items: page.items.map((domain) => serializeDomainOf(route, domain)) };
+  },
+);
+
+export const getDomainRoute = resourceEndpoint(
+  'GET /v1/domains/:id',
+  { summary: 'Read a domain and its DNS records', answer: domainSchema },
+  async ({ caller, id, reply }, route) => {
+    const { domain, revision } = await loadDomain(route.deps, caller, id);
+    setRevision(reply, revision);
+    return serializeFolded(route, domain);
+  },
+);
+
+export const verifyDomainRoute = endpoint(
+  'POST /v1/domains/:id/verify',
+  {
+    summary: 'Check the DNS records of a domain now',
+    description:
+      'Queries the DNS without a cache and reports the value found and the problem for each record. A domain ' +
+      'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
+
+export const rotateDkimRoute = endpoint(
+  'POST /v1/domains/:id/dkim/rotate',
+  {
+    summary: 'Rotate the DKIM keys of a domain',
+    description:
+      'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
+      '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
+      'Rotating again before that replaces the pending keys.',
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
+
+export const deleteDomainRoute = endpoint(
+  'DELETE /v1/domains/:id',
+  {
+    summary: 'Delete a domain and revoke the keys bound to it',
+    description:
+      'Waiting messages of the domain stay unchanged and fail when they become due. Cancel them first to ' +
+      'end them immediately.',
+  },
+  async ({ caller, origin, id, request }, { deps, auth }) => {
+    await loadDomain(deps, caller, id);
+    const { load: loadKeyCache } = auth.keyCache;
+    await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
+    await auth.keyCache.catchUp();
+  },
+);
+
+/** Longer names push the question of the page out of sight. */
+const SENDER_CHARACTERS_MAX = 100;
+const logoUrl = z.string().superRefine((text, context) => {
+  const problem = unsubscribeUrlProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+const changes = z.strictObject({
+  branding: z
+    .strictObject({
+      name: shownLine(SENDER_CHARACTERS_MAX).nullable().default(null).describe('The domain’s name when null.'),
+      color: z
+        .string()
+        .refine((text) => /^#[0-9a-fA-F]{6}$/.test(text), 'must be a colour such as #1a56b0')
+        .transform((text) => text.toLowerCase())
+        .nullable()
+        .default(null)
+        .describe('Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible.'),
+      logo_url: logoUrl
+        .nullable()
+        .default(null)
+        .describe('An https image on your server. Without one, pages load nothing from other hosts.'),
+    })
+    .nullable()
+    .optional()
+    .describe('Sender as shown on recipient pages. Replaced as a whole; null removes it.'),
+  tracking: tracking.optional().describe('Default tracking of mail accepted from now on. A message can override it.'),
+});
+
+type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
+
+const brandingOf = (sent: SentBranding | null): Branding | null =>
+  sent === null ? null : { name: sent.name, color: sent.color, logoUrl: sent.logo_url };
+
+export const updateDomainRoute = endpoint(
+  'PATCH /v1/domains/:id',
+  {
+    summary: 'Change the settings of a domain',
+    description: 'Absent fields stay unchanged.',
+    body: changes,
+    examples: {
+      'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
+      Neither: { branding: null },
+      'Track clicks': { tracking: { clicks: true } },
+    },
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await changeDomain(deps.context, origin, {
+      domainId: id,
+      settings: {
+        ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
+        ...(tracked === undefined ? {} : { tracking: tracked }),
+      },
+      ...ifMatch(request),
+    });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);

@@ -1,0 +1,385 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import { pauseBulkMail, releaseSending } from '../../../commands/reputation.ts';
+import { endWarmUp, startWarmUp } from '../../../commands/warm-up.ts';
+import { dailyQuotaStream, reputationStream, warmUpStream } from '../../../domain/kernel/streams.ts';
+import {
+  countedFrom,
+  type Limits,
+  NO_COUNTS,
+  type ReputationCounts,
+  type ReputationLimits,
+  type Share,
+  sharesOf,
+} from '../../../domain/reputation/evaluate-reputation.ts';
+import { MEASURES } from '../../../domain/reputation/events.ts';
+import { REPUTATION_LEVELS, type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
+import { dailyQuota, type RecipientCounts } from '../../../domain/warm-up/daily-quota.ts';
+import {
+  CAP_MAX,
+  DEFAULT_PLAN,
+  dayOf,
+  lastDayOf,
+  PLAN_DAYS_MAX,
+  type Plan,
+  type PlannedDay,
+  plannedDay,
+  type WarmUp,
+  warmUp,
+} from '../../../domain/warm-up/warm-up.ts';
+import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { endpoint } from '../../endpoint.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+import { atMost } from '../../validation/fields.ts';
+import { loadDomain } from './domains.ts';
+
+const shareSchema = z.strictObject({
+  count: z.number().int(),
+  of: z.number().int(),
+  percent: z.number().describe('Rounded to three decimals.'),
+});
+
+const limitsSchema = z.strictObject({
+  warned_percent: z.number(),
+  slowed_percent: z.number(),
+  paused_percent: z.number(),
+});
+
+const measuredSchema = shareSchema.extend({
+  limits: limitsSchema
+    .nullable()
+    .describe(
+      'Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it.',
+    ),
+});
+export type SerializedMeasurement = z.infer<typeof measuredSchema>;
+
+const level = z
+  .enum(REPUTATION_LEVELS)
+  .describe(
+    '`warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. ' +
+      'Transactional mail is never restricted.',
+  );
+
+const reputationFields = {
+  level,
+  measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
+  since: timeSchema().nullable().describe('null: the level was always `good`.'),
+  released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
+  bounces: measuredSchema.describe(
+    'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
+  ),
+  complaints: measuredSchema.describe('Recipients who complained, relative to delivered recipients.'),
+};
+
+const domainReputationSchema = z.strictObject({
+  object: z.literal('domain_reputation'),
+  domain_id: z.string(),
+  ...reputationFields,
+  organization_level: z
+    .enum(REPUTATION_LEVELS)
+    .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
+});
+export type SerializedDomainReputation = z.infer<typeof domainReputationSchema>;
+
+const organizationReputationSchema = z.strictObject({
+  object: z.literal('organization_reputation'),
+  organization_id: z.string(),
+  ...reputationFields,
+  bulk_mail_paused_since: timeSchema()
+    .nullable()
+    .describe(
+      'Time when all live bulk mail was paused by request, independently of the level; null: not paused by request.',
+    ),
+});
+export type SerializedOrganizationReputation = z.infer<typeof organizationReputationSchema>;
+
+const THOUSANDTHS = 1000;
+
+const serializeLimits = (limits: Limits | null): SerializedMeasurement['limits'] => {
+  if (limits === null) return null;
+  const [warned, slowed, paused] = limits;
+  return { warned_percent: warned, slowed_percent: slowed, paused_percent: paused };
+};
+
+const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null): SerializedMeasurement => ({
+  count,
+  of,
+  percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
+  limits: serializeLimits(limits),
+});
+
+/** Counts of a sender, and the limits that apply to them. */
+interface SenderCounts {
+  readonly counts: ReputationCounts;
+  readonly limits: ReputationLimits;
+}
+
+const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, { counts, limits }: SenderCounts) => {
+  const { bounces, complaints } = sharesOf(counts);
+  return {
+    level,
+    measure,
+    since,
+    released_at: releasedAt,
+    bounces: serializeMeasured(bounces, limits.bounces),
+    complaints: serializeMeasured(complaints, limits.complaints),
+  };
+};
+
+const serializeDomainReputation = (
+  domainId: string,
+  { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
+  judged: SenderCounts,
+): SerializedDomainReputation => ({
+  object: 'domain_reputation',
+  domain_id: domainId,
+  ...serializeReputation(own, judged),
+  organization_level: ofOrganization.level,
+});
+
+const serializeOrganizationReputation = (
+  organizationId: string,
+  reputation: Reputation,
+  judged: SenderCounts,
+): SerializedOrganizationReputation => ({
+  object: 'organization_reputation',
+  organization_id: organizationId,
+  ...serializeReputation(reputation, judged),
+  bulk_mail_paused_since: reputation.pausedSince,
+});
+
+export const getDomainReputationRoute = endpoint(
+  'GET /v1/domains/:id/reputation',
+  {
+    summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
+    description:
+      'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
+      'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
+      'below its limit.',
+    answer: domainReputationSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const { store } = deps.context;
+    const [{ state: own }, { state: ofOrganization }] = await Promise.all([
+      load(store, reputation, reputationStream(id)),
+      load(store, reputation, reputationStream(caller.organizationId)),
+    ]);
+    await readYourWrites(deps, ['reputation']);
+    const from = countedFrom(deps.context.system.now());
+    const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
+    return serializeDomainReputation(
+      id,
+      { own, ofOrganization },
+      { counts: counts ?? NO_COUNTS, limits: deps.sendingLimits },
+    );
+  },
+);
+
+export const getOrganizationReputationRoute = endpoint(
+  'GET /v1/organization/reputation',
+  {
+    summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
+    description:
+      'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
+      'more than one of its domains has sent bulk mail.',
+    answer: organizationReputationSchema,
+  },
+  async ({ caller: { organizationId } }, { deps }) => {
+    const { store, system } = deps.context;
+    const { state } = await load(store, reputation, reputationStream(organizationId));
+    await readYourWrites(deps, ['reputation']);
+    const by = { from: countedFrom(system.now()), senderId: organizationId };
+    const counts = await deps.readModels.reputation.ofSender(by);
+    return serializeOrganizationReputation(organizationId, state, {
+      counts: counts ?? NO_COUNTS,
+      limits: deps.sendingLimits,
+    });
+  },
+);
+
+const releasedDomainSchema = z.strictObject({
+  object: z.literal('released_domain'),
+  domain_id: z.string(),
+  released: z.boolean().describe('false: there was no restriction, so nothing changed.'),
+});
+
+export const releaseSendingRoute = endpoint(
+  'POST /v1/domains/:id/release',
+  {
+    summary: 'Release a domain’s bulk mail that was slowed down or paused',
+    description:
+      'Restarts the count of bounces and complaints. Waiting mail is sent within seconds; a long backlog ' +
+      'takes turns with other mail. Restrictions of the whole organization have their own release.',
+    answer: releasedDomainSchema,
+  },
+  async ({ caller, origin, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const released = await releaseSending(deps.context, origin, id);
+    return { object: 'released_domain', domain_id: id, released };
+  },
+);
+
+const releasedOrganizationSchema = z.strictObject({
+  object: z.literal('released_organization'),
+  organization_id: z.string(),
+  released: z.boolean().describe('false: there was no restriction, so nothing changed.'),
+});
+
+export const releaseOrganizationSendingRoute = endpoint(
+  'POST /v1/organization/release',
+  {
+    summary: 'Release bulk mail that was slowed down or paused by the organization’s rates',
+    description:
+      'Restarts the count of bounces and complaints of the organization. A domain restricted by its own ' +
+      'rates has its own release.',
+    answer: releasedOrganizationSchema,
+  },
+  async ({ caller: { organizationId }, origin }, { deps }) => {
+    const released = await releaseSending(deps.context, origin, null);
+    return { object: 'released_organization', organization_id: organizationId, released };
+  },
+);
+
+const pausedBulkMailSchema = z.strictObject({
+  object: z.literal('bulk_mail'),
+  organization_id: z.string(),
+  paused_since: timeSchema().nullable().describe('null: bulk mail is not paused.'),
+});
+
+export const pauseBulkMailRoute = endpoint(
+  'PUT /v1/organization/bulk-mail',
+  {
+    summary: 'Pause all bulk mail of the organization, or resume it',
+    description:
+      'While paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. ' +
+      'Messages in flight are not stopped, and transactional mail is never held. After resuming, mail is sent as after a ' +
+      'release. Both actions are recorded.',
+    body: z.strictObject({ paused: z.boolean().describe('true: pause. false: resume.') }),
+    examples: { 'A wrong list': { paused: true }, 'Go on': { paused: false } },
+    answer: pausedBulkMailSchema,
+    etag: false,
+  },
+  async ({ caller: { organizationId }, origin, body: { paused } }, { deps }) => {
+    const { pausedSince } = await pauseBulkMail(deps.context, origin, paused);
+    return { object: 'bulk_mail', organization_id: organizationId, paused_since: pausedSince };
+  },
+);
+
+const daySchema = () => z.string().meta({ format: 'date' });
+
+const destinationSchema = z.strictObject({
+  destination: z.string().describe('The mailbox provider.'),
+  recipients: z.number().int().describe('Recipients sent to, plus reserved ones: a twentieth of the quota at a time.'),
+});
+
+const warmUpSchema = z.strictObject({
+  object: z.literal('domain_warm_up'),
+  domain_id: z.string(),
+  status: z.enum(['none', 'running', 'over']).describe('`none`: never started, or ended early.'),
+  plan: z.array(z.number().int()).describe('Recipients per day and destination, from the first day.'),
+  starts_on: daySchema().nullable(),
+  ends_on: daySchema().nullable().describe('The last day of the plan.'),
+  day: z.number().int().nullable().describe('Today’s number, from 1; null: no plan runs.'),
+  recipients_max: z.number().int().nullable().describe('Today’s quota of each destination; null: no plan runs.'),
+  today: z.array(destinationSchema).describe('The destinations with most mail today, at most 100.'),
+});
+export type SerializedWarmUp = z.infer<typeof warmUpSchema>;
+
+/** More would list destinations far below their share; the log has them all. */
+const SHOWN_MAX = 100;
+
+interface WarmUpNow {
+  readonly plan: Plan | null;
+  readonly planned: PlannedDay | null;
+  readonly taken: RecipientCounts;
+}
+
+const statusOf = ({ plan, planned }: WarmUpNow): SerializedWarmUp['status'] => {
+  if (plan === null) return 'none';
+  return planned === null ? 'over' : 'running';
+};
+
+const serializeWarmUp = (domainId: string, now: WarmUpNow): SerializedWarmUp => {
+  const { plan, planned, taken } = now;
+  const most = [...taken].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, SHOWN_MAX);
+  return {
+    object: 'domain_warm_up',
+    domain_id: domainId,
+    status: statusOf(now),
+    plan: [...(plan?.caps ?? [])],
+    starts_on: plan?.startsOn ?? null,
+    ends_on: plan === null ? null : lastDayOf(plan),
+    day: planned?.number ?? null,
+    recipients_max: planned?.cap ?? null,
+    today: most.map(([destination, recipients]) => ({ destination, recipients })),
+  };
+};
+
+/** Serializes a warm-up with today's use of it, which is read only while a plan runs. */
+const serializeWarmUpOf = async (
+  { context: { store, system } }: Pick<HttpDependencies, 'context'>,
+  domainId: string,
+  { plan }: WarmUp,
+): Promise<SerializedWarmUp> => {
+  const today = dayOf(system.now());
+  const planned = plan === null ? null : plannedDay(plan, today);
+  const { state } =
+    planned === null ? { state: dailyQuota.initial } : await load(store, dailyQuota, dailyQuotaStream(domainId, today));
+  return serializeWarmUp(domainId, { plan, planned, taken: state.taken });
+};
+
+export const getWarmUpRoute = endpoint(
+  'GET /v1/domains/:id/warm-up',
+  {
+    summary: 'Read the warm-up of a domain and today’s numbers by destination',
+    answer: warmUpSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const { state } = await load(deps.context.store, warmUp, warmUpStream(id));
+    return serializeWarmUpOf(deps, id, state);
+  },
+);
+
+const body = z.strictObject({
+  plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
+    .default([...DEFAULT_PLAN])
+    .describe('Recipients per destination on the first day, the second, and so on.'),
+});
+
+export const startWarmUpRoute = endpoint(
+  'PUT /v1/domains/:id/warm-up',
+  {
+    summary: 'Start the warm-up of a domain: a daily quota that grows',
+    description:
+      'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
+      'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
+      '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
+      'later day; its `ttl_seconds` pause until then unless they are below the default. Transactional mail ' +
+      'never waits. Days are UTC.',
+    body,
+    examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
+    answer: warmUpSchema,
+  },
+  async ({ caller, origin, id, body: { plan } }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    return serializeWarmUpOf(deps, id, await startWarmUp(deps.context, origin, { domainId: id, caps: plan }));
+  },
+);
+
+export const endWarmUpRoute = endpoint(
+  'DELETE /v1/domains/:id/warm-up',
+  {
+    summary: 'End the warm-up of a domain early',
+    description:
+      'Its mail is no longer held. Waiting mail leaves within seconds; a long backlog takes turns with other ' +
+      'mail. Without a plan nothing changes.',
+  },
+  async ({ caller, origin, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    await endWarmUp(deps.context, origin, id);
+  },
+);

@@ -1,0 +1,255 @@
+import { z } from 'zod';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
+import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
+import { environmentSchema } from '../../../domain/kernel/ids.ts';
+import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail-transport.ts';
+import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
+import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../../domain/tracking/client.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+
+/** Reply of a mail server. */
+export const smtpSchema = z.strictObject({
+  /** 0: there was no reply. */
+  code: z.number().int(),
+  enhanced: z.string().nullable(),
+  text: z.string().nullable(),
+  mx: z.string().nullable(),
+  tls: z.string().nullable(),
+  cipher: z.string().nullable(),
+  policy: z.enum(TLS_POLICIES).nullable(),
+  address: z.string().nullable(),
+  stage: z.enum(REPLY_STAGES).nullable(),
+});
+
+/** Events of several types with the same data. @param id name in the OpenAPI document. */
+const eventOf = <const Types extends readonly [CustomerEventType, ...CustomerEventType[]], Data extends z.ZodRawShape>(
+  id: string,
+  types: Types,
+  data: Data,
+) =>
+  z
+    .strictObject({
+      id: z.string(),
+      object: z.literal('event'),
+      type: z.enum(types),
+      timestamp: timeSchema(),
+      environment: environmentSchema.nullable(),
+      sequence: z.number().int(),
+      data: z.strictObject(data),
+    })
+    .meta({ id });
+
+/** The recipient that an event about a message concerns. */
+export const eventRecipientSchema = z.strictObject({
+  id: z.string(),
+  /** null: the content of the message has expired. */
+  address: z.string().nullable(),
+  kind: z.enum(['to', 'cc', 'bcc']).nullable(),
+});
+
+/** In every event about a message. */
+const message = {
+  message_id: z.string(),
+  recipient: eventRecipientSchema,
+  tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  metadata: z.record(z.string(), z.string()),
+};
+const attempt = z.number().int();
+const reason = z.string();
+/** Why the server refused it. */
+const category = z.enum(BOUNCE_CATEGORIES).optional();
+/** Several recipients had the same copy. Any of them may have sent the report, so none is suppressed. */
+const shared = z.literal(true).optional();
+const engagement = {
+  first: z.literal(true).optional().describe('The first by the recipient or, if `machine` is true, by machines.'),
+  count: z.number().int().describe('Number of times within a minute.'),
+  machine: z.boolean().describe('A machine did it, not the recipient.'),
+  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Why it is classified as a machine.'),
+  client: z.enum(CLIENT_FAMILIES).describe('Family of the program.'),
+  network: z
+    .enum(NETWORK_KINDS)
+    .describe('Kind of network that the request came from. The address itself is not stored.'),
+};
+const period = z.string().describe('A month in UTC, such as 2026-11.');
+const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
+
+/** Numbers of items removed by an erasure. */
+export const erasureCountsSchema = z.strictObject({
+  messages: z.int().describe('Messages, each with its addresses, subject, bodies, attachments, tags and metadata.'),
+  replies: z.int().describe('Texts of replies and reports from mail servers.'),
+  links: z.int().describe('Addresses of clicked links.'),
+  suppression_evidence: z.int().describe('Addresses and notes of suppressions.'),
+  webhook_tries: z.int().describe('Tries of webhook deliveries, with their answers.'),
+  captured_mail: z.int().describe('Mail of the inbox.'),
+  contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
+});
+
+const SCHEMAS = {
+  MessageAcceptedEvent: eventOf('MessageAcceptedEvent', ['message.accepted'], message),
+  MessageScheduledEvent: eventOf('MessageScheduledEvent', ['message.scheduled', 'message.rescheduled'], {
+    ...message,
+    scheduled_at: timeSchema(),
+  }),
+  MessageSendingEvent: eventOf('MessageSendingEvent', ['message.sending'], { ...message, attempt }),
+  MessageDeliveredEvent: eventOf('MessageDeliveredEvent', ['message.delivered'], {
+    ...message,
+    smtp: smtpSchema,
+    attempt,
+  }),
+  MessageDeferredEvent: eventOf('MessageDeferredEvent', ['message.deferred'], {
+    ...message,
+    smtp: smtpSchema.optional(),
+    attempt,
+    next_attempt_at: timeSchema(),
+    reason,
+    category,
+  }),
+  MessageBouncedEvent: eventOf('MessageBouncedEvent', ['message.bounced'], {
+    ...message,
+    smtp: smtpSchema,
+    attempt,
+    reason,
+    category,
+    /** It bounced after it had been delivered. */
+    late: z.literal(true).optional(),
+    shared,
+  }),
+  MessageEndedEvent: eventOf(
+    'MessageEndedEvent',
+    ['message.failed', 'message.suppressed', 'message.cancelled', 'message.expired'],
+    {
+      ...message,
+      reason,
+    },
+  ),
+  MessageOpenedEvent: eventOf('MessageOpenedEvent', ['message.opened'], { ...message, ...engagement }),
+  MessageClickedEvent: eventOf('MessageClickedEvent', ['message.clicked'], {
+    ...message,
+    ...engagement,
+    url: z.string().nullable().describe('Target of the link; null once the content of the message has expired.'),
+  }),
+  MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
+  MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
+    ...message,
+    /** How the recipient unsubscribed. */
+    method: z.enum(['one_click', 'page', 'mail']),
+    /** The topic they unsubscribed from; absent: all mail of the same kind. */
+    topic_id: z.string().optional(),
+  }),
+  DomainEvent: eventOf(
+    'DomainEvent',
+    [
+      'domain.registered',
+      'domain.updated',
+      'domain.verified',
+      'domain.failed',
+      'domain.deleted',
+      'domain.dkim_keys_added',
+      'domain.dkim_keys_activated',
+      'domain.dkim_keys_destroyed',
+      'domain.warm_up_started',
+      'domain.warm_up_ended',
+      'domain.sending_recovered',
+      'domain.sending_released',
+    ],
+    { domain_id: z.string() },
+  ),
+  DomainTroubleEvent: eventOf(
+    'DomainTroubleEvent',
+    ['domain.degraded', 'domain.sending_warned', 'domain.sending_slowed', 'domain.sending_paused'],
+    { domain_id: z.string(), reason },
+  ),
+  OrganizationEvent: eventOf('OrganizationEvent', ['organization.sending_recovered', 'organization.sending_released'], {
+    organization_id: z.string(),
+  }),
+  OrganizationTroubleEvent: eventOf(
+    'OrganizationTroubleEvent',
+    ['organization.sending_warned', 'organization.sending_slowed', 'organization.sending_paused'],
+    { organization_id: z.string(), reason },
+  ),
+  ApiKeyEvent: eventOf(
+    'ApiKeyEvent',
+    ['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked', 'api_key.expired', 'api_key.deleted'],
+    { api_key_id: z.string() },
+  ),
+  TemplateEvent: eventOf('TemplateEvent', ['template.created', 'template.published', 'template.deleted'], {
+    template_id: z.string(),
+  }),
+  WebhookEvent: eventOf(
+    'WebhookEvent',
+    [
+      'webhook.created',
+      'webhook.updated',
+      'webhook.enabled',
+      'webhook.paused',
+      'webhook.adopted',
+      'webhook.ping',
+      'webhook.deleted',
+    ],
+    { webhook_id: z.string() },
+  ),
+  WebhookDisabledEvent: eventOf('WebhookDisabledEvent', ['webhook.disabled'], {
+    webhook_id: z.string(),
+    reason: z
+      .enum(['gone', 'failing', 'requested'])
+      .describe('`gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API.'),
+  }),
+  SuppressionCreatedEvent: eventOf('SuppressionCreatedEvent', ['suppression.created'], {
+    suppression,
+    reason,
+    /** Which mail is suppressed. */
+    scope: z.enum(SUPPRESSION_SCOPES),
+    /** Present with scope `topic`. */
+    topic_id: z.string().optional(),
+    /** null: no expiry. */
+    expires_at: timeSchema().nullable(),
+  }),
+  SuppressionDeletedEvent: eventOf('SuppressionDeletedEvent', ['suppression.deleted'], { suppression }),
+  ResubscribedEvent: eventOf('ResubscribedEvent', ['suppression.resubscribed'], {
+    suppression,
+    /** null: all mail except topics that were unsubscribed individually. */
+    topic_id: z.string().nullable(),
+  }),
+  QuotaEvent: eventOf('QuotaEvent', ['billing.quota_warning', 'billing.quota_exceeded'], {
+    invoice_id: z.string().describe('Id of the month’s invoice. The invoice is created after the month ends.'),
+    period,
+    quota: z.strictObject({ plan: z.string(), limit: z.number().int(), used: z.number().int() }),
+  }),
+  InvoiceClosedEvent: eventOf('InvoiceClosedEvent', ['billing.invoice_closed'], {
+    invoice_id: z.string(),
+    period,
+    currency: z.string(),
+    total: z.number().int().describe('In the currency’s minor unit; a negative amount is a credit.'),
+  }),
+  AuditCheckpointEvent: eventOf('AuditCheckpointEvent', ['audit.checkpoint'], {
+    organization_id: z.string(),
+    origin: z.string().describe('Name of the tree of this organization’s events.'),
+    size: z.number().int().describe('Number of events that it covers, from the first.'),
+    root_hash: z.string().describe('Root of the Merkle tree of these events (RFC 9162), in base64.'),
+    note: z
+      .string()
+      .describe(
+        'The signed note (C2SP tlog-checkpoint). If you keep it, you can check later whether the past was changed.',
+      ),
+  }),
+  ErasureCompletedEvent: eventOf('ErasureCompletedEvent', ['erasure.completed'], {
+    erasure_id: z.string(),
+    erased: erasureCountsSchema,
+  }),
+  TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
+};
+
+type Schemas = typeof SCHEMAS;
+/** An event of the feed. */
+export type FeedEvent = z.output<Schemas[keyof Schemas]>;
+type DescribedType = z.output<Schemas[keyof Schemas]>['type'];
+/** Fails to compile if a type of event has no schema. */
+const COMPLETE: CustomerEventType extends DescribedType ? Schemas : never = SCHEMAS;
+
+/** Serialized by `projections/events/serialize-events.ts`, for the feed and for webhooks alike. */
+export const eventSchema = z
+  .discriminatedUnion(
+    'type',
+    Object.values(COMPLETE) as unknown as [Schemas[keyof Schemas], ...Schemas[keyof Schemas][]],
+  )
+  .meta({ id: 'Event' });

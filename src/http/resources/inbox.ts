@@ -1,0 +1,232 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { noteReading } from '../../commands/audit.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
+import { requireOwnerPresence } from '../auth/presence.ts';
+import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';
+import { decodePlace, encodePlace } from '../lists.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { pageParameters } from '../validation/fields.ts';
+
+const outlineFields = {
+  id: z.string(),
+  object: z.literal('captured_mail'),
+  received_at: timeSchema(),
+  envelope: z.strictObject({ from: z.string(), to: z.array(z.string()) }),
+  subject: z.string().nullable(),
+  size_bytes: z.number().int(),
+  confidential: z
+    .boolean()
+    .describe('It contains a sign-in link: only an owner who has recently authenticated can read it.'),
+  attachments: z.array(
+    z.strictObject({
+      filename: z.string().nullable(),
+      content_type: z.string(),
+      size_bytes: z.number().int(),
+    }),
+  ),
+};
+
+const listedCapturedMailSchema = z.strictObject(outlineFields).meta({ id: 'ListedCapturedMail' });
+export type SerializedListedCapturedMail = z.infer<typeof listedCapturedMailSchema>;
+
+const capturedMailSchema = z
+  .strictObject({
+    ...outlineFields,
+    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    text: z.string().nullable(),
+    html: z.string().nullable(),
+    truncated: z.boolean().describe('Headers, text or html had more than 1 MB and were cut. The source has all of it.'),
+  })
+  .meta({ id: 'CapturedMail' });
+export type SerializedCapturedMail = z.infer<typeof capturedMailSchema>;
+
+const serializeListedCapturedMail = (mail: CapturedMail): SerializedListedCapturedMail => ({
+  id: mail.id,
+  object: 'captured_mail',
+  received_at: mail.receivedAt.toISOString(),
+  envelope: { from: mail.envelope.from, to: [...mail.envelope.to] },
+  subject: mail.subject,
+  size_bytes: mail.sizeBytes,
+  confidential: mail.isConfidential,
+  attachments: mail.attachments.map(({ filename, contentType, sizeBytes }) => ({
+    filename,
+    content_type: contentType,
+    size_bytes: sizeBytes,
+  })),
+});
+
+const serializeCapturedMail = (mail: CapturedMail, content: CapturedContent): SerializedCapturedMail => ({
+  ...serializeListedCapturedMail(mail),
+  headers: content.headers.map(({ name, value }) => ({ name, value })),
+  text: content.text,
+  html: content.html,
+  truncated: content.truncated,
+});
+
+const TEXT_CHARACTERS_MAX = 998;
+
+/** Filters of captured mail, combined by and. */
+const filterFields = {
+  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Only mail to this envelope recipient.'),
+  subject: z
+    .string()
+    .max(TEXT_CHARACTERS_MAX)
+    .optional()
+    .describe('Only mail whose subject contains this, ignoring case.'),
+};
+
+/** An organization sees mail from its own domains; a test key sees simulated mail. */
+const inboxFilterOf = (
+  { auth }: RouteContext,
+  { organizationId, environment }: Caller,
+  asked: Pick<InboxFilter, 'id' | 'to' | 'subject'>,
+): InboxFilter => ({ ...asked, environment, fromDomains: auth.keyCache.domainNamesOf(organizationId) });
+
+const LIST = 'inbox';
+const listQuery = z.strictObject({ ...pageParameters, ...filterFields });
+
+/** There is an inbox only while mail is captured; its routes are not registered otherwise. */
+const whileCapturing =
+  (routeOf: (inbox: Inbox) => Registration): Registration =>
+  (route) => {
+    if (route.deps.inbox !== null) routeOf(route.deps.inbox)(route);
+  };
+
+export const listInboxRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox',
+    {
+      summary: 'List captured mail, newest first',
+      description: 'Without contents: read a single mail for those.',
+      query: listQuery,
+      answer: listSchema(listedCapturedMailSchema),
+    },
+    async ({ caller, query: { limit, after, ...asked } }, route) => {
+      const filter = inboxFilterOf(route, caller, asked);
+      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
+      return listOf(mails.map(serializeListedCapturedMail), next !== null, encodePlace(LIST, next));
+    },
+  ),
+);
+
+/** Another organization's mail is answered as mail that does not exist. */
+const missing = (): DomainError => new DomainError('not_found', 'captured mail not found');
+
+/**
+ * A mail whose contents the caller may read; the reading is put on record.
+ * @throws {DomainError} `not_found`, `permission_missing`, `presence_required`.
+ */
+const openMail = async (
+  inbox: Inbox,
+  { caller, callerNow, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'id' | 'origin'>,
+  route: RouteContext,
+): Promise<CapturedMail> => {
+  const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
+  const [mail] = mails;
+  if (mail === undefined) throw missing();
+  if (mail.isConfidential)
+    await requireOwnerPresence(route.auth, { caller, callerNow: () => callerNow('up to the log') });
+  await noteReading(route.deps.context, origin, { what: 'captured_mail', subjectId: id });
+  return mail;
+};
+
+export const getCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox/:id',
+    {
+      summary: 'Read a captured mail',
+      description:
+        'Headers, text and html are cut at 1 MB each. A mail that lets its recipient sign in (`confidential`) is shown only ' +
+        'to an owner who has proved their presence.',
+      answer: capturedMailSchema,
+      large: true,
+      etag: false,
+    },
+    async (call, route) => {
+      const mail = await openMail(inbox, call, route);
+      const content = await inbox.content(mail, call.caller.organizationId);
+      if (content === null) throw missing();
+      return serializeCapturedMail(mail, content);
+    },
+  ),
+);
+
+/** No browser runs or shows what a mail contains. */
+const asFile = (reply: FastifyReply, type: string, name: string): void => {
+  reply
+    .type(type)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .header('content-security-policy', "sandbox; default-src 'none'")
+    .header('x-content-type-options', 'nosniff');
+};
+
+const SOURCE_TYPE = 'message/rfc822';
+
+export const getRawCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox/:id/raw',
+    { summary: 'Read the source of a captured mail', answer: z.string(), mediaType: SOURCE_TYPE, etag: false },
+    async (call, route) => {
+      const mail = await openMail(inbox, call, route);
+      asFile(call.reply, SOURCE_TYPE, `${mail.id}.eml`);
+      return Readable.from(inbox.source(mail), { objectMode: false });
+    },
+  ),
+);
+
+const PLACE = /^(?:0|[1-9]\d{0,5})$/;
+const ATTACHMENT_TYPE = 'application/octet-stream';
+/** Bytes written at a time. */
+const PIECE_BYTES = 65_536;
+
+function* piecesOf(bytes: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
+}
+
+export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox/:id/attachments/:place',
+    {
+      summary: 'Read an attachment of a captured mail',
+      description: 'By its place in `attachments`, from 0.',
+      answer: z.string(),
+      mediaType: ATTACHMENT_TYPE,
+      large: true,
+      etag: false,
+    },
+    async (call, route) => {
+      const { place } = call.request.params as { readonly place: string }; // of the path
+      const mail = await openMail(inbox, call, route);
+      const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place), call.caller.organizationId) : null;
+      if (bytes === null) throw new DomainError('not_found', 'attachment of the captured mail not found');
+      asFile(call.reply, ATTACHMENT_TYPE, `${mail.id}-${place}`);
+      return Readable.from(piecesOf(bytes), { objectMode: false });
+    },
+  ),
+);
+
+const deleteQuery = z.strictObject(filterFields);
+
+export const deleteInboxRoute = whileCapturing((inbox) =>
+  endpoint(
+    'DELETE /v1/inbox',
+    {
+      summary: 'Delete captured mail',
+      description: 'All of it, or the mail that the query selects.',
+      query: deleteQuery,
+    },
+    async ({ caller, query: asked }, route) => {
+      await inbox.remove(inboxFilterOf(route, caller, asked));
+    },
+  ),
+);
+
+export const deleteCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint('DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }, route) => {
+    if ((await inbox.remove(inboxFilterOf(route, caller, { id }))) === 0) throw missing();
+  }),
+);

@@ -1,0 +1,339 @@
+import type { Finding } from '../../../../domain/analysis/analysis.ts';
+import { isId } from '../../../../domain/kernel/ids.ts';
+import type { ExistingMessage } from '../../../../domain/message/message.ts';
+import { RECIPIENT_STATUSES, type Recipient, type RecipientStatus } from '../../../../domain/message/recipient.ts';
+import { REFUSED } from '../../../../domain/message/record-attempt.ts';
+import type { ToldAnalysis } from '../../../../domain/ports/contents.ts';
+import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhook-deliveries.ts';
+import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
+import type { LoadedContents } from '../../../../projections/events/serialize-events.ts';
+import { explainEvent } from './events.ts';
+import {
+  actorOf,
+  atTime,
+  byWhom,
+  createView,
+  type ExplainedStep,
+  type ExplainedWait,
+  type Explanation,
+  explained,
+  FIRST_EVENTS,
+  listed,
+  memberInWords,
+  type People,
+  type RecordedMessageEvent,
+  type StepFacts,
+  type StepType,
+  type View,
+} from './explanation.ts';
+import { explainWaits, type WaitFacts } from './waits.ts';
+
+/** Describes the steps before acceptance: the request, its sender and the checks. */
+
+/** Facts from the time of acceptance; null: no longer known. */
+export interface Circumstances {
+  readonly keyName: string | null;
+  readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
+  /** Alias of the template that it was rendered from; null: no template or no alias. */
+  readonly templateAlias: string | null;
+  /** True if it had HTML, which is always checked. */
+  readonly hadHtml: boolean;
+  readonly analysis: ToldAnalysis | null;
+  /** About the html, of the analysis or of the check. */
+  readonly findings: readonly Finding[];
+}
+
+const PROVED: Readonly<Record<VerificationMethod, string>> = {
+  dns: 'by its DNS records',
+  capture: 'without a check, because mail is captured',
+};
+
+const domainSentence = ({ message: { accepted, environment } }: View, { verification }: Circumstances): string => {
+  const { fromDomain } = accepted;
+  if (verification !== null) {
+    const how = `${PROVED[verification.method]} (${atTime(verification.verifiedAt)})`;
+    return `The domain ${fromDomain} may send: it was verified ${how}.`;
+  }
+  if (environment === 'test') return `The domain ${fromDomain} was not verified: a test key does not require it.`;
+  return `The domain ${fromDomain} was allowed to send; its verification is not on record.`;
+};
+
+/** Members have no key: `keyId` is then the id of the member. */
+const isMember = ({ accepted }: ExistingMessage): boolean => isId('mbr', accepted.keyId);
+
+const keySentence = ({ message, people }: View, { keyName }: Circumstances): string => {
+  const { accepted, environment } = message;
+  const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
+  const simulated = environment === 'test' ? ': nothing is sent, the outcome is simulated' : '';
+  if (isMember(message))
+    return `${memberInWords(accepted.keyId, people)} may send, and asked for the ${environment} environment${simulated}.`;
+  return `API key ${name} is valid, may send, and belongs to the ${environment} environment${simulated}.`;
+};
+
+const senderFacts = ({ message, people }: View, keyName: string | null): StepFacts => {
+  const { keyId } = message.accepted;
+  const memberName = people.get(keyId);
+  if (isMember(message)) return { member_id: keyId, ...(memberName === undefined ? {} : { member_name: memberName }) };
+  return { api_key_id: keyId, ...(keyName === null ? {} : { api_key_name: keyName }) };
+};
+
+const templateSteps = (
+  { message: { accepted } }: View,
+  { templateAlias }: Circumstances,
+): readonly { readonly sentence: string; readonly facts: StepFacts }[] => {
+  const { template } = accepted;
+  if (template === undefined) return [];
+  const { templateId, version } = template;
+  const name = templateAlias === null ? templateId : `"${templateAlias}" (${templateId})`;
+  return [
+    {
+      sentence: `It was rendered from version ${version} of template ${name}.`,
+      facts: { template_id: templateId, template_version: version },
+    },
+  ];
+};
+
+const SAFE_TO_REPEAT = 'with an Idempotency-Key: repeating the request sends nothing twice';
+const UNSAFE_TO_REPEAT = 'without an Idempotency-Key: repeating the request sends another message';
+
+/** The steps before acceptance: the request, the key and the checks. */
+const explainRequest = (view: View, circumstances: Circumstances): readonly ExplainedStep[] => {
+  const [first] = view.happenings;
+  if (first === undefined) return [];
+  const { accepted } = view.message;
+  const { occurredAt: at, actor, requestId } = first.metadata;
+  const step = (type: StepType, sentence: string, facts: StepFacts = {}): ExplainedStep => ({
+    at,
+    actor: actorOf(actor),
+    type,
+    sentence,
+    facts,
+  });
+  const { analysis, findings, hadHtml, keyName } = circumstances;
+  const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
+  const named = requestId === null ? 'The request' : `Request ${requestId}`;
+  return [
+    step('requested', `${named} came from ${byWhom(actor, view.people)}, ${repeat}.`, {
+      ...(requestId === null ? {} : { request_id: requestId }),
+      idempotency_key_used: accepted.idempotent,
+    }),
+    step('key_checked', keySentence(view, circumstances), senderFacts(view, keyName)),
+    step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
+    ...templateSteps(view, circumstances).map((one) => step('rendered', one.sentence, one.facts)),
+    ...(hadHtml ? [step('html_checked', htmlSentence(findings))] : []),
+    ...(analysis === null ? [] : [step('analyzed', analysisSentence(analysis), analysisFacts(analysis))]),
+  ];
+};
+
+/** Quotes nothing of the html: members who see no contents read it. */
+const htmlSentence = (findings: readonly Finding[]): string => {
+  const first = findings.find(({ rule }) => rule === 'html-invalid');
+  if (first === undefined) return 'Its HTML was checked and is valid.';
+  return `Its HTML is not valid and was accepted unchanged: see line ${first.line}, column ${first.column}.`;
+};
+
+const analysisSentence = ({ score, verdict, findings }: ToldAnalysis): string =>
+  `Its contents were analyzed: ${score} of 100 points, ${findings.length} finding${findings.length === 1 ? '' : 's'}, verdict "${verdict}".`;
+
+const analysisFacts = ({ score, verdict }: ToldAnalysis): StepFacts => ({ score, verdict });
+
+/** Endpoints that get nothing until they are enabled or adopted. */
+type DisabledWebhooks = ReadonlySet<string>;
+
+const POSTER = actorOf('worker:post-webhooks');
+
+const answered = (webhookId: string, { status, durationMs }: WebhookTry): string =>
+  status === null
+    ? `it did not answer after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
+    : `it answered ${status} after ${Math.round(durationMs)} ms`;
+
+const nextOf = ({ dueAt, webhookId }: WebhookDelivery, disabled: DisabledWebhooks): string => {
+  if (disabled.has(webhookId)) return 'It waits because the endpoint is disabled or paused.';
+  return dueAt === null ? '' : `The next attempt is at ${atTime(dueAt.toISOString())}.`;
+};
+
+const afterLast = (delivery: WebhookDelivery, disabled: DisabledWebhooks): string => {
+  switch (delivery.state) {
+    case 'delivered':
+      return 'It is complete.';
+    case 'failed':
+      return 'It is not tried again.';
+    case 'pending':
+      return nextOf(delivery, disabled);
+    default:
+      return delivery.state satisfies never;
+  }
+};
+
+const aboutWhom = ({ event }: WebhookDelivery, view: View): string =>
+  event.recipientId === null ? '' : ` of ${view.nameOf([event.recipientId])}`;
+
+const stepsOf = (delivery: WebhookDelivery, view: View, disabled: DisabledWebhooks): readonly ExplainedStep[] => {
+  const { webhookId, event, tries, createdAt, dueAt } = delivery;
+  const facts = { webhook_id: webhookId, event_id: event.id, event_type: event.type };
+  const recipient = event.recipientId === null ? {} : { recipient: view.recipientOf(event.recipientId) };
+  const next = delivery.state === 'pending' && dueAt !== null ? { next_attempt_at: dueAt.toISOString() } : {};
+  const what = `${event.type}${aboutWhom(delivery, view)}`;
+  if (tries.length === 0) {
+    const sentence = `Endpoint ${webhookId} waits for ${what}. ${afterLast(delivery, disabled)}`.trimEnd();
+    const about = { at: createdAt.toISOString(), actor: POSTER, type: 'webhook_owed', sentence } as const;
+    return [{ ...about, ...recipient, facts: { ...facts, ...next } }];
+  }
+  return tries.map((tried, index): ExplainedStep => {
+    const isLast = index === tries.length - 1;
+    const then = isLast ? ` ${afterLast(delivery, disabled)}` : '';
+    const sentence = `Endpoint ${webhookId} was sent ${what}: ${answered(webhookId, tried)}.${then}`.trimEnd();
+    const took = { attempt: index + 1, status: tried.status, duration_ms: Math.round(tried.durationMs) };
+    const about = { at: tried.at.toISOString(), actor: POSTER, type: 'webhook_tried', sentence } as const;
+    return { ...about, ...recipient, facts: { ...facts, ...took, ...(isLast ? next : {}) } };
+  });
+};
+
+/** Webhook attempts for this message's events, oldest first. */
+const explainWebhooks = (
+  deliveries: readonly WebhookDelivery[],
+  view: View,
+  disabled: DisabledWebhooks,
+): readonly ExplainedStep[] =>
+  deliveries
+    .flatMap((delivery) => stepsOf(delivery, view, disabled))
+    .sort((left, right) => (left.at === right.at ? 0 : left.at < right.at ? -1 : 1));
+
+/**
+ * Explains a message (`GET /v1/messages/{id}/explain`): its request, checks, events and waits, with a one-sentence
+ * summary.
+ */
+
+/** Final statuses in words that fit singular and plural. */
+const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' | 'sending' | 'deferred'>, string>> = {
+  delivered: 'delivered',
+  bounced: 'permanently refused',
+  failed: 'failed',
+  suppressed: 'suppressed',
+  cancelled: 'cancelled',
+  expired: 'expired',
+};
+
+const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set([
+  'RecipientDelivered',
+  'RecipientBounced',
+  'RecipientExpired',
+  'RecipientFailed',
+  'RecipientSuppressed',
+  'RecipientCancelled',
+]);
+
+const wordOf = (status: RecipientStatus): string => (status in ENDED ? ENDED[status as keyof typeof ENDED] : 'waiting');
+
+/** `1 delivered, 2 waiting`. */
+const counted = (recipients: readonly Recipient[]): readonly string[] => {
+  const counts = new Map<string, number>();
+  const inOrder = [...recipients].sort(
+    (left, right) => RECIPIENT_STATUSES.indexOf(left.status) - RECIPIENT_STATUSES.indexOf(right.status),
+  );
+  for (const { status } of inOrder) counts.set(wordOf(status), (counts.get(wordOf(status)) ?? 0) + 1);
+  return [...counts].map(([word, count]) => `${count} ${word}`);
+};
+
+const statusOfAll = (recipients: readonly Recipient[]): string => {
+  const [only] = recipients;
+  if (recipients.length === 1 && only !== undefined) return `Its only recipient is ${wordOf(only.status)}`;
+  const counts = counted(recipients);
+  return counts.length === 1
+    ? `All of its ${recipients.length} recipients are ${counts[0]?.replace(/^\d+ /, '')}`
+    : `Of its ${recipients.length} recipients, ${listed(counts)}`;
+};
+
+const marks = (recipients: readonly Recipient[]): string => {
+  const complained = recipients.filter((each) => each.complained).length;
+  const unsubscribed = recipients.filter((each) => each.unsubscribed !== null || each.leftTopic !== null).length;
+  return [
+    ...(complained === 0 ? [] : [`; ${complained} complained`]),
+    ...(unsubscribed === 0 ? [] : [`; ${unsubscribed} unsubscribed`]),
+  ].join('');
+};
+
+/** The wait that ends first; one without a time comes before one with a time. */
+const soonest = (waits: readonly ExplainedWait[]): ExplainedWait | undefined =>
+  [...waits].sort((left, right) => ((left.next_attempt_at ?? '') < (right.next_attempt_at ?? '') ? -1 : 1))[0];
+
+/** One sentence: the status, its reason, and the next step. */
+const summarize = (view: View, waits: readonly ExplainedWait[]): string => {
+  const { recipients } = view.message;
+  const next = soonest(waits);
+  if (next !== undefined) return `${statusOfAll(recipients)}${marks(recipients)}: ${next.sentence}`;
+  const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
+  const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
+  // The status already says that they were refused.
+  const reasons = recipients
+    .filter(({ status }) => status !== 'delivered')
+    .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
+  const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
+  return `${statusOfAll(recipients)}${why}${marks(recipients)}; complete${since}.`;
+};
+
+const TOLD = {
+  all: null,
+  newest: 'Earlier webhook attempts are omitted: GET /v1/webhooks/{id}/deliveries lists them.',
+  unavailable: 'Webhook attempts are omitted: they cannot be read right now.',
+} as const;
+
+/** Everything that is known of a message. */
+export interface MessageFacts extends WaitFacts {
+  readonly message: ExistingMessage;
+  /** All of its stream. */
+  readonly happenings: readonly RecordedMessageEvent[];
+  /** At least the contents that `quotedIn` names. Missing ones have been removed. */
+  readonly contents: LoadedContents;
+  /** People who acted on it. */
+  readonly people: People;
+  readonly circumstances: Circumstances;
+  readonly deliveries: readonly WebhookDelivery[];
+  /** Whether these are all there are, the newest, or could not be read. */
+  readonly deliveriesTold: keyof typeof TOLD;
+  readonly disabledWebhooks: DisabledWebhooks;
+}
+
+/** The newest webhook attempts. */
+const TRIES_MAX = 200;
+
+/** Events keep the order of the log; webhook attempts are inserted by time. */
+const merged = (events: readonly ExplainedStep[], tries: readonly ExplainedStep[]): readonly ExplainedStep[] => {
+  const steps: ExplainedStep[] = [];
+  let told = 0;
+  for (const step of events) {
+    for (let tried = tries[told]; tried !== undefined && tried.at < step.at; tried = tries[told]) {
+      steps.push(tried);
+      told += 1;
+    }
+    steps.push(step);
+  }
+  return [...steps, ...tries.slice(told)];
+};
+
+const leftOut = (events: number, tries: string | null, messageId: string): string | null => {
+  const where = `GET /v1/messages/${messageId}/events lists them`;
+  const said = events === 0 ? null : `${events} events after the first ${FIRST_EVENTS} are omitted: ${where}.`;
+  const told = [said, tries].filter((sentence) => sentence !== null);
+  return told.length === 0 ? null : told.join(' ');
+};
+
+/** Explains a message in plain sentences, with the codes behind them. */
+export const explainMessage = (known: MessageFacts): Explanation => {
+  const { message, happenings } = known;
+  const { messageId } = message.accepted;
+  const view = createView(message, happenings, known);
+  const waits = explainWaits(view, known);
+  const shown = explained(happenings);
+  const tries = explainWebhooks(known.deliveries, view, known.disabledWebhooks);
+  const events = shown.map((each) => explainEvent(each, view));
+  const told = tries.length > TRIES_MAX ? 'newest' : known.deliveriesTold;
+  return {
+    object: 'explanation',
+    message_id: messageId,
+    summary: summarize(view, waits),
+    waiting_because: waits,
+    steps: merged([...explainRequest(view, known.circumstances), ...events], tries.slice(-TRIES_MAX)),
+    left_out: leftOut(happenings.length - shown.length, TOLD[told], messageId),
+  };
+};

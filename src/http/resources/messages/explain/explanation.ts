@@ -1,0 +1,332 @@
+import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
+import type { MessageEvent } from '../../../../domain/kernel/events.ts';
+import type { SmtpFacts } from '../../../../domain/message/events.ts';
+import type { ExistingMessage } from '../../../../domain/message/message.ts';
+import type { ReplyStage } from '../../../../domain/ports/mail-transport.ts';
+import type { TlsPolicy } from '../../../../lib/smtp/smtp.ts';
+import {
+  type LoadedContents,
+  type SerializedSmtp,
+  serializeSmtp,
+} from '../../../../projections/events/serialize-events.ts';
+
+/** Describes the actor of an event in words. Names of members are stored only in the vault. */
+
+/** `key`, `member`, `recipient`, `worker`, `operator` or `service`, and which. */
+interface Actor {
+  readonly type: string;
+  readonly id: string | null;
+}
+
+/** @param actor as events name it: `key:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
+export const actorOf = (actor: string): Actor => {
+  const [type = '', id = null] = actor.split(':', 2);
+  return { type, id };
+};
+
+/** Names of members by id. */
+export type People = ReadonlyMap<string, string>;
+
+/** The members among these actors. */
+export const membersIn = (actors: readonly string[]): ReadonlySet<string> =>
+  new Set(actors.map(actorOf).flatMap(({ type, id }) => (type === 'member' && id !== null ? [id] : [])));
+
+/** `Ada Example (mbr_…)`. */
+export const memberInWords = (id: string, people: People): string => {
+  const name = people.get(id);
+  return name === undefined ? `the member ${id}` : `${name} (${id})`;
+};
+
+/** The same in words. */
+export const byWhom = (actor: string, people: People): string => {
+  const { type, id } = actorOf(actor);
+  if (type === 'key') return `API key ${id}`;
+  if (type === 'member') return memberInWords(id ?? '', people);
+  if (type === 'recipient') return 'the recipient';
+  return type === 'operator' ? 'the operator of the service' : 'the service';
+};
+
+/** The parts of an explanation, and the view of a message that it is built from. */
+
+/** Types of steps. Clients can show the sentence of a type that they do not know. */
+export const STEP_TYPES = [
+  'requested',
+  'key_checked',
+  'domain_checked',
+  'rendered',
+  'html_checked',
+  'analyzed',
+  'accepted',
+  'scheduled',
+  'rescheduled',
+  'held',
+  'attempt_started',
+  'outcome_unknown',
+  'delivered',
+  'deferred',
+  'bounced',
+  'expired',
+  'failed',
+  'suppressed',
+  'cancelled',
+  'opened',
+  'clicked',
+  'complained',
+  'report_noted',
+  'unsubscribed',
+  'webhook_owed',
+  'webhook_tried',
+] as const;
+export type StepType = (typeof STEP_TYPES)[number];
+
+/** Why a recipient waits. */
+export const WAIT_REASONS = [
+  /** Scheduled for a later time. */
+  'scheduled',
+  /** Due, and no worker has claimed it yet. */
+  'due_now',
+  /** A worker is sending it. */
+  'in_hand',
+  /** A worker claimed it and recorded no outcome in time. */
+  'attempt_lost',
+  /** A copy may have arrived. */
+  'outcome_unknown',
+  /** Held by reputation or warm-up. */
+  'held',
+  /** Its destination is suspended. */
+  'destination_suspended',
+  /** Greylisting (RFC 6647). */
+  'greylisted',
+  /** The mail server refused it temporarily. */
+  'told_to_wait',
+  /** It could not be sent, and there was no reply. */
+  'not_handed_over',
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** The address is null once the content has expired. */
+interface ExplainedRecipient {
+  readonly id: string;
+  readonly address: string | null;
+}
+
+export interface ExplainedWait {
+  readonly recipient: ExplainedRecipient;
+  readonly reason: WaitReason;
+  readonly sentence: string;
+  /** Latest time of the next step; null: any moment. */
+  readonly next_attempt_at: string | null;
+}
+
+/** The codes behind a sentence. */
+export interface StepFacts {
+  readonly request_id?: string;
+  readonly api_key_id?: string;
+  readonly api_key_name?: string;
+  readonly member_id?: string;
+  readonly member_name?: string;
+  readonly domain_id?: string;
+  readonly idempotency_key_used?: boolean;
+  readonly template_id?: string;
+  readonly template_version?: number;
+  readonly score?: number;
+  readonly verdict?: string;
+  readonly stream?: string;
+  readonly recipient_ids?: readonly string[];
+  readonly attempt?: number;
+  readonly destinations?: readonly string[];
+  readonly lease_until?: string;
+  readonly scheduled_at?: string;
+  readonly expires_at?: string;
+  readonly next_attempt_at?: string;
+  readonly smtp?: SerializedSmtp;
+  readonly reason?: string;
+  readonly method?: string;
+  readonly first?: boolean;
+  readonly count?: number;
+  readonly machine?: boolean;
+  readonly client?: string;
+  readonly network?: string;
+  readonly url?: string | null;
+  readonly topic_id?: string;
+  readonly late?: boolean;
+  readonly webhook_id?: string;
+  readonly event_id?: string;
+  readonly event_type?: string;
+  readonly status?: number | null;
+  readonly duration_ms?: number;
+}
+
+export interface ExplainedStep {
+  readonly at: string;
+  readonly actor: Actor;
+  readonly type: StepType;
+  readonly sentence: string;
+  readonly recipient?: ExplainedRecipient;
+  readonly facts: StepFacts;
+}
+
+/** The JSON of an explanation. */
+export interface Explanation {
+  readonly object: 'explanation';
+  readonly message_id: string;
+  /** The status, its reason and the next step. */
+  readonly summary: string;
+  readonly waiting_because: readonly ExplainedWait[];
+  /** In the order in which they happened. */
+  readonly steps: readonly ExplainedStep[];
+  /** Omitted events, and where to find them; null: none. */
+  readonly left_out: string | null;
+}
+
+/** @param iso ISO 8601 in UTC, as the log has it. */
+export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+
+export type RecordedMessageEvent = RecordedEvent<MessageEvent>;
+
+/** Fifty recipients with three days of attempts have 650 events. That is too long to read and slow to build. */
+export const FIRST_EVENTS = 100;
+const LAST_EVENTS = 300;
+/** Keeps the beginning and the end of a long history. */
+export const explained = (happenings: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
+  happenings.length <= FIRST_EVENTS + LAST_EVENTS
+    ? happenings
+    : [...happenings.slice(0, FIRST_EVENTS), ...happenings.slice(-LAST_EVENTS)];
+
+const quotedBy = ({ data }: RecordedMessageEvent): readonly string[] => {
+  if ('linkId' in data) return [data.linkId];
+  const replyId = 'smtp' in data ? data.smtp?.replyId : undefined;
+  return typeof replyId === 'string' ? [replyId] : [];
+};
+
+/** Contents to be loaded before a message can be explained. */
+export const quotedIn = (
+  { accepted, recipients }: ExistingMessage,
+  happenings: readonly RecordedMessageEvent[],
+): readonly string[] => {
+  const last = recipients.flatMap(({ smtp }) => smtp?.replyId ?? []);
+  return [...new Set([accepted.contentId, ...last, ...explained(happenings).flatMap(quotedBy)])];
+};
+
+/** A message as its explanation sees it. */
+export interface View {
+  readonly message: ExistingMessage;
+  readonly happenings: readonly RecordedMessageEvent[];
+  readonly people: People;
+  recipientOf(id: string): ExplainedRecipient;
+  /** Some recipients in words: addresses while they are kept, ids after that. */
+  nameOf(ids: readonly string[]): string;
+  /** Distinct domains of these recipients. */
+  domainsOf(ids: readonly string[]): readonly string[];
+  smtpOf(facts: SmtpFacts): SerializedSmtp;
+  /** Address of a link; null: it has expired. @param linkId of its contents. */
+  urlOf(linkId: string): string | null;
+  /** Whether it was delivered to the recipient before the event of this number. */
+  wasDelivered(recipientId: string, sequence: number): boolean;
+}
+
+/** More names would hide what the sentence says. */
+const NAMED_MAX = 3;
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+const inWords = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? listed(names)
+    : listed([...names.slice(0, NAMED_MAX - 1), `${names.length - NAMED_MAX + 1} others`]);
+
+/**
+ * @param contents heads of the message and of the replies that are quoted; what is missing is gone.
+ * @param people who acted on the message.
+ */
+export const createView = (
+  message: ExistingMessage,
+  happenings: readonly RecordedMessageEvent[],
+  { contents, people }: { readonly contents: LoadedContents; readonly people: People },
+): View => {
+  const head = contents.get(message.accepted.contentId);
+  const addresses = new Map(
+    head?.kind === 'message' ? head.recipients.map(({ id, address }) => [id, address] as const) : [],
+  );
+  const domains = new Map(message.recipients.map(({ id, domain }) => [id, domain]));
+  const delivered = new Map<string, number>();
+  for (const { type, data } of happenings) {
+    if (type === 'RecipientDelivered') delivered.set(data.recipientId, data.sequence);
+  }
+  return {
+    message,
+    happenings,
+    people,
+    recipientOf: (id) => ({ id, address: addresses.get(id) ?? null }),
+    nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
+    domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),
+    smtpOf: (facts) => serializeSmtp(facts, contents),
+    urlOf: (linkId) => {
+      const link = contents.get(linkId);
+      return link?.kind === 'link' ? link.url : null;
+    },
+    wasDelivered: (recipientId, sequence) => (delivered.get(recipientId) ?? Number.POSITIVE_INFINITY) < sequence,
+  };
+};
+
+/** Describes a mail server's reply, its time and the security of the connection in words. */
+
+const WHERE: Readonly<Record<ReplyStage, string>> = {
+  connect: 'on connecting',
+  session: 'before the message was offered',
+  mail: 'when given the sender',
+  recipient: 'when given the recipient',
+  content: 'after receiving the message',
+};
+
+const HELD_TO: Readonly<Record<TlsPolicy, string>> = {
+  opportunistic: 'encrypted (opportunistic TLS)',
+  required: 'encrypted, as the settings of this service require',
+  'mta-sts': 'encrypted and its certificate checked, as the policy of its domain requires (MTA-STS)',
+  dane: 'encrypted and its certificate checked, as its DNS requires (DANE)',
+};
+
+/** Longer replies are whole among the facts; here they would hide the sentence. */
+const QUOTED_MAX = 200;
+
+const quoted = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return `"${line.length > QUOTED_MAX ? `${line.slice(0, QUOTED_MAX)}…` : line}"`;
+};
+
+/** `451 4.7.1 "Try again later"`; the text only while it is kept. */
+export const saidOf = ({ code, enhanced, text }: SerializedSmtp): string =>
+  [...(code === 0 ? [] : [String(code)]), enhanced, text === null ? null : quoted(text)]
+    .filter((part) => part !== null)
+    .join(' ');
+
+/** The same behind a colon, where there is anything. */
+export const quoteOf = (smtp: SerializedSmtp): string => {
+  const said = saidOf(smtp);
+  return said === '' ? '' : `: ${said}`;
+};
+
+/** The server that replied. In the test environment nothing is sent, so it is the simulation. */
+export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
+  if (message.environment === 'test') return 'The simulation of the test environment';
+  if (mx === null) return 'The mail server';
+  return address === null || address === mx ? mx : `${mx} (${address})`;
+};
+
+export const whereOf = ({ stage }: SerializedSmtp): string => (stage === null ? '' : ` ${WHERE[stage]}`);
+
+/** How the connection was secured, as a sentence; nothing where there was none. */
+export const securityOf = ({ message }: View, { code, tls, cipher, policy }: SerializedSmtp): string => {
+  if (message.environment === 'test' || code === 0) return '';
+  if (tls === null) return ' The connection was not encrypted.';
+  const how = policy === null ? 'encrypted' : HELD_TO[policy];
+  return ` The connection was ${how}, by ${cipher === null ? tls : `${tls} with ${cipher}`}.`;
+};
+
+/** The next step after a wait. */
+export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
+  nextAttemptAt < expiresAt
+    ? `It is tried again at ${atTime(nextAttemptAt)}.`
+    : `It expires at ${atTime(expiresAt)}, before another attempt.`;

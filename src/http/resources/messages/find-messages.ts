@@ -1,0 +1,283 @@
+import { z } from 'zod';
+import { organizationSecret } from '../../../commands/organization.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
+import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/kernel/digest.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { messageStream } from '../../../domain/kernel/streams.ts';
+import { type ExistingMessage, message } from '../../../domain/message/message.ts';
+import { messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/subject-words.ts';
+import { templateIdOf } from '../../../domain/template/template.ts';
+import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
+import { templateLabel } from '../../../projections/messages/labels.ts';
+import type { ListedMessage } from '../../../projections/messages/queries.ts';
+import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
+import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
+import { atParameter, routeAsOf, statesOf } from '../../as-of.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
+import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { endpoint } from '../../endpoint.ts';
+import { cursorFrom, decodeCursor, encodeCursor } from '../../lists.ts';
+import { asOfFields, listOf, listSchema } from '../../schemas/envelope.ts';
+import {
+  integerParameter,
+  line,
+  pageParameters,
+  recipientDomain,
+  tagParameter,
+  text,
+  timeParameter,
+} from '../../validation/fields.ts';
+import { listedMessageSchema, listedRecipient, serializeListedMessage } from './message.ts';
+
+/** Finds messages by their properties. */
+
+/** Metadata; names with a colon cannot be searched. */
+const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
+/** RFC 5322 §3.6.4; this service's begin with the message id. */
+const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
+
+const PROVIDERS = [...new Set(Object.values(MAILBOX_PROVIDERS)), OTHER_PROVIDER];
+
+const ID_CHARACTERS_MAX = 64;
+const VERSION_MAX = 999_999_999;
+const SECRETS_MAX = 999_999_999;
+/** RFC 5322 §2.1.1, and quotes about it. */
+const SUBJECT_CHARACTERS_MAX = 1000;
+const WHOLE_SUBJECT = /^\s*"(?<text>.*)"\s*$/su;
+/** A line of a header (RFC 5322 §2.1.1). */
+const MESSAGE_ID_CHARACTERS_MAX = 998;
+
+const address = z
+  .string()
+  .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
+  .transform((text) => {
+    const parsed = parseMailbox(text);
+    return typeof parsed === 'string' ? '' : canonicalAddress(parsed.address);
+  });
+
+/** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
+const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
+
+/** Filters of the list of messages. All are backed by indexes. */
+export const messageFilters = () => ({
+  status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
+  to: address.optional().describe('The address of one of its recipients.'),
+  from: address.optional().describe('The sender’s address.'),
+  tag: tagParameter().optional().describe('A tag by name and value, `order:1234`.'),
+  metadata: z
+    .string()
+    .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
+    .optional()
+    .describe('Metadata by name and value, `customer:42`.'),
+  subject: z
+    .string()
+    .max(SUBJECT_CHARACTERS_MAX)
+    .refine(
+      (text) => WHOLE_SUBJECT.test(text) || subjectWords(text).length > 0,
+      'must have a word of two characters or more, or be a whole subject in double quotes',
+    )
+    .optional()
+    .describe(
+      `Words of the subject, all of them in any order, whatever their letter case. The first ${SUBJECT_WORDS_MAX} words of a \
+subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and \
+the amount of white space.`,
+    ),
+  message_id: text(MESSAGE_ID_CHARACTERS_MAX).optional().describe('The `Message-ID`, with or without angle brackets.'),
+  key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The API key that sent it.'),
+  secret: integerParameter(1, SECRETS_MAX)
+    .optional()
+    .describe('Number of the key’s value that sent it, from 1; each rotation makes a new value.'),
+  request_id: line(ID_CHARACTERS_MAX, 0)
+    .optional()
+    .describe('The request that sent it: the `X-Request-Id` of its response.'),
+  template_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The template it was rendered from, by id or alias.'),
+  template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
+  domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The sending domain.'),
+  since: timeParameter()
+    .optional()
+    .describe('Accepted at or after this time, ISO 8601, or this day in the time zone of the organization.'),
+  until: timeParameter()
+    .optional()
+    .describe('Accepted before this time, ISO 8601, or this day in the time zone of the organization.'),
+  recipient_domain: recipientDomain().optional().describe('The domain of one of its recipients.'),
+  mailbox_provider: z
+    .enum(PROVIDERS)
+    .optional()
+    .describe('The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them.'),
+  stream: z.enum(['transactional', 'bulk']).optional().describe('Transactional or bulk.'),
+  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Bounce category of at least one recipient.'),
+  smtp_code: z
+    .string()
+    .refine((text) => text !== '' && SMTP_CODE.test(text), 'must be a code of a reply, 550, 5.1.1 or 451 4.7.1')
+    .optional()
+    .describe('A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`.'),
+});
+
+const filtersSchema = z.strictObject(messageFilters());
+export type MessageFilters = z.output<typeof filtersSchema>;
+type Filters = MessageFilters & { readonly limit: number };
+
+const codesIn = (text: string): readonly string[] => {
+  const { code, enhanced } = SMTP_CODE.exec(text)?.groups ?? {};
+  return [code, enhanced].filter((one) => one !== undefined);
+};
+
+/** Applies `make` to a given parameter. */
+const orNull = <T, R>(value: T | undefined, make: (value: T) => R): R | null =>
+  value === undefined ? null : make(value);
+
+/** Splits `name:value`. */
+const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: string] => {
+  const [, name = '', value = ''] = pattern.exec(text) ?? [];
+  return [name, value];
+};
+
+const subjectOf = (secret: Uint8Array, subject: string | undefined) => {
+  const whole = WHOLE_SUBJECT.exec(subject ?? '')?.groups?.text;
+  return whole === undefined
+    ? { subjectDigest: null, subjectWords: subjectWordDigests(secret, subject ?? '') }
+    : { subjectDigest: subjectDigest(secret, whole), subjectWords: [] };
+};
+
+/** The read model holds only digests of addresses, tags, subjects and metadata. */
+const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Filters) => ({
+  toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
+  fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
+  tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
+  metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
+  ...subjectOf(secret, subject),
+});
+
+const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {
+  if (template_id !== undefined)
+    return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
+  if (template_version === undefined) return null;
+  const problem = 'template_version is of a template: name it in template_id';
+  throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
+};
+
+/** A secret has a number among those of its key. @throws {DomainError} `invalid_request`. */
+const secretOf = ({ key_id, secret }: Filters): number | null => {
+  if (secret === undefined) return null;
+  if (key_id !== undefined) return secret;
+  const problem = 'secret is of a key: name it in key_id';
+  throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
+};
+
+const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Filters) => ({
+  status: status ?? null,
+  keyId: key_id ?? null,
+  requestId: request_id ?? null,
+  messageId: orNull(message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
+  since: since ?? null,
+  until: until ?? null,
+});
+
+/** A `Message-ID` holds the message id and the sending domain; both must match. */
+const isNamed = (internetMessageId: string, { message_id }: Filters): boolean =>
+  message_id === undefined ||
+  internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
+
+const NONE: ListPage<ListedMessage> = { items: [], hasMore: false, next: null };
+
+/** A page of messages that the caller may see. @throws {DomainError} `invalid_request`. */
+export const findMessages = async (
+  { context, readModels }: HttpDependencies,
+  caller: Caller,
+  asked: Filters & { readonly after: ListCursor | null },
+): Promise<ListPage<ListedMessage>> => {
+  const { organizationId, environment } = caller;
+  const template = templateOf(organizationId, asked);
+  const keySecret = secretOf(asked);
+  const own = visibleDomainId(caller);
+  if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return NONE;
+  const page = await readModels.messages.list({
+    organizationId,
+    environment,
+    after: asked.after,
+    limit: asked.limit,
+    ...digestsOf(await organizationSecret(context.secrets, organizationId), asked),
+    ...filtersOf(asked),
+    template,
+    secret: keySecret,
+    domainId: own ?? asked.domain_id ?? null,
+    recipientDomain: asked.recipient_domain ?? null,
+    mailboxProvider: asked.mailbox_provider ?? null,
+    bounceClass: asked.bounce_class ?? null,
+    stream: asked.stream ?? null,
+    smtpCodes: codesIn(asked.smtp_code ?? ''),
+  });
+  return { ...page, items: page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked)) };
+};
+
+const LIST = 'messages';
+
+const query = z.strictObject({ ...pageParameters, ...messageFilters(), at: atParameter() });
+
+type ListQuery = z.output<typeof query>;
+
+const serializePage = async (
+  { context: { contents } }: HttpDependencies,
+  { items, hasMore, next }: ListPage<ListedMessage>,
+) => {
+  const heads = await contents.heads(items.map(({ contentId }) => contentId));
+  const serialized = items.map((item) => serializeListedMessage(item, heads.get(item.contentId)));
+  return listOf(serialized, hasMore, encodeCursor(LIST, next));
+};
+
+/** Statuses are those of now. @throws {DomainError} `invalid_request`. */
+const refuseStatus = ({ status }: ListQuery): void => {
+  if (status === undefined) return;
+  const problem = 'status cannot be combined with at: messages are looked for by what they are now';
+  throw new DomainError('invalid_request', problem, { details: { status: [problem] } });
+};
+
+/** A message of the list with its state at a moment. */
+const listedThen = (item: ListedMessage, { recipients, expiresAt, schedule }: ExistingMessage): ListedMessage => ({
+  ...item,
+  ...messageStatus(recipients),
+  expiresAt,
+  scheduledAt: schedule?.current ?? null,
+  recipients: recipients.map(listedRecipient),
+});
+
+/** Those that had been accepted by then, as they were. @param deps with the log up to then. */
+const messagesThen = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  items: readonly ListedMessage[],
+): Promise<readonly ListedMessage[]> => {
+  const streams = items.map(({ messageId }) => messageStream(messageId));
+  const states = new Map((await statesOf(context, message, streams)).map((state) => [state.accepted.messageId, state]));
+  return items.flatMap((item) => {
+    const state = states.get(item.messageId);
+    return state === undefined ? [] : [listedThen(item, state)];
+  });
+};
+
+const DESCRIPTION = `With \`at\`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
+its limit, and the filter \`status\` is not available.`;
+
+export const listMessagesRoute = endpoint(
+  'GET /v1/messages',
+  {
+    summary: 'List messages, newest first',
+    description: DESCRIPTION,
+    query,
+    answer: listSchema(listedMessageSchema).extend(asOfFields()),
+  },
+  async ({ caller, query: asked }, route) => {
+    const { deps } = route;
+    const by = { ...asked, after: decodeCursor(LIST, asked.after) };
+    if (asked.at !== undefined) refuseStatus(asked);
+    await readYourWrites(deps, ['messages']);
+    const past = await routeAsOf(route, caller, asked.at);
+    if (past === null) return listOf([], false, null);
+    if (past === undefined) return serializePage(deps, await findMessages(deps, caller, by));
+    const page = await findMessages(deps, caller, { ...by, after: cursorFrom(by.after, past.latest) });
+    const list = await serializePage(deps, { ...page, items: await messagesThen(past.route.deps, page.items) });
+    return { ...list, as_of: past.asOf };
+  },
+);

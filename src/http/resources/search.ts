@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { type Environment, type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
+import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
+import { holds, seesContents, visibleDomainId } from '../auth/permissions.ts';
+import { endpoint, type RouteContext } from '../endpoint.ts';
+import { type GuardedRouteName, ROUTES } from '../route-table.ts';
+import { listOf, listSchema } from '../schemas/envelope.ts';
+import { line } from '../validation/fields.ts';
+import { findMessages, messageFilters } from './messages/find-messages.ts';
+import { scopeOf } from './refused-requests.ts';
+import { idOfAddress, visibleDomain } from './suppressions/suppressions.ts';
+
+/** Types of search results. `messages` and `tag` are filters of the list of messages. */
+const FOUND_TYPES = [
+  'message',
+  'messages',
+  'event',
+  'request',
+  'api_key',
+  'domain',
+  'template',
+  'webhook',
+  'webhook_delivery',
+  'topic',
+  'suppression',
+  'erasure',
+  'member',
+  'tag',
+] as const;
+
+const foundSchema = z
+  .strictObject({
+    type: z.enum(FOUND_TYPES),
+    id: z.string().nullable().describe('null: the result is a list.'),
+    title: z.string().describe('A name, a subject, an event type or a description of the list.'),
+    path: z.string().describe('Path in this API that reads it.'),
+  })
+  .meta({ id: 'SearchResult' });
+export type SerializedSearchResult = z.infer<typeof foundSchema>;
+
+/** Searches resources by id or by name. */
+
+/** Results per kind, so that one kind does not crowd out the others. */
+const OF_KIND_MAX = 5;
+
+interface SearchContext {
+  readonly route: RouteContext;
+  readonly caller: Caller;
+  readonly text: string;
+  readonly within: Within;
+}
+type SearchResults = Promise<readonly SerializedSearchResult[]>;
+
+const may = ({ caller }: SearchContext, name: GuardedRouteName): boolean => {
+  const { permission, environments } = ROUTES[name];
+  const named: readonly Environment[] = environments;
+  return holds(caller.permissions, permission) && named.includes(caller.environment);
+};
+
+interface ResourceKind {
+  readonly type: SerializedSearchResult['type'];
+  readonly prefix: IdPrefix;
+  /** Its list, and the route that reads one. */
+  readonly path: string;
+  readonly route: GuardedRouteName;
+  /** Live keys see those of both environments. */
+  readonly sharesEnvironments?: true;
+}
+
+const TEMPLATE = { type: 'template', prefix: 'tpl', path: '/v1/templates', route: 'GET /v1/templates/:id' } as const;
+
+const SHOWN: Readonly<Record<FoundKind, ResourceKind>> = {
+  api_key: {
+    type: 'api_key',
+    prefix: 'key',
+    path: '/v1/api-keys',
+    route: 'GET /v1/api-keys/:id',
+    sharesEnvironments: true,
+  },
+  domain: { type: 'domain', prefix: 'dom', path: '/v1/domains', route: 'GET /v1/domains/:id' },
+  template: TEMPLATE,
+  template_alias: TEMPLATE,
+  webhook: { type: 'webhook', prefix: 'whk', path: '/v1/webhooks', route: 'GET /v1/webhooks/:id' },
+  topic: { type: 'topic', prefix: 'top', path: '/v1/topics', route: 'GET /v1/topics/:id' },
+  suppression: { type: 'suppression', prefix: 'sup', path: '/v1/suppressions', route: 'GET /v1/suppressions/:id' },
+  erasure: { type: 'erasure', prefix: 'ers', path: '/v1/erasures', route: 'GET /v1/erasures/:id' },
+};
+
+const withinOf = ({ within, caller }: SearchContext, { sharesEnvironments }: ResourceKind): Within =>
+  sharesEnvironments === true && caller.environment === 'live' ? { ...within, environments: ['live', 'test'] } : within;
+
+const found = ({ type, path }: ResourceKind, id: string, name: string | null): SerializedSearchResult => ({
+  type,
+  id,
+  title: name ?? id,
+  path: `${path}/${id}`,
+});
+
+/** A suppression that the caller may read. Keys that see their own domain only find what its messages caused. */
+const suppressionById = async (searching: SearchContext, id: string): Promise<readonly { readonly id: string }[]> => {
+  const { caller, route, within } = searching;
+  if (!may(searching, SHOWN.suppression.route)) return [];
+  const { search, suppressions } = route.deps.readModels;
+  const domainId = await visibleDomain(route.deps, caller);
+  if (domainId === null) return search.byId('suppression', { ...within, id });
+  const { organizationId, environment } = caller;
+  const now = route.deps.context.system.now().toISOString();
+  const by = { organizationId, environment, now, reason: null, scope: null, domainId, suppressionId: id };
+  const { items } = await suppressions.list({ ...by, limit: 1, after: null });
+  return items.map(({ suppressionId }) => ({ id: suppressionId }));
+};
+
+const resourcesById = async (searching: SearchContext): SearchResults => {
+  const { text, route } = searching;
+  const kinds = Object.entries(SHOWN) as [FoundKind, ResourceKind][]; // the keys of that very object
+  const [kind, shown] = kinds.find(([, { prefix }]) => isId(prefix, text)) ?? [];
+  if (kind === undefined || shown === undefined || !may(searching, shown.route)) return [];
+  if (kind === 'suppression') return (await suppressionById(searching, text)).map(({ id }) => found(shown, id, null));
+  const rows = await route.deps.readModels.search.byId(kind, { ...withinOf(searching, shown), id: text });
+  return rows.map(({ id, name }) => found(shown, id, name));
+};
+
+const SCHEME = /^https?:\/\//i;
+
+const resourcesByName = async (searching: SearchContext): SearchResults => {
+  const { text, route } = searching;
+  const kinds = NAMED_KINDS.filter((kind) => may(searching, SHOWN[kind].route));
+  const hits = await Promise.all(
+    kinds.map(async (kind) => {
+      const name = kind === 'webhook' ? text.replace(SCHEME, '') : text;
+      if (name === '') return [];
+      const by = { ...withinOf(searching, SHOWN[kind]), name, limit: OF_KIND_MAX };
+      const rows = await route.deps.readModels.search.byName(kind, by);
+      return rows.map(({ id, name: title }) => found(SHOWN[kind], id, title));
+    }),
+  );
+  return hits.flat();
+};
+
+const memberById = async (searching: SearchContext): SearchResults => {
+  const { text, caller, route } = searching;
+  const known = isId('mbr', text) && may(searching, 'GET /v1/members/:id') && route.auth.keyCache.memberOf(text);
+  if (!known || known.organizationId !== caller.organizationId) return [];
+  return [{ type: 'member', id: text, title: known.member.role, path: `/v1/members/${text}` }];
+};
+
+const deliveryById = async (searching: SearchContext): SearchResults => {
+  const { text, within, route } = searching;
+  if (!isId('dlv', text) || !may(searching, 'GET /v1/webhooks/:id/deliveries/:delivery')) return [];
+  const webhookId = (await route.deps.webhookDeliveries.find({ ids: [text], limit: 1 }))[0]?.webhookId;
+  if (webhookId === undefined) return [];
+  const [webhook] = await route.deps.readModels.search.byId('webhook', { ...within, id: webhookId });
+  if (webhook === undefined) return [];
+  const path = `/v1/webhooks/${webhookId}/deliveries/${text}`;
+  return [{ type: 'webhook_delivery', id: text, title: webhook.name ?? webhookId, path }];
+};
+
+/**
+ * Resolves what people paste or type: ids, addresses, `Message-ID`s, request ids, SMTP codes, and beginnings of names. Each
+ * look-up is a probe of an index; what a caller may not read, they do not find.
+ */
+
+const QUERY_CHARACTERS_MAX = 320;
+const RESULTS_MAX = 20;
+
+const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})(?:@[^\s<>@]+>?)?$/;
+
+/** By its id, or a `Message-ID` that holds it. */
+const messageById = async ({ text, within, caller, route }: SearchContext): SearchResults => {
+  const id = MESSAGE_ID.exec(text)?.groups?.id;
+  if (id === undefined) return [];
+  const { context, readModels } = route.deps;
+  const row = await readModels.search.message({ ...within, id, domainId: visibleDomainId(caller) });
+  if (row === undefined) return [];
+  const head = seesContents(caller) ? (await context.contents.heads([row.contentId])).get(row.contentId) : undefined;
+  const title = head?.kind === 'message' && head.subject !== '' ? head.subject : id;
+  return [{ type: 'message', id, title, path: `/v1/messages/${id}` }];
+};
+
+/** API path of the resource that an event concerns. */
+const pathOfEvent = (type: string, subjectId: string): string => {
+  if (isId('msg', subjectId)) return `/v1/messages/${subjectId}/events`;
+  const shown = Object.values(SHOWN).find(({ prefix }) => isId(prefix, subjectId));
+  return shown === undefined ? `/v1/events?types=${type}` : `${shown.path}/${subjectId}`;
+};
+
+const eventById = async ({ text, within, caller, route }: SearchContext): SearchResults => {
+  if (!isId('evt', text)) return [];
+  const { context, readModels } = route.deps;
+  const { organizationId, environment } = caller;
+  const at = new Date(timeInId(text));
+  const { position } = await readModels.events.placeAt({
+    organizationId,
+    environment,
+    at,
+    head: await context.store.head(),
+  });
+  const by = { ...within, id: text, from: position, domainId: visibleDomainId(caller) };
+  const event = await readModels.search.event(by);
+  if (event === undefined) return [];
+  return [{ type: 'event', id: text, title: event.type, path: pathOfEvent(event.type, event.subjectId) }];
+};
+
+const filtersSchema = z.strictObject(messageFilters());
+
+/** The list of messages by one filter, if it holds any. Text that the filter does not take finds none. */
+const messagesBy = async (
+  { text, caller, route: { deps } }: SearchContext,
+  filter: keyof z.input<typeof filtersSchema>,
+  words: string,
+): SearchResults => {
+  const { success, data } = filtersSchema.safeParse({ [filter]: text });
+  if (!success) return [];
+  const { items } = await findMessages(deps, caller, { ...data, limit: 1, after: null });
+  if (items.length === 0) return [];
+  const path = `/v1/messages?${new URLSearchParams({ [filter]: text })}`;
+  return [{ type: filter === 'tag' ? 'tag' : 'messages', id: null, title: `${words} ${text}`, path }];
+};
+
+const ADDRESS = /^[^\s@]+@[^\s@]+$/;
+
+/** Only for callers who may see addresses. */
+const byAddress = async (searching: SearchContext): SearchResults => {
+  const { text, caller, route } = searching;
+  if (!ADDRESS.test(text) || text.startsWith('msg_')) return [];
+  const lists = [messagesBy(searching, 'to', 'Messages to'), messagesBy(searching, 'from', 'Messages from')];
+  const id = await idOfAddress(route.deps, caller, text);
+  const rows = id === null ? [] : await suppressionById(searching, id);
+  const suppressions = rows.map((row) => found(SHOWN.suppression, row.id, `Suppression of ${text}`));
+  return [...(await Promise.all(lists)).flat(), ...suppressions];
+};
+
+const CODE = /^(?:[2-5]\d\d)?(?: ?[245]\.\d{1,3}\.\d{1,3})?$/;
+const REQUEST = /^req_[0-9a-f]{32}$/;
+const RECIPIENT_DOMAIN = /^[^\s@]+\.[^\s@.]+$/;
+
+const refusedRequest = async ({ text, caller, route }: SearchContext): SearchResults => {
+  const refused = REQUEST.test(text) ? await route.deps.refusedRequests.find(scopeOf(caller), text) : null;
+  return refused === null ? [] : [{ type: 'request', id: text, title: refused.code, path: `/v1/requests/${text}` }];
+};
+
+const byShape = async (searching: SearchContext): SearchResults => {
+  const { text } = searching;
+  if (CODE.test(text)) return messagesBy(searching, 'smtp_code', 'Messages refused with');
+  if (REQUEST.test(text)) return messagesBy(searching, 'request_id', 'Messages of');
+  if (RECIPIENT_DOMAIN.test(text)) return messagesBy(searching, 'recipient_domain', 'Messages to anyone at');
+  return [];
+};
+
+/** Finds tags by the beginning of `name:value` in the last days. A complete tag is found regardless of age. */
+const byTag = async (searching: SearchContext): SearchResults => {
+  const { text, within, route } = searching;
+  const { context, readModels } = route.deps;
+  const heads = await context.contents.heads(await readModels.search.recentTagContents(within));
+  const tags = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
+  const begun = new Set(
+    tags.map(({ name, value }) => `${name}:${value}`).filter((tag) => tag.toLowerCase().startsWith(text.toLowerCase())),
+  );
+  const recent = [...begun]
+    .toSorted()
+    .slice(0, OF_KIND_MAX)
+    .map((tag) => ({ ...searching, text: tag }));
+  const all = begun.has(text) ? recent : [searching, ...recent];
+  return (await Promise.all(all.map((one) => messagesBy(one, 'tag', 'Messages tagged')))).flat();
+};
+
+const bySubject = (searching: SearchContext): SearchResults =>
+  messagesBy(searching, 'subject', 'Messages with the words');
+
+/** Best first. */
+const BY_ID = [messageById, eventById, resourcesById, memberById, deliveryById];
+const OPEN = [refusedRequest, byShape, resourcesByName];
+/** Searches that reveal message contents. They run only for callers who may see contents. */
+const BY_CONTENTS = [byAddress, byTag, bySubject];
+
+const ID = /^<?[a-z]{3}_[a-z2-7]{26}/;
+
+const search = async (searching: SearchContext): SearchResults => {
+  const sources = ID.test(searching.text) ? BY_ID : [...OPEN, ...(seesContents(searching.caller) ? BY_CONTENTS : [])];
+  const hits = (await Promise.all(sources.map((source) => source(searching)))).flat();
+  const distinct = new Map(hits.map((hit) => [hit.path, hit]));
+  return [...distinct.values()].slice(0, RESULTS_MAX);
+};
+
+const DESCRIPTION = `Searches ids, addresses, \`Message-ID\`s, request ids, SMTP codes, recipient domains, words of subjects, tags, and the
+beginnings of names of API keys, domains, templates and topics and of webhook URLs. Returns at most ${RESULTS_MAX} results,
+best first, and only resources that the caller may read. Callers who may not see contents of mail cannot search by address,
+subject or tag. Very recent changes may be missing.`;
+
+export const searchRoute = endpoint(
+  'GET /v1/search',
+  {
+    summary: 'Find what an id, an address, a code or the beginning of a name leads to',
+    description: DESCRIPTION,
+    query: z.strictObject({ q: line(QUERY_CHARACTERS_MAX).describe('Text to search for.') }),
+    answer: listSchema(foundSchema),
+    etag: false,
+  },
+  async ({ caller, query: { q } }, route) => {
+    const text = q.trim();
+    const { organizationId, environment } = caller;
+    const searching = { route, caller, text, within: { organizationId, environments: [environment] } };
+    return listOf(text === '' ? [] : await search(searching), false, null);
+  },
+);

@@ -1,0 +1,208 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { withTimeout } from '../../lib/async/async.ts';
+import { acceptedIn } from '../accept.ts';
+import { docsPage } from '../docs/page.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
+import { openApiDocument } from '../openapi/document.ts';
+import { routeSchema } from '../openapi/operation.ts';
+import { createServiceHealth, serviceSchema } from '../service-health.ts';
+
+/** Routes about the service itself: probes, and the API reference as OpenAPI and as a page. */
+
+/** A healthy database answers in milliseconds; load balancers probe every few seconds. */
+const PROBE_MS_MAX = 1_000;
+
+const ready = z.strictObject({ status: z.literal('ok') });
+const alive = ready.extend({ version: z.string().meta({ description: 'Of the service.', examples: ['0.1.0'] }) });
+
+/** Liveness of the process. */
+export const livezRoute = ({ server, deps, operationId }: RouteContext): void => {
+  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Check that the process is alive', answer: alive });
+  server.get('/livez', { schema }, async () => ({ status: 'ok', version: deps.version }));
+};
+
+/** Readiness: the key cache is fresh, all dependencies answer, and the server is not closing. */
+export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteContext): void => {
+  const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
+    try {
+      await withTimeout({ ms: PROBE_MS_MAX }, probe());
+      return [];
+    } catch {
+      return [name];
+    }
+  };
+
+  const schema = routeSchema(operationId, 'GET /readyz', {
+    summary: 'Check that the process can serve requests',
+    answer: ready,
+  });
+  server.get('/readyz', { schema }, async () => {
+    const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
+    const fresh = auth.keyCache.isFresh() || (await auth.keyCache.catchUp());
+    const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: it is closing'] : [])];
+    if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
+    return { status: 'ok' };
+  });
+};
+
+/** One page in one encoding. All answers share its bytes. */
+interface Representation {
+  readonly bytes: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface PreparedPage {
+  readonly plain: Representation;
+  readonly compressed: Representation;
+}
+
+/** Caches must revalidate: after a deployment the same address may serve another version. */
+const CACHE_CONTROL = 'no-cache';
+const compress = promisify(gzip);
+
+const representation = (bytes: Buffer, type: string, encoding?: string): Representation => ({
+  bytes,
+  headers: {
+    'content-type': type,
+    etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
+    'cache-control': CACHE_CONTROL,
+    vary: 'Accept-Encoding',
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+  },
+});
+
+const prepare = async (text: string, type: string): Promise<PreparedPage> => {
+  const bytes = Buffer.from(text);
+  return {
+    plain: representation(bytes, type),
+    compressed: representation(await compress(bytes, { level: 9 }), type, 'gzip'),
+  };
+};
+
+const acceptsGzip = ({ headers }: FastifyRequest): boolean =>
+  acceptedIn(headers['accept-encoding']).some((encoding) => encoding === 'gzip' || encoding === 'x-gzip');
+
+/** RFC 9110 §13.1.2: the comparison is weak. */
+const isKnown = ({ headers }: FastifyRequest, etag: string | undefined): boolean =>
+  (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
+
+const send = (page: PreparedPage, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const { bytes, headers } = acceptsGzip(request) ? page.compressed : page.plain;
+  reply.headers(headers);
+  return isKnown(request, headers.etag) ? reply.code(304).send() : reply.send(bytes);
+};
+
+/**
+ * A page that does not change while the process runs. Making it holds the event loop for 100 to 200 ms, so it is made
+ * once and before the process says that it is ready; without a listener (`inject`) on the first request.
+ */
+const preparedPage = ({ server }: RouteContext, type: string, textOf: () => string) => {
+  let page: Promise<PreparedPage> | undefined;
+  const prepared = (): Promise<PreparedPage> => {
+    page ??= prepare(textOf(), type);
+    return page;
+  };
+  server.addHook('onListen', async () => void (await prepared()));
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    send(await prepared(), request, reply);
+};
+
+/** The OpenAPI document. */
+export const openapiRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
+  const schema = routeSchema(operationId, 'GET /openapi.json', {
+    summary: 'This document',
+    answer: z.record(z.string(), z.unknown()),
+    conditional: true,
+  });
+  const answer = preparedPage(route, 'application/json; charset=utf-8', () =>
+    JSON.stringify(openApiDocument(operations, deps.publicUrl)),
+  );
+  server.get('/openapi.json', { schema }, answer);
+};
+
+/** The document as a page for people. */
+export const docsRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
+  const schema = routeSchema(operationId, 'GET /docs', {
+    summary: 'The API reference as a page',
+    answer: z.string(),
+    mediaType: 'text/html',
+    conditional: true,
+  });
+  const answer = preparedPage(route, 'text/html; charset=utf-8', () =>
+    docsPage(openApiDocument(operations, deps.publicUrl)),
+  );
+  server.get('/docs', { schema }, (request, reply) => answer(request, reply.header('content-security-policy', POLICY)));
+};
+
+/** Nothing is loaded, run or framed. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+
+/** The address printed at start leads to the dashboard. */
+export const rootRoute = ({ server, operationId }: RouteContext): void => {
+  const schema = routeSchema(operationId, 'GET /', { summary: 'Redirect to the dashboard' });
+  server.get('/', { schema }, async (_request, reply) => reply.redirect('/dashboard'));
+};
+
+export const getServiceRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  const health = createServiceHealth(deps.health, deps.context.system);
+  defineEndpoint(
+    route,
+    'GET /v1/service',
+    {
+      summary: 'Read the health of the service',
+      description:
+        'For operators, who are members appointed with `npm run outbox -- members grant-operator`. It shows no data of any ' +
+        'organization. It responds within two seconds: a part that does not answer is `unknown`.',
+      answer: serviceSchema,
+      etag: false,
+    },
+    () => health(),
+  );
+};
+
+const submissionSchema = z
+  .strictObject({
+    object: z.literal('submission'),
+    user: z.string().describe('Any other name works too.'),
+    servers: z
+      .array(
+        z.strictObject({
+          host: z.string(),
+          port: z.int(),
+          tls: z
+            .enum(['none', 'starttls', 'implicit'])
+            .describe(
+              '`starttls` (RFC 3207): asked for before the password. `implicit` (RFC 8314): from the first byte. ' +
+                '`none`: programs on the machine of the service alone are taken.',
+            ),
+        }),
+      )
+      .describe('Empty: this service does not accept mail by SMTP.'),
+  })
+  .meta({ id: 'Submission' });
+export type SerializedSubmission = z.infer<typeof submissionSchema>;
+
+export const getSubmissionRoute = endpoint(
+  'GET /v1/submission',
+  {
+    summary: 'Get the SMTP submission servers',
+    description:
+      'Settings for programs that can only send by SMTP. The password is an API key with `send`; the user name is ' +
+      'ignored. docs/smtp.md describes which messages are accepted.',
+    answer: submissionSchema,
+    etag: false,
+  },
+  async (_call, { deps: { submissionServers } }) => ({
+    object: 'submission',
+    user: 'outbox',
+    servers: submissionServers.map(({ host, port, tls }) => ({ host, port, tls })),
+  }),
+);

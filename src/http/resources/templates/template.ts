@@ -1,0 +1,333 @@
+import { z } from 'zod';
+import { isAlias } from '../../../domain/template/alias.ts';
+import { type LocalizedContent, TEMPLATE_FORMATS, type TemplateContent } from '../../../domain/template/content.ts';
+import type { ExistingTemplate, TemplateVersion } from '../../../domain/template/template.ts';
+import { VARIABLE_TYPES, type Variable } from '../../../domain/template/variables.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+import { atMost, line, text } from '../../validation/fields.ts';
+import { templateAnalysisSchema } from '../messages/sent-message.ts';
+
+/** Templates as shown to clients. */
+
+const templateFields = {
+  id: z.string(),
+  alias: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(['draft', 'published']),
+  published_version: z.number().int().nullable().describe('Version used by sends that do not specify one.'),
+  has_draft: z.boolean().describe('True if there are unpublished changes.'),
+  created_at: timeSchema(),
+  updated_at: timeSchema(),
+};
+
+export const listedTemplateSchema = z
+  .strictObject({ object: z.literal('template'), ...templateFields })
+  .meta({ id: 'ListedTemplate' });
+export type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
+
+const localizedFields = {
+  subject: z.string(),
+  html: z.string(),
+  text: z.string().nullable().describe('null: derived from the html.'),
+  preheader: z.string().nullable(),
+};
+
+const contentSchema = z
+  .strictObject({
+    ...localizedFields,
+    from: z.string().nullable(),
+    reply_to: z.array(z.string()),
+    layout: z.string().nullable(),
+    format: z.enum(TEMPLATE_FORMATS),
+    inline_css: z.boolean(),
+    variables: z.array(
+      z.strictObject({
+        name: z.string(),
+        type: z.enum(VARIABLE_TYPES),
+        required: z.boolean(),
+        default: z.unknown().optional(),
+        example: z.unknown().optional(),
+        description: z.string().optional(),
+      }),
+    ),
+    locales: z.record(z.string(), z.strictObject(localizedFields)),
+  })
+  .meta({ id: 'TemplateContent' });
+export type SerializedContent = z.infer<typeof contentSchema>;
+
+export const templateSchema = z
+  .strictObject({
+    object: z.literal('template'),
+    ...templateFields,
+    content: contentSchema.describe('Content of the draft or, if there is no draft, of the newest version.'),
+  })
+  .meta({ id: 'Template' });
+export type SerializedWholeTemplate = z.infer<typeof templateSchema>;
+
+const versionFields = {
+  object: z.literal('template_version'),
+  template_id: z.string(),
+  version: z.number().int(),
+  published: z.boolean().describe('Version used by sends that do not specify one.'),
+  published_at: timeSchema(),
+  published_by: z.string().describe('`key:` and the id of the API key, or `operator`.'),
+  content_digest: z.string().describe('SHA-256 of the content, in hex.'),
+};
+
+export const listedVersionSchema = z.strictObject(versionFields).meta({ id: 'ListedTemplateVersion' });
+export type SerializedVersion = z.infer<typeof listedVersionSchema>;
+
+export const versionSchema = z
+  .strictObject({ ...versionFields, content: contentSchema })
+  .meta({ id: 'TemplateVersion' });
+export type SerializedWholeVersion = z.infer<typeof versionSchema>;
+
+export const publishedVersionSchema = z
+  .strictObject({
+    ...versionFields,
+    analysis: templateAnalysisSchema
+      .nullable()
+      .describe('Rendered with the values of the examples; null: a variable has no example.'),
+  })
+  .meta({ id: 'PublishedTemplateVersion' });
+
+const lineChange = z.strictObject({ kind: z.enum(['added', 'removed', 'same']), text: z.string() });
+
+export const templateDiffSchema = z
+  .strictObject({
+    object: z.literal('template_diff'),
+    template_id: z.string(),
+    from: z.number().int().nullable().describe('null: the draft.'),
+    to: z.number().int(),
+    changes: z.array(
+      z.strictObject({
+        field: z.string().describe('`html`, `locales.de.subject`, `variables`.'),
+        from: z.unknown().describe('Value in the version `from`; null: none.'),
+        to: z.unknown().describe('Value in the version `to`; null: none.'),
+        lines: z
+          .array(lineChange)
+          .nullable()
+          .describe(
+            'The lines that changed and three around each; null for a text of one line, and where too many lines differ.',
+          ),
+      }),
+    ),
+  })
+  .meta({ id: 'TemplateDiff' });
+export type SerializedTemplateDiff = z.infer<typeof templateDiffSchema>;
+
+export const renderedTemplateSchema = z
+  .strictObject({
+    object: z.literal('rendered_template'),
+    template_id: z.string(),
+    version: z.number().int().nullable().describe('null: the draft.'),
+    subject: z.string(),
+    html: z.string(),
+    text: z
+      .string()
+      .nullable()
+      .describe('The template’s own text, or the text derived from the html; null: the html contains no words.'),
+    from: z.string().nullable(),
+    reply_to: z.array(z.string()),
+    unused_variables: z.array(z.string()).describe('Values given that the template does not declare.'),
+    analysis: templateAnalysisSchema,
+  })
+  .meta({ id: 'RenderedTemplate' });
+export type SerializedRendering = z.infer<typeof renderedTemplateSchema>;
+
+export const serializeTemplate = (template: ExistingTemplate): SerializedTemplate => ({
+  id: template.templateId,
+  object: 'template',
+  alias: template.alias,
+  name: template.name,
+  description: template.description,
+  status: template.status === 'published' ? 'published' : 'draft',
+  published_version: template.publishedVersion,
+  has_draft: template.draft !== null,
+  created_at: template.createdAt,
+  updated_at: template.updatedAt,
+});
+
+type LocaleContent = TemplateContent['locales'][string];
+type SerializedLocale = SerializedContent['locales'][string];
+
+const serializeLocalized = ({ subject, html, text, preheader }: LocaleContent): SerializedLocale => ({
+  subject,
+  html,
+  text: text ?? null,
+  preheader: preheader ?? null,
+});
+
+export const serializeContent = (content: TemplateContent): SerializedContent => ({
+  ...serializeLocalized(content),
+  from: content.from ?? null,
+  reply_to: [...(content.replyTo ?? [])],
+  layout: content.layout ?? null,
+  format: content.format,
+  inline_css: content.inlineCss,
+  variables: content.variables.map((each) => ({ ...each })),
+  locales: Object.fromEntries(
+    Object.entries(content.locales).map(([tag, localized]) => [tag, serializeLocalized(localized)]),
+  ),
+});
+
+export const serializeVersion = (
+  { templateId, publishedVersion }: ExistingTemplate,
+  { version, publishedAt, publishedBy, contentDigest }: TemplateVersion,
+): SerializedVersion => ({
+  object: 'template_version',
+  template_id: templateId,
+  version,
+  published: version === publishedVersion,
+  published_at: publishedAt,
+  published_by: publishedBy,
+  content_digest: contentDigest,
+});
+
+/** Template fields in requests. */
+
+const SUBJECT_CHARACTERS_MAX = 998;
+const PREHEADER_CHARACTERS_MAX = 1_000;
+/** Larger html belongs into a layout, or is data. */
+const SOURCE_CHARACTERS_MAX = 200_000;
+const NAME_CHARACTERS_MAX = 200;
+const ADDRESS_CHARACTERS_MAX = 998;
+const REPLY_TO_MAX = 10;
+const VARIABLES_MAX = 100;
+const LOCALES_MAX = 30;
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+const LOCALE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?$/;
+/** Names that are the template language's, ours, or every object's. */
+const RESERVED: readonly string[] = [
+  ...['content', 'forloop', 'true', 'false', 'nil', 'null', 'empty', 'blank'],
+  ...['__proto__', 'constructor', 'prototype'],
+];
+
+const alias = z.string().refine(isAlias, 'must be 1 to 64 of a-z, 0-9 and -');
+
+export const localeField = z
+  .string()
+  .refine((tag) => LOCALE.test(tag), 'must be a language tag such as de or de-AT')
+  .describe('A language tag: `de-AT` falls back to `de`, and that to the template’s default.');
+
+/** Values for the variables, by name. */
+export const variablesField = atMost(VARIABLES_MAX, z.record(z.string(), z.unknown()));
+
+const subject = line(SUBJECT_CHARACTERS_MAX);
+const html = text(SOURCE_CHARACTERS_MAX).min(1);
+const plain = text(SOURCE_CHARACTERS_MAX);
+const preheader = line(PREHEADER_CHARACTERS_MAX);
+
+const inOneLocale = z.strictObject({
+  subject,
+  html,
+  text: plain.nullable().default(null),
+  preheader: preheader.nullable().default(null),
+});
+
+const isVariableName = (name: string): boolean => VARIABLE.test(name);
+
+const variable = z.strictObject({
+  name: z
+    .string()
+    .refine(isVariableName, 'must be 1 to 64 letters, digits and _, and begin with no digit')
+    .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
+  type: z.enum(VARIABLE_TYPES),
+  required: z.boolean().default(true),
+  default: z.unknown().optional().describe('Default value when a send gives none.'),
+  example: z
+    .unknown()
+    .optional()
+    .describe('Example value, used when the template is published or previewed without values.'),
+  description: line(NAME_CHARACTERS_MAX).optional().describe('For people.'),
+});
+
+const uniqueNames = (variables: readonly { readonly name: string }[]): boolean =>
+  new Set(variables.map(({ name }) => name)).size === variables.length;
+
+const fields = {
+  subject: subject.describe('Liquid. One line.'),
+  html: html.describe(
+    'Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters.',
+  ),
+  text: plain.nullable().describe('Liquid; null: derived from the html.'),
+  preheader: preheader.nullable().describe('Liquid; preview text that mail programs show after the subject.'),
+  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Liquid; default sender of messages.'),
+  reply_to: atMost(REPLY_TO_MAX, z.array(line(ADDRESS_CHARACTERS_MAX))).describe(
+    'Liquid; default `reply_to` of messages.',
+  ),
+  layout: alias
+    .nullable()
+    .describe(
+      'Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication.',
+    ),
+  format: z.enum(TEMPLATE_FORMATS).describe('Language of `html`.'),
+  inline_css: z.boolean().describe('Inline the styles into the elements at publication.'),
+  variables: atMost(VARIABLES_MAX, z.array(variable).refine(uniqueNames, 'must not name a variable twice')).describe(
+    'Every variable that the parts use, at most 100.',
+  ),
+  locales: atMost(LOCALES_MAX, z.record(localeField, inOneLocale)).describe(
+    'The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above.',
+  ),
+};
+
+const about = {
+  name: line(NAME_CHARACTERS_MAX).describe('For people.'),
+  description: line(NAME_CHARACTERS_MAX).nullable().describe('For people.'),
+};
+
+export const createBody = z.strictObject({
+  alias: alias.describe('Unique in your organization. You can use it instead of the id.'),
+  name: about.name,
+  description: about.description.default(null),
+  ...fields,
+  text: fields.text.default(null),
+  preheader: fields.preheader.default(null),
+  from: fields.from.default(null),
+  reply_to: fields.reply_to.default([]),
+  layout: fields.layout.default(null),
+  format: fields.format.default('html'),
+  inline_css: fields.inline_css.default(false),
+  variables: fields.variables.default([]),
+  locales: fields.locales.default({}),
+});
+
+export const changeBody = z.strictObject({ ...about, ...fields }).partial();
+
+type WithoutNulls<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], null> };
+
+/** Without the fields that are null. */
+const given = <Fields extends object>(all: Fields): Partial<WithoutNulls<Fields>> =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Partial<WithoutNulls<Fields>>; // those left
+
+type LocaleFields = z.output<typeof inOneLocale>;
+
+const localizedOf = ({ subject: line, html: source, ...rest }: LocaleFields): LocalizedContent => ({
+  subject: line,
+  html: source,
+  ...given(rest),
+});
+
+type ContentFields = Omit<z.output<typeof createBody>, 'alias' | 'name' | 'description'>;
+
+export const contentOfFields = ({
+  reply_to: replyTo,
+  inline_css: inlineCss,
+  ...sent
+}: ContentFields): TemplateContent => ({
+  ...localizedOf({ subject: sent.subject, html: sent.html, text: sent.text, preheader: sent.preheader }),
+  ...given({ from: sent.from, layout: sent.layout }),
+  ...(replyTo.length === 0 ? {} : { replyTo }),
+  format: sent.format,
+  inlineCss,
+  variables: sent.variables as readonly Variable[], // `default` and `example` are whatever JSON holds
+  locales: Object.fromEntries(Object.entries(sent.locales).map(([tag, one]) => [tag, localizedOf(one)])),
+});
+
+type Changes = Omit<z.output<typeof changeBody>, keyof typeof about>;
+
+/** The content with its fields replaced by the sent ones. */
+export const changedContent = (before: TemplateContent, sent: Changes): TemplateContent =>
+  contentOfFields({ ...serializeContent(before), ...(sent as Partial<ContentFields>) }); // a field that was not sent is absent;

@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { allows } from '../../../domain/api-key/events.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-event-types.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import { environmentSchema } from '../../../domain/kernel/ids.ts';
+import type { WebhookFilters } from '../../../domain/webhook/events.ts';
+import type { ExistingWebhook } from '../../../domain/webhook/webhook.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+import { atMost, line } from '../../validation/fields.ts';
+import { loadDomain } from '../domains/domains.ts';
+
+export const webhookSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('webhook'),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().nullable(),
+    environment: environmentSchema,
+    status: z
+      .enum(['enabled', 'disabled', 'paused'])
+      .describe('`paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted.'),
+    owned_by: z
+      .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
+      .describe(
+        'The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without ' +
+          '`read`, posts contain no contents of mail.',
+      ),
+    disabled_reason: z
+      .enum(['gone', 'failing', 'requested'])
+      .nullable()
+      .describe('`gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API.'),
+    failing_since: timeSchema()
+      .nullable()
+      .describe(
+        'Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled ' +
+          '5 days later.',
+      ),
+    filters: z.strictObject({
+      domain_ids: z
+        .array(z.string())
+        .describe('Events of these sending domains and of their messages only; empty: all.'),
+      tags: z.array(z.string()).describe('Events of messages with one of these tags only; empty: all.'),
+    }),
+    header_names: z.array(z.string()).describe('Custom headers, whose values are not shown.'),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Webhook' });
+export type SerializedWebhook = z.infer<typeof webhookSchema>;
+
+/** The secret is shown this once. */
+export const createdWebhookSchema = webhookSchema.extend({ secret: z.string() }).meta({ id: 'CreatedWebhook' });
+export const rotatedWebhookSchema = createdWebhookSchema
+  .extend({ previous_secret_expires_at: timeSchema() })
+  .meta({ id: 'RotatedWebhook' });
+
+export const pingedWebhookSchema = z
+  .strictObject({
+    object: z.literal('webhook_ping'),
+    webhook_id: z.string(),
+    event_id: z.string(),
+    delivery_id: z.string().describe('The delivery shows how the endpoint answered.'),
+  })
+  .meta({ id: 'WebhookPing' });
+
+const failingSince = ({ status, enabledAt }: ExistingWebhook, since: Date | undefined): string | null => {
+  if (status !== 'enabled' || since === undefined) return null;
+  const at = since.toISOString();
+  return at > enabledAt ? at : enabledAt;
+};
+
+const OWNERS = ['key', 'member'] as const;
+
+const ownerOf = ({ ownedBy }: ExistingWebhook): SerializedWebhook['owned_by'] => {
+  const [kind, id = null] = ownedBy.split(':');
+  const type = OWNERS.find((one) => one === kind);
+  if (type !== undefined) return { type, id };
+  return { type: ownedBy === 'operator' ? 'operator' : 'service', id: null };
+};
+
+/** @param failing when endpoints began to fail, by id. What failed before a webhook was enabled does not count. */
+export const serializeWebhook = (
+  webhook: ExistingWebhook,
+  failing: ReadonlyMap<string, Date> = new Map(),
+): SerializedWebhook => ({
+  id: webhook.webhookId,
+  object: 'webhook',
+  url: webhook.url,
+  events: [...webhook.events],
+  description: webhook.description,
+  environment: webhook.environment,
+  status: webhook.status === 'deleted' ? 'disabled' : webhook.status,
+  owned_by: ownerOf(webhook),
+  disabled_reason: webhook.disabledReason,
+  failing_since: failingSince(webhook, failing.get(webhook.webhookId)),
+  filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },
+  header_names: [...(webhook.headers?.names ?? [])],
+  created_at: webhook.createdAt,
+});
+
+/** Fields of registering and of updating a webhook. */
+
+const URL_CHARACTERS_MAX = 2048;
+const DESCRIPTION_CHARACTERS_MAX = 500;
+/** More than there are types; duplicates are ignored. */
+const EVENTS_MAX = 100;
+/** Compared with every event. */
+const FILTERED_MAX = 100;
+const TAG_CHARACTERS_MAX = 300;
+/** Sent with every post. */
+const HEADERS_MAX = 10;
+const HEADER_NAME_CHARACTERS_MAX = 64;
+const HEADER_VALUE_CHARACTERS_MAX = 1024;
+
+const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf('.'))}.*`))];
+const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
+
+const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+/** Headers that the service sets, that verifiers read instead, or that concern the connection (RFC 9110 §7.6.1). */
+const RESERVED =
+  /^(?:webhook-.*|svix-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
+const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+const headerValue = z
+  .string()
+  .max(HEADER_VALUE_CHARACTERS_MAX)
+  .refine((value) => VISIBLE.test(value), 'must be visible ASCII characters, with spaces inside only');
+const customHeaders = z
+  .record(z.string(), headerValue)
+  .refine(
+    (headers) => Object.keys(headers).every((name) => name.length <= HEADER_NAME_CHARACTERS_MAX && TOKEN.test(name)),
+    `must have names of HTTP headers, of at most ${HEADER_NAME_CHARACTERS_MAX} characters`,
+  )
+  .refine(
+    (headers) => !Object.keys(headers).some((name) => RESERVED.test(name.toLowerCase())),
+    'must not have headers that the service or the connection sets',
+  );
+
+const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
+
+export const webhookFields = {
+  url: line(URL_CHARACTERS_MAX).describe(
+    'Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and ' +
+      'password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses ' +
+      'are allowed too. The name is resolved at registration and at every post.',
+  ),
+  events: atMost(
+    EVENTS_MAX,
+    z.array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`)).min(1),
+  )
+    .transform(unique)
+    .describe(`Event types (\`message.delivered\`) or families: ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`),
+  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().describe('A note for people.'),
+  filters: z
+    .strictObject({
+      domain_ids: atMost(FILTERED_MAX, z.array(z.string().max(64)))
+        .transform(unique)
+        .default([])
+        .describe('Only events of these sending domains and of their messages; empty: all.'),
+      tags: atMost(FILTERED_MAX, z.array(line(TAG_CHARACTERS_MAX)))
+        .transform(unique)
+        .default([])
+        .describe('Only events of messages with one of these tags, by name and value: `order:1234`; empty: all.'),
+    })
+    .describe('Filters for the events that are posted. Both must match.'),
+  headers: atMost(HEADERS_MAX, customHeaders).describe(
+    `At most ${HEADERS_MAX} headers for every post, such as \`authorization\`. Their values are kept encrypted and not shown ` +
+      'again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection.',
+  ),
+};
+
+interface SentFilters {
+  readonly domain_ids: readonly string[];
+  readonly tags: readonly string[];
+}
+
+/** @throws {DomainError} `permission_missing` for tags; `not_found`, `other_organization` for a domain. */
+export const filtersOf = async (
+  deps: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  { domain_ids, tags }: SentFilters,
+): Promise<WebhookFilters> => {
+  if (tags.length > 0 && !allows(caller.permissions, 'read')) {
+    throw new DomainError('permission_missing', "API key lacks 'read' permission: it cannot filter by tags");
+  }
+  const found = await Promise.all(domain_ids.map((id) => loadDomain(deps, caller, id)));
+  return { domains: found.map(({ domain: { domainId: id, name } }) => ({ id, name })), tags: [...tags] };
+};
+
+/** Names of headers are not case-sensitive (RFC 9110 §5.1). */
+export const headersOf = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

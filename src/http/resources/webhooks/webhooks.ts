@@ -1,0 +1,299 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import {
+  adoptWebhook,
+  deleteWebhook,
+  pingWebhook,
+  registerWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../../commands/webhook.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
+import type { Revision } from '../../../domain/kernel/event-store.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import { webhookStream } from '../../../domain/kernel/streams.ts';
+import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
+import {
+  type ExistingWebhook,
+  requireWebhook,
+  WEBHOOKS_MAX_DEFAULT,
+  webhook,
+} from '../../../domain/webhook/webhook.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { listEndpoint } from '../../lists.ts';
+import type { Problem } from '../../validation/problems.ts';
+import {
+  createdWebhookSchema,
+  filtersOf,
+  headersOf,
+  pingedWebhookSchema,
+  rotatedWebhookSchema,
+  serializeWebhook,
+  webhookFields,
+  webhookSchema,
+} from './webhook.ts';
+
+/** Loads a webhook of the caller's environment. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadWebhook = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly webhook: ExistingWebhook; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('whk', id)) throw new DomainError('not_found', 'webhook not found');
+  const { state, revision } = await load(context.store, webhook, webhookStream(id));
+  return { webhook: requireWebhook(state, caller), revision };
+};
+
+const body = z.strictObject({
+  ...webhookFields,
+  description: webhookFields.description.default(null),
+  filters: webhookFields.filters.default({ domain_ids: [], tags: [] }),
+  headers: webhookFields.headers.default({}),
+});
+
+const urlSent = z.object({ url: webhookFields.url });
+
+/** Resolves the URL only beside other problems; the command does so for a valid body. */
+const urlProblems =
+  ({ deps: { context } }: RouteContext, schema: z.ZodType) =>
+  async (sent: unknown): Promise<readonly Problem[]> => {
+    const { data } = urlSent.safeParse(sent);
+    if (data === undefined || schema.safeParse(sent).success) return [];
+    const problem = await context.webhookTarget.problemWith(data.url);
+    return problem === null ? [] : [['url', `url ${problem}`]];
+  };
+
+/** For the read model to show the webhooks registered before. Longer delays while it is behind, shorter counts too few. */
+const COUNT_WAIT_MS = 1_000;
+
+/**
+ * Runs registrations of organizations that have room for one more webhook. Registrations under way count, so that many at
+ * the same moment do not pass the limit together. While the read model cannot be asked, nothing is limited: shares of posts
+ * per organization still hold.
+ */
+const createWithinLimit = ({ context, readModels, webhooksMax = WEBHOOKS_MAX_DEFAULT }: HttpDependencies) => {
+  const underWay = new Map<string, number>();
+
+  const count = async (organizationId: string): Promise<number> => {
+    try {
+      await readModels.waitFor(['webhooks'], await context.store.head(), { timeoutMs: COUNT_WAIT_MS });
+      return await readModels.webhooks.count(organizationId);
+    } catch {
+      return 0;
+    }
+  };
+
+  return async <Result>(organizationId: string, register: () => Promise<Result>): Promise<Result> => {
+    const before = underWay.get(organizationId) ?? 0;
+    underWay.set(organizationId, before + 1);
+    try {
+      if ((await count(organizationId)) + before >= webhooksMax) {
+        throw new DomainError('too_many_webhooks', `an organization has at most ${webhooksMax} webhooks`);
+      }
+      return await register();
+    } finally {
+      const left = (underWay.get(organizationId) ?? 1) - 1;
+      if (left === 0) underWay.delete(organizationId);
+      else underWay.set(organizationId, left);
+    }
+  };
+};
+
+export const registerWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  const withinLimit = createWithinLimit(deps);
+  defineEndpoint(
+    route,
+    'POST /v1/webhooks',
+    {
+      summary: 'Register a webhook; its secret is shown only once',
+      description: `An organization has at most ${WEBHOOKS_MAX_DEFAULT} webhooks, of both environments, unless the operator of the service allows another number.`,
+      body,
+      examples: {
+        'Outcomes of messages': {
+          url: 'https://example.com/hooks/outbox',
+          events: ['message.delivered', 'message.bounced', 'message.complained'],
+          description: 'Order mail',
+        },
+        Everything: { url: 'https://example.com/hooks/all', events: ['message.*', 'domain.*', 'api_key.*'] },
+        'Mail of one kind, with a password of yours': {
+          url: 'https://example.com/hooks/receipts',
+          events: ['message.*'],
+          filters: { tags: ['kind:receipt'] },
+          headers: { authorization: 'Bearer s3cret' },
+        },
+      },
+      answer: createdWebhookSchema,
+      problems: urlProblems(route, body),
+    },
+    async ({ caller, origin, body: asked, reply }) => {
+      const { filters, headers, ...command } = asked;
+      const registration = {
+        ...command,
+        environment: caller.environment,
+        filters: await filtersOf(deps, caller, filters),
+        headers: headersOf(headers),
+      };
+      const { webhook, secret, revision } = await withinLimit(caller.organizationId, () =>
+        registerWebhook(deps.context, origin, registration),
+      );
+      setRevision(reply, revision);
+      reply.header('location', `/v1/webhooks/${webhook.webhookId}`);
+      return { ...serializeWebhook(webhook), secret };
+    },
+  );
+};
+
+export const listWebhooksRoute = listEndpoint(
+  'GET /v1/webhooks',
+  { summary: 'List webhooks, newest first', of: 'webhooks', item: webhookSchema, takesAt: true },
+  async (by, { organizationId, environment }, { deps }) => {
+    const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
+    const streams = page.items.map(({ webhookId }) => webhookStream(webhookId));
+    const webhooks = by.withDeleted ? await statesOf(deps.context, webhook, streams) : page.items;
+    const failing = await deps.webhookDeliveries.failingSince(webhooks.map(({ webhookId }) => webhookId));
+    return { ...page, items: webhooks.map((one) => serializeWebhook(one, failing)) };
+  },
+);
+
+export const getWebhookRoute = resourceEndpoint(
+  'GET /v1/webhooks/:id',
+  { summary: 'Read a webhook, without its secret', answer: webhookSchema },
+  async ({ caller, id, reply }, route) => {
+    const { webhook, revision } = await loadWebhook(route.deps, caller, id);
+    setRevision(reply, revision);
+    return serializeWebhook(webhook, await route.deps.webhookDeliveries.failingSince([id]));
+  },
+);
+
+const changes = z.strictObject({
+  ...z.object(webhookFields).partial().shape,
+  enabled: z
+    .boolean()
+    .optional()
+    .describe('false: nothing is posted and deliveries wait. true: posting resumes with the waiting deliveries.'),
+});
+
+export const updateWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'PATCH /v1/webhooks/:id',
+    {
+      summary: 'Change, enable or disable a webhook',
+      description:
+        'Absent fields stay unchanged; `filters` and `headers` are replaced as a whole. Events that happened while the webhook ' +
+        'was disabled are not posted automatically: replay them.',
+      body: changes,
+      examples: {
+        'Another address': { url: 'https://example.com/hooks/v2' },
+        'Enable it again': { enabled: true },
+        'Without custom headers': { headers: {} },
+      },
+      answer: webhookSchema,
+      problems: urlProblems(route, changes),
+    },
+    async ({ caller, origin, id, body: { filters, headers, ...asked }, request, reply }) => {
+      await loadWebhook(deps, caller, id);
+      const { webhook, revision } = await updateWebhook(deps.context, origin, {
+        ...asked,
+        webhookId: id,
+        environment: caller.environment,
+        ...(filters && { filters: await filtersOf(deps, caller, filters) }),
+        ...(headers && { headers: headersOf(headers) }),
+        ...ifMatch(request),
+      });
+      setRevision(reply, revision);
+      return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
+    },
+  );
+};
+
+export const adoptWebhookRoute = endpoint(
+  'POST /v1/webhooks/:id/adopt',
+  {
+    summary: 'Take over a webhook from the key that made it',
+    description:
+      'A webhook is paused when the key in `owned_by` ends, if that key had an expiry or was restricted to networks. A member, ' +
+      'or a key without these restrictions, can adopt the webhook, which then continues with the waiting events. Adopt the ' +
+      'webhooks of a key before you revoke it to avoid the pause.',
+    answer: webhookSchema,
+  },
+  async ({ caller, origin, id, request, reply }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const bounds = caller.member === undefined ? caller.bounds : null;
+    const named = { webhookId: id, environment: caller.environment, bounds, ...ifMatch(request) };
+    const { webhook, revision } = await adoptWebhook(deps.context, origin, named);
+    setRevision(reply, revision);
+    return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
+  },
+);
+
+const rotation = z.strictObject({
+  grace_period_minutes: z
+    .int()
+    .min(0)
+    .max(GRACE_PERIOD_MINUTES_MAX)
+    .default(GRACE_PERIOD_MINUTES_DEFAULT)
+    .describe('Minutes for which posts are signed with the old secret too.'),
+});
+
+export const rotateWebhookSecretRoute = endpoint(
+  'POST /v1/webhooks/:id/rotate-secret',
+  {
+    summary: 'Give a webhook another secret, which is shown only once',
+    description:
+      'Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.',
+    body: rotation,
+    examples: {
+      'Keep the old secret for an hour': { grace_period_minutes: 60 },
+      'At once': { grace_period_minutes: 0 },
+    },
+    answer: rotatedWebhookSchema,
+  },
+  async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const { environment } = caller;
+    const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
+    const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
+    setRevision(reply, revision);
+    const failing = await deps.webhookDeliveries.failingSince([id]);
+    return { ...serializeWebhook(webhook, failing), secret, previous_secret_expires_at: previousExpiresAt };
+  },
+);
+
+export const pingWebhookRoute = endpoint(
+  'POST /v1/webhooks/:id/ping',
+  {
+    summary: 'Post an event to a webhook, to see whether it answers',
+    description: 'Posts a `webhook.ping` to this endpoint only, even if it does not subscribe to it.',
+    answer: pingedWebhookSchema,
+    etag: false,
+  },
+  async ({ caller, origin, id, request }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const named = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    const eventId = await pingWebhook(deps.context, origin, named);
+    return {
+      object: 'webhook_ping',
+      webhook_id: id,
+      event_id: eventId,
+      delivery_id: deliveryId(id, eventId),
+    };
+  },
+);
+
+export const deleteWebhookRoute = endpoint(
+  'DELETE /v1/webhooks/:id',
+  { summary: 'Delete a webhook' },
+  async ({ caller, origin, id, request }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    await deleteWebhook(deps.context, origin, command);
+  },
+);
