@@ -237,6 +237,14 @@ describe('the depth of the queue', () => {
     expect([idsIn(other.transactional), idsIn(other.bulk)]).toEqual([[], ['msg_2']]);
   });
 
+  test('is counted for each class separately', async () => {
+    const { pages, transactional, bulk } = open();
+    transactional.depth = bulk.depth = FULL - 1;
+    const bulkMessages = ['msg_1', 'msg_2'].map((messageId) => accepted(messageId, { stream: 'bulk' }));
+    await pages(...bulkMessages, accepted('msg_3'), accepted('msg_4'));
+    expect([idsIn(bulk), idsIn(transactional)]).toEqual([['msg_1'], ['msg_3']]);
+  });
+
   test('is read again after a while, and a queue that was full is used as soon as it has room', async () => {
     const { page, system, transactional } = open();
     transactional.depth = FULL;

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { Message } from '../../../src/domain/message/message.ts';
@@ -77,6 +78,13 @@ const answer = async ({ system, completion }: Pick<Opened, 'system' | 'completio
   return may;
 };
 
+/** Takes all free places. @returns what frees each of them. */
+const placesIn = (unrecorded: Pick<ReturnType<typeof createUnrecordedOutcomes>, 'hasRoom' | 'complete'>) => {
+  const ends: (() => void)[] = [];
+  while (unrecorded.hasRoom()) ends.push(unrecorded.complete());
+  return ends;
+};
+
 describe('the final dot', () => {
   test.each([0, 1, CONFIRMED_MS_MAX])('is sent %i ms after the claim without a read of the log', async (ms) => {
     const opened = open();
@@ -121,6 +129,37 @@ describe('the final dot', () => {
     await system.advance(200);
     await leaving;
     expect(hasLeft).toBe(true);
+  });
+
+  test('passes on the room that it has no use for any more', async () => {
+    const { completion, abort, unrecorded } = open();
+    const end = unrecorded.complete();
+    while (unrecorded.hasRoom()) unrecorded.complete();
+    const may = completion.mayComplete();
+    let isNext = false;
+    void unrecorded
+      .room(() => true)
+      .then(() => {
+        isNext = true;
+      });
+    await turn();
+    abort.abort();
+    end();
+    unrecorded.passOn();
+    expect(await may).toBe(false);
+    await turn();
+    expect(isNext).toBe(true);
+  });
+
+  test('at a second server takes the place of the first', async () => {
+    const { completion, unrecorded } = open();
+    let places = 0;
+    for (const end of placesIn(unrecorded)) {
+      places += 1;
+      end();
+    }
+    expect([await completion.mayComplete(), await completion.mayComplete()]).toEqual([true, true]);
+    expect(placesIn(unrecorded)).toHaveLength(places - 1);
   });
 
   test('is not sent once the attempt is over, even if the log would confirm the claim', async () => {

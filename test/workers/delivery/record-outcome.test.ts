@@ -13,7 +13,7 @@ import { openService } from '../service.ts';
 const TIMES = { attemptMs: 10_000, leaseMs: 30_000 };
 
 /** A claimed attempt, recorded in a log that fails for a while. Sleeps only advance the test's own clock. */
-const open = async (fault: (elapsedMs: number, tries: number) => Error | null) => {
+const open = async (fault: (elapsedMs: number, tries: number) => Error | null, randomByte: number | null = null) => {
   const { context, dependencies, send } = closedAfterTest(await openService());
   const messageId = await send('ann@example.org');
   let ms = 0;
@@ -24,6 +24,7 @@ const open = async (fault: (elapsedMs: number, tries: number) => Error | null) =
     sleep: async (sleptMs: number) => {
       ms += sleptMs;
     },
+    ...(randomByte === null ? {} : { randomBytes: (length: number) => new Uint8Array(length).fill(randomByte) }),
   };
   const parts = { ...{ store: context.store, contents: dependencies.contents, system, times: TIMES } };
   const known = await load(context.store, message, messageStream(messageId));
@@ -98,4 +99,18 @@ test('an outcome takes up room until the log has it', async () => {
   const all = placesOf();
   await record();
   expect([places.taken, placesOf()]).toEqual([all - 1, all]);
+});
+
+test('retries of messages that fail together are spread', async () => {
+  const waits: number[] = [];
+  for (const randomByte of [0, 128, 255]) {
+    const { record, events } = await open(() => null, randomByte);
+    await record();
+    const deferred = (await events()).at(-1);
+    if (deferred?.type !== 'RecipientDeferred') throw new Error('it was not deferred');
+    const { data, metadata } = deferred;
+    waits.push(Date.parse(data.nextAttemptAt) - Date.parse(metadata.occurredAt));
+  }
+  expect(new Set(waits).size).toBe(3);
+  expect(waits).toEqual(waits.toSorted((one, other) => one - other));
 });

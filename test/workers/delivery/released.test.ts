@@ -38,18 +38,21 @@ const search = (
   levels: Readonly<Record<string, ReputationLevel>> = {},
   isOneServer = true,
 ) => {
+  const offered: string[] = [];
   const look = createFindReleased({
     heldMail: mailOf(rows),
     isOneServer,
     suspensionHolds: { keeps: (holder) => holder === 'organization-org_1' && levels[holder] === 'paused' },
     warmUpHolds: {
-      offered: () => undefined,
-      keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',
+      offered: (holder) => void offered.push(holder),
+      keeps: (holder) => holder === 'warmUp-dom_gone' || (holder === 'warmUp-dom_1' && levels[holder] !== 'warned'),
     },
     sendingDomains: { isDeleted: (id) => id === 'dom_gone' },
-    sendingHolds: { reputationOf: (id) => ({ ...GOOD_REPUTATION, level: levels[id] ?? 'good' }) },
+    sendingHolds: {
+      reputationOf: (id) => ({ ...GOOD_REPUTATION, level: (!id.includes('-') && levels[id]) || 'good' }),
+    },
   });
-  return () => look(() => true);
+  return Object.assign(() => look(() => true), { offered });
 };
 
 const many = (count: number, holder: string, destination = 'a.example'): readonly Waiting[] =>
@@ -74,6 +77,7 @@ describe('held mail', () => {
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
     levels['warmUp-dom_1'] = 'warned';
     expect((await look()).map(({ found }) => found.length)).toEqual([2, 3]);
+    expect(look.offered).toEqual(['dom_2', 'dom_2', 'warmUp-dom_1']); // with the last page of each
   });
 
   test('is found once its organization is resumed, whatever its reputation', async () => {
