@@ -5,17 +5,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../http/support/service.ts';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 
 /**
  * A separate package: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that have no other use.
  */
 const CLIENTS = new URL('openapi-clients', import.meta.url).pathname;
 const README = new URL('../../README.md', import.meta.url).pathname;
+const PAGE = new URL('../../docs/generated-clients.md', import.meta.url).pathname;
 const INSTALL_MS_MAX = 300_000;
 
 const run = promisify(execFile);
 let folder: string;
 let readme: string;
+let page: string;
 
 const inFolder = async (...command: readonly string[]): Promise<string> =>
   (await run(process.execPath, [...command], { cwd: folder, maxBuffer: 10_000_000 })).stdout;
@@ -28,6 +31,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'openapi.json'), (await service.request({ url: '/openapi.json' })).body);
   await service.close();
   readme = await readFile(README, 'utf8');
+  page = await readFile(PAGE, 'utf8');
 }, INSTALL_MS_MAX);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -59,12 +63,21 @@ describe('the OpenAPI document', () => {
       await inFolder(join('node_modules', 'openapi-typescript', 'bin', 'cli.js'), 'openapi.json', '-o', 'outbox.ts');
     }, 120_000);
 
-    test('compiles the first example of the README, in TypeScript and as sent by curl', async () => {
-      const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];
+    test('compiles the example of docs/generated-clients.md and the first message of the README', async () => {
+      const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
       expect(program).toContain('/v1/messages/send');
       expect(await compiled(program)).toBe('');
       const [, body = ''] = /\/v1\/messages\/send .* -d '([^']*)'/.exec(readme) ?? [];
       expect(await compiled(`${CLIENT}await outbox.POST('/v1/messages/send', { body: ${body} });`)).toBe('');
+    }, 120_000);
+
+    test('runs the example of docs/generated-clients.md, which prints the id of the message', async () => {
+      const { baseUrl, keys } = await programForTest(await placeForTest());
+      const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
+      await writeFile(join(folder, 'send.mts'), program.replace('http://127.0.0.1:3000', baseUrl));
+      const env = { ...process.env, OUTBOX_KEY: keys.live };
+      const { stdout } = await run(process.execPath, ['send.mts'], { cwd: folder, env });
+      expect(stdout).toMatch(/^msg_[a-z2-7]{26}\n$/);
     }, 120_000);
 
     test('knows the required fields and their types', async () => {

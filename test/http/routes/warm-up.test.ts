@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reserveDailyQuota } from '../../../src/commands/warm-up.ts';
 import { DEFAULT_PLAN, dayOf } from '../../../src/domain/warm-up/warm-up.ts';
@@ -57,6 +58,25 @@ describe('the warm-up of a domain', () => {
     expect((await ask('GET')).body).toEqual((await ask('PUT', { plan: [3, 9] })).body);
     expect((await ask('DELETE')).status).toBe(204);
     expect((await ask('GET')).body.status).toBe('none');
+  });
+
+  test('is described in docs/warm-up.md with its true answer, plan and sums', async () => {
+    const page = await readFile(new URL('../../../docs/warm-up.md', import.meta.url), 'utf8');
+    const printed = JSON.parse(page.split('```json\n')[1]?.split('```')[0] ?? '{}');
+    const { body } = await ask('PUT', {});
+    const dated = { domain_id: domainId, starts_on: body.starts_on, ends_on: body.ends_on };
+    expect({ ...printed, ...dated }).toEqual(body);
+    const rows = [...page.matchAll(/^\| (\d+) \| ([\d,]+) \| ([\d,]+) \|$/gm)].map((row) =>
+      row.slice(1).map((cell) => Number(cell.replaceAll(',', ''))),
+    );
+    let sum = 0;
+    expect(rows).toEqual(
+      DEFAULT_PLAN.map((cap, index) => {
+        sum += cap;
+        return [index + 1, cap, sum];
+      }),
+    );
+    await ask('DELETE');
   });
 
   test('lists what its destinations got today, largest first', async () => {
