@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork, isPublicUrl, plainPublicUrl } from './domain/kernel/addresses.ts';
-import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
+import { type ReputationLimits, readLimits } from './domain/reputation/reputation.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 import { StartRefused } from './lib/async/async.ts';
 import { parseMailbox } from './lib/mime/mime.ts';

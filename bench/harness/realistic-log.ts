@@ -3,9 +3,8 @@ import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { formatId, formatTimedId, ID_BYTES } from '../../src/domain/kernel/ids.ts';
 import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { type AcceptMessage, acceptMessage } from '../../src/domain/message/accept-message.ts';
-import { claimAttempt } from '../../src/domain/message/claim-attempt.ts';
+import { type AttemptOutcome, claimAttempt, recordAttempt } from '../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../src/domain/message/message.ts';
-import { type AttemptOutcome, recordAttempt } from '../../src/domain/message/record-attempt.ts';
 import type { System } from '../../src/lib/async/async.ts';
 
 /** Outcomes of messages on a busy day, per hundred, with their recipients and attempts. */

@@ -1,6 +1,6 @@
 import { openTrackingKeys } from '../../src/adapters/secrets/tracking-keys.ts';
 import { formatId, ID_BYTES } from '../../src/domain/kernel/ids.ts';
-import { clickUrl } from '../../src/domain/tracking/tracking-token.ts';
+import { clickUrl } from '../../src/domain/tracking/tracking.ts';
 import { createInMemorySecrets } from '../../test/support/in-memory/secrets.ts';
 import type { Measure } from '../harness/bench.ts';
 import { createCpuMeter } from '../harness/cpu.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import { signWebhook } from '../../src/domain/webhook/post.ts';
+import { signWebhook } from '../../src/domain/webhook/webhook.ts';
 import type { System } from '../../src/lib/async/async.ts';
 
 const CONNECTIONS = 32;

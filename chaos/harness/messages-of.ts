@@ -1,8 +1,7 @@
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { messageStream } from '../../src/domain/kernel/streams.ts';
-import { type ExistingMessage, message } from '../../src/domain/message/message.ts';
-import { isOpen } from '../../src/domain/message/recipient.ts';
+import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 
 const isMessageEvent = (event: RecordedEvent): event is RecordedEvent<MessageEvent> =>
   event.stream.startsWith(messageStream(''));

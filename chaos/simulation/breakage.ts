@@ -1,5 +1,5 @@
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
-import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
 import type { Destinations } from '../../src/workers/delivery/due.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep.ts';

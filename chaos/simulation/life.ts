@@ -2,7 +2,7 @@ import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
-import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';

@@ -8,8 +8,7 @@ import { auditState, readModelProblems, waitingProblems } from '../composition/s
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';
-import { message } from '../domain/message/message.ts';
-import type { Recipient } from '../domain/message/recipient.ts';
+import { message, type Recipient } from '../domain/message/message.ts';
 import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
 import { trackingTarget } from '../domain/tracking/tracking.ts';
 import { createReadModels } from '../projections/read-models.ts';

@@ -1,9 +1,12 @@
-import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
+import {
+  type ExistingApiKey,
+  GRACE_PERIOD_MINUTES_DEFAULT,
+  GRACE_PERIOD_MINUTES_MAX,
+} from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/events.ts';
 import type { KeyCacheState } from '../domain/api-key/key-cache.ts';
-import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
 import { rangeProblem } from '../domain/kernel/addresses.ts';
-import { type Environment, environmentSchema } from '../domain/kernel/ids.ts';
+import { type Environment, environmentSchema } from '../domain/kernel/environment.ts';
 import { effectiveLimits, type RateLimits } from '../domain/kernel/rate-limits.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { serializeRateLimits } from '../http/resources/api-keys/api-keys.ts';

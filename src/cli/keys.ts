@@ -4,8 +4,7 @@ import { createKey, deleteKey, type KeyChange, revokeKey, rotateKey, updateKey }
 import type { CommandContext } from '../commands/context.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
-import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
-import type { UsageMark } from '../domain/ports/usage-marks.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';
 import { serializeApiKey } from '../http/resources/api-keys/api-keys.ts';
 import { definedIn } from '../http/validation/fields.ts';
 import { type Invocation, type OperatorCommand, optional, type PlainCommand, required } from './command.ts';

@@ -1,5 +1,5 @@
 import type { Operator } from '../composition/open-operator.ts';
-import { leafIn, type Moment } from '../domain/audit/moment.ts';
+import { leafIn, type Moment } from '../domain/audit/leaf.ts';
 import { EventsDetached } from '../domain/kernel/event-store.ts';
 import { parseTime } from '../http/validation/fields.ts';
 import { createPool } from '../lib/postgres/postgres.ts';

@@ -1,34 +1,34 @@
 import {
   type ApiKey,
   apiKey,
-  type ExistingApiKey,
-  type KeyCircumstances,
-  requireOwnKey,
-  works,
-} from '../domain/api-key/api-key.ts';
-import { createKey as decideCreateKey, type CreateKey as NewKey } from '../domain/api-key/create-key.ts';
-import {
+  createKey as decideCreateKey,
   deleteKey as decideDeleteKey,
   expireKey as decideExpireKey,
   revokeKey as decideRevokeKey,
-} from '../domain/api-key/end-key.ts';
+  rotateKey as decideRotateKey,
+  updateKey as decideUpdateKey,
+  type ExistingApiKey,
+  type KeyChanges,
+  type KeyCircumstances,
+  type CreateKey as NewKey,
+  type RotateKey as Rotation,
+  requireOwnKey,
+  works,
+} from '../domain/api-key/api-key.ts';
 import type { KeyAuthority } from '../domain/api-key/key-authority.ts';
-import type { LoadKeyCache } from '../domain/api-key/key-cache.ts';
+import { type LoadKeyCache, replaces } from '../domain/api-key/key-cache.ts';
 import {
   noteRefusal as decideNoteRefusal,
   type KeyChangeName,
   keyRefusals,
   REFUSALS_PER_MINUTE_MAX,
-} from '../domain/api-key/key-refusals.ts';
-import { rotateKey as decideRotateKey, type RotateKey as Rotation } from '../domain/api-key/rotate-key.ts';
+} from '../domain/api-key/key-history.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
-import { updateKey as decideUpdateKey, type KeyChanges } from '../domain/api-key/update-key.ts';
 import { fold, requireOwn } from '../domain/kernel/aggregate.ts';
 import type { ErrorCode } from '../domain/kernel/errors.ts';
 import type { ApiKeyEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/kernel/streams.ts';
-import { replaces } from '../domain/organization/release-admin-keys.ts';
 import { requireOwnDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { type Condition, execute, executeOnce, load, requireRevision, retryConflicts } from './execute.ts';

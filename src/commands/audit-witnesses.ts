@@ -1,4 +1,4 @@
-import type { AuditKey, AuditLog } from '../domain/audit/audit-log.ts';
+import type { AuditKey, AuditLog } from '../domain/audit/audit.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { AuditEvent } from '../domain/kernel/events.ts';

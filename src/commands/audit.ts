@@ -1,11 +1,11 @@
-import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
+import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit.ts';
 import type { READINGS } from '../domain/audit/events.ts';
 import { fold } from '../domain/kernel/aggregate.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/kernel/event-store.ts';
 import type { AuditEvent } from '../domain/kernel/events.ts';
 import { auditStream, readingStream } from '../domain/kernel/streams.ts';
-import type { AuditTrees } from '../domain/ports/audit-trees.ts';
+import type { AuditTrees } from '../domain/ports/audit.ts';
 import {
   checkpointText,
   createSigner,

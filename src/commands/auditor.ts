@@ -7,7 +7,7 @@ import {
   removeAuditor as decideRemoveAuditor,
   type ExistingAuditor,
   requireAuditor,
-} from '../domain/audit/auditor.ts';
+} from '../domain/audit/audit.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
 import { auditorStream } from '../domain/kernel/streams.ts';

@@ -9,8 +9,7 @@ import {
   type TellQuota,
   tellQuota,
 } from '../domain/billing/invoice.ts';
-import { type Month, previousMonth, requirePeriod } from '../domain/billing/period.ts';
-import { BUILT_IN_PLANS } from '../domain/billing/plan.ts';
+import { BUILT_IN_PLANS, type Month, previousMonth, requirePeriod } from '../domain/billing/plan.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { Revision } from '../domain/kernel/event-store.ts';
 import type { BillingPeriodEvent } from '../domain/kernel/events.ts';

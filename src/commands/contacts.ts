@@ -1,5 +1,5 @@
 /** Addresses that an organization and its auditors are written to, where a person who is erased has one of them. */
-import type { ExistingAuditor } from '../domain/audit/auditor.ts';
+import type { ExistingAuditor } from '../domain/audit/audit.ts';
 import type { ExistingErasure } from '../domain/erasure/erasure.ts';
 import { organizationStream } from '../domain/kernel/streams.ts';
 import { organization } from '../domain/organization/organization.ts';

@@ -1,10 +1,9 @@
 import type { Plans } from '../domain/billing/plan.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { EventContext, EventStore } from '../domain/kernel/event-store.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
 import type { Contents } from '../domain/ports/contents.ts';
-import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
-import type { Secrets } from '../domain/ports/secrets.ts';
-import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
+import type { DkimKeys, Secrets } from '../domain/ports/secrets.ts';
+import type { WebhookTarget } from '../domain/ports/webhooks.ts';
 import type { System } from '../lib/async/async.ts';
 import type { Resolver } from '../lib/smtp/smtp.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';

@@ -5,7 +5,6 @@ import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { MemberEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { membersStream } from '../domain/kernel/streams.ts';
-import { createSignInLink as decideCreateSignInLink, mailSignInLink } from '../domain/member/create-sign-in-link.ts';
 import type { Role } from '../domain/member/events.ts';
 import {
   changeRole,
@@ -18,6 +17,7 @@ import {
   members,
   requireMember,
 } from '../domain/member/member.ts';
+import { createSignInLink as decideCreateSignInLink, mailSignInLink } from '../domain/member/session.ts';
 import type { ContactAddress } from '../domain/ports/contents.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, executeOnce, load, readWholeStream, retryConflicts } from './execute.ts';

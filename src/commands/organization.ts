@@ -1,4 +1,9 @@
-import type { KeyCacheState, LoadKeyCache } from '../domain/api-key/key-cache.ts';
+import {
+  type ReleaseAdminKeys as Decision,
+  releaseAdminKeys as decideReleaseAdminKeys,
+  type KeyCacheState,
+  type LoadKeyCache,
+} from '../domain/api-key/key-cache.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import type { OrganizationEvent } from '../domain/kernel/events.ts';
@@ -23,10 +28,6 @@ import {
   requireOrganization,
   type SettingChanges,
 } from '../domain/organization/organization.ts';
-import {
-  type ReleaseAdminKeys as Decision,
-  releaseAdminKeys as decideReleaseAdminKeys,
-} from '../domain/organization/release-admin-keys.ts';
 import { type Contents, isRemoved, type MessageContents } from '../domain/ports/contents.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';

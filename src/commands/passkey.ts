@@ -1,11 +1,13 @@
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { membersStream } from '../domain/kernel/streams.ts';
-import { members, type Passkey, requireMember } from '../domain/member/member.ts';
 import {
   type AddPasskey,
   addPasskey as decideAddPasskey,
   removePasskey as decideRemove,
-} from '../domain/member/passkey.ts';
+  members,
+  type Passkey,
+  requireMember,
+} from '../domain/member/member.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, load } from './execute.ts';
 

@@ -1,11 +1,9 @@
 import { reputationStream } from '../domain/kernel/streams.ts';
 import {
   evaluateReputation as decideEvaluateReputation,
-  type EvaluateReputation,
-} from '../domain/reputation/evaluate-reputation.ts';
-import {
   pauseBulkMail as decidePauseBulkMail,
   releaseSending as decideReleaseSending,
+  type EvaluateReputation,
   type Reputation,
   reputation,
   senderIdOf,

@@ -4,8 +4,7 @@ import { DomainError } from '../domain/kernel/errors.ts';
 import { isId } from '../domain/kernel/ids.ts';
 import { membersStream, sessionStream } from '../domain/kernel/streams.ts';
 import type { Proof } from '../domain/member/events.ts';
-import { members } from '../domain/member/member.ts';
-import { acceptProof } from '../domain/member/passkey.ts';
+import { acceptProof, members } from '../domain/member/member.ts';
 import {
   endSession as decideEndSession,
   provePresence as decideProvePresence,

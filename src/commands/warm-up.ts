@@ -2,14 +2,12 @@ import { dailyQuotaStream, warmUpStream } from '../domain/kernel/streams.ts';
 import {
   type DailyQuota,
   dailyQuota,
-  type Reserved,
-  type ReserveQuota,
-  reserveQuota,
-} from '../domain/warm-up/daily-quota.ts';
-import {
   dayOf,
   endWarmUp as decideEndWarmUp,
   startWarmUp as decideStartWarmUp,
+  type Reserved,
+  type ReserveQuota,
+  reserveQuota,
   type WarmUp,
   warmUp,
 } from '../domain/warm-up/warm-up.ts';

@@ -1,9 +1,10 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
 import { allows } from '../domain/api-key/events.ts';
 import { customerEventId } from '../domain/customer-events/customer-events.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { WebhookEvent } from '../domain/kernel/events.ts';
-import { type Environment, formatId, ID_BYTES } from '../domain/kernel/ids.ts';
+import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { apiKeyStream, webhookStream } from '../domain/kernel/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookHeaders } from '../domain/webhook/events.ts';
 import {

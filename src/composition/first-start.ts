@@ -11,14 +11,14 @@ import {
   type KeyEntry,
 } from '../domain/api-key/key-cache.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import {
   type EventStore,
   type ReadAllOptions,
   type RecordedEvent,
   readFamilies,
 } from '../domain/kernel/event-store.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
-import { FIRST_LINK_MINUTES } from '../domain/member/sign-in-link.ts';
+import { FIRST_LINK_MINUTES } from '../domain/member/member.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { retryWhileAway, StartRefused, type System } from '../lib/async/async.ts';
 

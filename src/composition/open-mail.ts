@@ -14,8 +14,8 @@ import {
 } from '../adapters/mail/smarthost/smarthost.ts';
 import { createPublicLookup } from '../adapters/webhook-target/guarded-lookup.ts';
 import type { Config } from '../config.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
-import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
+import type { MailTransport } from '../domain/ports/mail.ts';
 import { createMtaSts, createTransportSecurity } from '../lib/smtp/smtp.ts';
 import type { Destinations } from '../workers/delivery/due.ts';
 import type { Engines } from './open-engines.ts';

@@ -12,7 +12,7 @@ import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
-import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import type { MailTransport } from '../domain/ports/mail.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { retryWhileAway, StartRefused } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { CommandContext } from '../commands/context.ts';
 import { load } from '../commands/execute.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
-import { parseLeaf } from '../domain/audit/leaf.ts';
-import { leafIn } from '../domain/audit/moment.ts';
+import { leafIn, parseLeaf } from '../domain/audit/leaf.ts';
 import type { Aggregate } from '../domain/kernel/aggregate.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import {

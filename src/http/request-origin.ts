@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { addressClassOf } from '../domain/kernel/addresses.ts';
-import { originPart } from '../domain/ports/request-origins.ts';
+import { originPart } from '../domain/ports/requests.ts';
 import { rootOfPart, SALT_BYTES, saltOf } from '../lib/transparency/transparency.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { GuardedRoute } from './route-rules.ts';

@@ -1,8 +1,8 @@
 /** Requirements of routes, and the building blocks of rows in the route table (`route-table.ts`). */
 
 import type { Permission } from '../domain/api-key/events.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { ErrorCode } from '../domain/kernel/errors.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
 import type { ActionKind } from '../domain/kernel/rate-limits.ts';
 import type { Role } from '../domain/member/events.ts';
 import type { Vendor } from './compat/vendors.ts';

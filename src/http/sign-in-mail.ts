@@ -5,7 +5,7 @@ import { clientNetworkOf, signInUrl } from '../domain/kernel/addresses.ts';
 import { keyedDigest, sha256Hex } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
-import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/sign-in-link.ts';
+import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/member.ts';
 import type { Notice } from '../domain/organization/notices.ts';
 import { createSemaphore } from '../lib/async/async.ts';
 import { escapeHtml } from '../lib/html/html.ts';

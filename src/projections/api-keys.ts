@@ -1,6 +1,6 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { ApiKeyEvent } from '../domain/kernel/events.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';

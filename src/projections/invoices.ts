@@ -1,5 +1,5 @@
 import type { Invoice } from '../domain/billing/invoice.ts';
-import type { Month } from '../domain/billing/period.ts';
+import type { Month } from '../domain/billing/plan.ts';
 import type { Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { rowsInto } from './rebuild-tables.ts';

@@ -1,5 +1,5 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
-import { auditor } from '../domain/audit/auditor.ts';
+import { auditor } from '../domain/audit/audit.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
 import {

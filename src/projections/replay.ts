@@ -1,5 +1,5 @@
 import { escapeLiteral, type Pool, type PoolClient } from 'pg';
-import { cutAt, type Moment } from '../domain/audit/moment.ts';
+import { cutAt, type Moment } from '../domain/audit/leaf.ts';
 import type { EventStore, Page, Position, RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
 import { PROJECTIONS } from './all.ts';

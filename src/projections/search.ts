@@ -1,4 +1,4 @@
-import type { Environment } from '../domain/kernel/ids.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { Database } from './database.ts';
 import { BOTH_ENVIRONMENTS } from './events/queries.ts';
 

@@ -1,5 +1,5 @@
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { SuppressionEvent } from '../domain/kernel/events.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
 import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
 import {
   type ExistingSuppression,

@@ -1,5 +1,5 @@
+import type { Environment } from '../domain/kernel/environment.ts';
 import type { WebhookEvent } from '../domain/kernel/events.ts';
-import type { Environment } from '../domain/kernel/ids.ts';
 import { type ExistingWebhook, type Webhook, webhook } from '../domain/webhook/webhook.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { CUSTOMER_COMMANDS } from '../../src/cli/customer/commands.ts';
 import { EXIT } from '../../src/cli/failures.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
-import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
+import { RECIPIENT_STATUSES } from '../../src/domain/message/message.ts';
 import { STATS_DIMENSIONS, STATS_METRICS } from '../../src/projections/stats/metrics.ts';
 
 const root = new URL('../../', import.meta.url);

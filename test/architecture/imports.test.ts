@@ -253,7 +253,7 @@ describe('the source tree', () => {
       domain.filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8'))).sort();
     expect(naming(CONFIG_VARIABLE)).toEqual([]);
     // The error catalogue is keyed by error codes, and the analysis by results of the DNS check.
-    expect(naming(API_FIELD)).toEqual(['domain/analysis/checks/headers.ts', 'domain/kernel/errors.ts']);
+    expect(naming(API_FIELD)).toEqual(['domain/analysis/check-headers.ts', 'domain/kernel/errors.ts']);
   });
 
   test('writes object literals out instead of using spread', () => {

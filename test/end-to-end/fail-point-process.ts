@@ -5,13 +5,11 @@ import type { Pool, PoolClient } from 'pg';
 import { type FailStep, readFailPoint } from '../../chaos/harness/fault-points.ts';
 import { faultyPorts } from '../../chaos/harness/faulty-ports.ts';
 import type { Append, EventStore } from '../../src/domain/kernel/event-store.ts';
-import type { Contents } from '../../src/domain/ports/contents.ts';
-import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
+import type { Contents, Retention } from '../../src/domain/ports/contents.ts';
+import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import type { JobHandler, Queues } from '../../src/domain/ports/queue.ts';
-import type { Retention } from '../../src/domain/ports/retention.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
-import type { WebhookDeliveries } from '../../src/domain/ports/webhook-deliveries.ts';
-import type { WebhookTarget } from '../../src/domain/ports/webhook-target.ts';
+import type { WebhookDeliveries, WebhookTarget } from '../../src/domain/ports/webhooks.ts';
 
 const TIMES = [1, 2, 3] as const;
 let step = '';

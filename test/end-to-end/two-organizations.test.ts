@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { permissionSchema } from '../../src/domain/api-key/events.ts';
-import { environmentSchema } from '../../src/domain/kernel/ids.ts';
+import { environmentSchema } from '../../src/domain/kernel/environment.ts';
 import { type AnyBody, eventually } from '../support/api-client.ts';
 import { type Located, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { freshDatabase } from '../support/postgres.ts';

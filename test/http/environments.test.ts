@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Environment } from '../../src/domain/kernel/ids.ts';
+import type { Environment } from '../../src/domain/kernel/environment.ts';
 import type { AnyBody } from '../support/api-client.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Permission } from '../../src/domain/api-key/events.ts';
-import type { Environment } from '../../src/domain/kernel/ids.ts';
+import type { Environment } from '../../src/domain/kernel/environment.ts';
 import type { Role } from '../../src/domain/member/events.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { cookieOf, nextAddress, SAME_ORIGIN, signInWith } from './support/sign-in.ts';

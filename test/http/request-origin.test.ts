@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import { originPart, type RequestOrigin } from '../../src/domain/ports/request-origins.ts';
+import { originPart, type RequestOrigin } from '../../src/domain/ports/requests.ts';
 import { rootOfPart } from '../../src/lib/transparency/transparency.ts';
 import { createInMemoryRequestOrigins } from '../support/in-memory/request-origins.ts';
 import { type KeyTenant, openKeyTenant } from './support/key-tenant.ts';

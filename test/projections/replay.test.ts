@@ -1,8 +1,7 @@
 import { Client, type Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
-import { treeOf } from '../../src/domain/audit/leaf.ts';
-import type { Moment } from '../../src/domain/audit/moment.ts';
+import { type Moment, treeOf } from '../../src/domain/audit/leaf.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { createAuditTrees } from '../../src/projections/audit/tree.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { bytesOfId } from '../../src/domain/kernel/ids.ts';
-import type { TrackedRecipient, TrackingKeys } from '../../src/domain/tracking/tracking-token.ts';
+import type { TrackedRecipient, TrackingKeys } from '../../src/domain/tracking/tracking.ts';
 
 /** Paths of tracked links and images from versions whose tokens named no organization. */
 

@@ -10,7 +10,7 @@ import { suppressRecipient } from '../../src/commands/suppression/change-suppres
 import { type EventStore, LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { boundReply } from '../../src/domain/message/content-parts.ts';
-import type { Retention } from '../../src/domain/ports/retention.ts';
+import type { Retention } from '../../src/domain/ports/contents.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppressing-event.ts';
 import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';
 import { type Auditors, createAuditors } from '../../src/workers/audit/auditors.ts';

@@ -8,12 +8,11 @@ import { createOrganization } from '../../src/commands/organization.ts';
 import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook.ts';
 import type { Caller } from '../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
+import type { Environment } from '../../src/domain/kernel/environment.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import type { Environment } from '../../src/domain/kernel/ids.ts';
 import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
-import { type ExistingMessage, message } from '../../src/domain/message/message.ts';
-import { isOpen } from '../../src/domain/message/recipient.ts';
+import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { type AskDue, type DueDelivery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {

@@ -1,5 +1,4 @@
-import type { ExistingMessage } from '../../../src/domain/message/message.ts';
-import { isOpen } from '../../../src/domain/message/recipient.ts';
+import { type ExistingMessage, isOpen } from '../../../src/domain/message/message.ts';
 import type { Evidence } from '../evidence.ts';
 import type { AcceptedMessage } from '../load.ts';
 import { messagesOf } from '../messages-of.ts';

@@ -3,8 +3,8 @@ import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { findLinkedRecipient, recordUnsubscription } from '../../../src/commands/message/unsubscribe-recipient.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { DomainError, type ErrorCode } from '../../../src/domain/kernel/errors.ts';
-import type { Environment } from '../../../src/domain/kernel/ids.ts';
 import type { MessageDraft } from '../../../src/domain/message/draft.ts';
 import type { Desk } from './desk.ts';
 import { draft } from './drafts.ts';

@@ -4,7 +4,7 @@ import { createOrganization, organizationSecret } from '../../../src/commands/or
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
-import type { Environment } from '../../../src/domain/kernel/ids.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { createInMemoryDkimKeys } from '../../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../../test/support/in-memory/dns.ts';
 import type { World } from '../world.ts';

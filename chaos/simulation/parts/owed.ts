@@ -1,5 +1,5 @@
 import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
-import type { FinishedTry, WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { FinishedTry, WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 

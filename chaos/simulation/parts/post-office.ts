@@ -1,4 +1,4 @@
-import type { EnvelopeRecipient, OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
+import type { EnvelopeRecipient, OutgoingMail } from '../../../src/domain/ports/mail.ts';
 import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';
 import type { Mood, Operators } from './operators.ts';

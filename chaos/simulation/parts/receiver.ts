@@ -1,4 +1,4 @@
-import type { WebhookAnswer, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
+import type { WebhookAnswer, WebhookTarget } from '../../../src/domain/ports/webhooks.ts';
 import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 

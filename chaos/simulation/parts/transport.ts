@@ -4,7 +4,7 @@ import type {
   OutgoingMail,
   RecipientOutcome,
   SendOptions,
-} from '../../../src/domain/ports/mail-transport.ts';
+} from '../../../src/domain/ports/mail.ts';
 import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 import type { PostOffice, Verdict } from './post-office.ts';

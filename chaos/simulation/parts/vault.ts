@@ -1,6 +1,6 @@
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
-import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../../test/support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../../test/support/in-memory/secrets.ts';

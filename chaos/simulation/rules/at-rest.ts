@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { RecordedEvent, StreamName } from '../../../src/domain/kernel/event-store.ts';
-import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
-import { isOpen, messageStatus } from '../../../src/domain/message/recipient.ts';
+import { type ExistingMessage, isOpen, message, messageStatus } from '../../../src/domain/message/message.ts';
 import { suppressedOnce } from '../../harness/verdicts/suppressed-once.ts';
 import { rebuilt } from '../parts/read-models.ts';
 import type { World } from '../world.ts';

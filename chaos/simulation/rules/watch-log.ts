@@ -1,7 +1,6 @@
-import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection, workingAdminKeys } from '../../../src/domain/api-key/key-cache.ts';
 import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
-import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
 import type { World } from '../world.ts';
 import { createMessageHistory, type MessageHistory } from './message-history.ts';
 

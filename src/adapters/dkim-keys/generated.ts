@@ -1,6 +1,6 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type DkimKeys, DkimKeysBusy, type MadeDkimKey } from '../../domain/ports/dkim-keys.ts';
+import { type DkimKeys, DkimKeysBusy, type MadeDkimKey } from '../../domain/ports/secrets.ts';
 
 const generate = promisify(generateKeyPair);
 

@@ -1,8 +1,13 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
-import type { AttachmentFact, MessageFacts } from '../../domain/analysis/facts.ts';
+import {
+  AnalysisUnavailable,
+  type AnalyzedMessage,
+  type Analyzer,
+  type AttachmentFact,
+  type MessageFacts,
+} from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { AnalysisUnavailable, type AnalyzedMessage, type Analyzer } from '../../domain/ports/analyzer.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { htmlFacts, textLinks } from '../../lib/html/html.ts';
 import type { StoredAlternative, StoredAttachment } from '../../lib/mime/mime.ts';

@@ -1,5 +1,5 @@
-import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
-import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking-token.ts';
+import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail.ts';
+import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking.ts';
 import { createWorkerThreads } from '../../lib/async/async.ts';
 import { escapeHtml, readHtml, type StartTag } from '../../lib/html/html.ts';
 

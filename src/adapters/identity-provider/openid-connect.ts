@@ -13,11 +13,7 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo,
 } from 'openid-client';
-import {
-  type Identity,
-  type IdentityProvider,
-  IdentityProviderUnavailable,
-} from '../../domain/ports/identity-provider.ts';
+import { type Identity, type IdentityProvider, IdentityProviderUnavailable } from '../../domain/member/session.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { smtpAnswer } from '../../lib/smtp/smtp.ts';
 

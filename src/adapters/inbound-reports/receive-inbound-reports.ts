@@ -1,7 +1,7 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
-import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { type ReturnToken, readReturnPath } from '../../domain/message/tokens.ts';
 import { type Logger, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
 import type { InboundReportReader } from './inbound-report-reader.ts';

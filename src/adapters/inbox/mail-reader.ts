@@ -1,4 +1,4 @@
-import type { CapturedContent } from '../../domain/ports/inbox.ts';
+import type { CapturedContent } from '../../domain/ports/mail.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { MailParserUnavailable } from '../../lib/mime/mime.ts';
 import { type MailOutline, type Reading, type ReadResult, readMail } from './captured-mail.ts';

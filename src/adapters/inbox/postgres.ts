@@ -8,7 +8,7 @@ import {
   type InboxFilter,
   type InboxPage,
   type ReceivedMail,
-} from '../../domain/ports/inbox.ts';
+} from '../../domain/ports/mail.ts';
 import { createBatcher, createSemaphore, fulfilled } from '../../lib/async/async.ts';
 import { domainOf, MailParserUnavailable } from '../../lib/mime/mime.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';

@@ -1,4 +1,4 @@
-import { INBOX_MAILS_MAX } from '../../domain/ports/inbox.ts';
+import { INBOX_MAILS_MAX } from '../../domain/ports/mail.ts';
 
 /** Statements of the inbox. */
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import type { Environment } from '../../domain/kernel/ids.ts';
-import type { Inbox } from '../../domain/ports/inbox.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
+import type { Inbox } from '../../domain/ports/mail.ts';
 import { type Logger, type System, withTurns } from '../../lib/async/async.ts';
 
 export interface CaptureServerOptions {

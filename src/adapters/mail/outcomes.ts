@@ -1,9 +1,4 @@
-import type {
-  EnvelopeRecipient,
-  OutgoingMail,
-  RecipientOutcome,
-  ReplyStage,
-} from '../../domain/ports/mail-transport.ts';
+import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, ReplyStage } from '../../domain/ports/mail.ts';
 import type { Peer, SmtpReply, SmtpSession, Transmission } from '../../lib/smtp/smtp.ts';
 import { refusalOutcome } from './refusal.ts';
 

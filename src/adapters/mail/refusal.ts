@@ -1,5 +1,5 @@
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import { isTooManyRecipients, type SmtpReply, type SmtpStage } from '../../lib/smtp/smtp.ts';
 
 /** Commands out of order or not understood, or credentials required: problems of ours, before the message is sent. */

@@ -1,9 +1,4 @@
-import type {
-  EnvelopeRecipient,
-  OutgoingMail,
-  RecipientOutcome,
-  SendOptions,
-} from '../../domain/ports/mail-transport.ts';
+import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, SendOptions } from '../../domain/ports/mail.ts';
 import type { System } from '../../lib/async/async.ts';
 import { type End, noReply, type PooledSession, type Transmission } from '../../lib/smtp/smtp.ts';
 import type { MessageFor } from './compose/signed-message.ts';

@@ -1,11 +1,5 @@
-import type {
-  MailTransport,
-  OutgoingMail,
-  RecipientOutcome,
-  Reply,
-  SendOptions,
-} from '../../domain/ports/mail-transport.ts';
-import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/sandbox-address.ts';
+import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/message/attempt.ts';
+import type { MailTransport, OutgoingMail, RecipientOutcome, Reply, SendOptions } from '../../domain/ports/mail.ts';
 
 const ORDINARY: SandboxAddress = { fate: 'delivered', retryAfterSeconds: null };
 

@@ -6,7 +6,7 @@ import {
   type RefusedRequestCounts,
   type RefusedRequestFilter,
   type RefusedRequests,
-} from '../../domain/ports/refused-requests.ts';
+} from '../../domain/ports/requests.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 const COLUMNS = [

@@ -1,10 +1,5 @@
 import type { Pool } from 'pg';
-import {
-  ORIGIN_DAYS,
-  originPart,
-  type RequestOrigin,
-  type RequestOrigins,
-} from '../../domain/ports/request-origins.ts';
+import { ORIGIN_DAYS, originPart, type RequestOrigin, type RequestOrigins } from '../../domain/ports/requests.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
-import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/contents.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { createPostgresContents } from '../contents/postgres.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import { TRACKING_KEY_ID_BYTES, type TrackingKey, type TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import { TRACKING_KEY_ID_BYTES, type TrackingKey, type TrackingKeys } from '../../domain/tracking/tracking.ts';
 import { derived, type SecretKeys } from './secret-box.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks, type UsedSecret } from '../../domain/ports/usage-marks.ts';
+import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks, type UsedSecret } from '../../domain/api-key/secret.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 

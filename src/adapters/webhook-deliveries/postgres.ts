@@ -12,7 +12,7 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryState,
   type WebhookReplay,
-} from '../../domain/ports/webhook-deliveries.ts';
+} from '../../domain/ports/webhooks.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import {
   ADVANCE_REPLAY,

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
-import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhook-target.ts';
+import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhooks.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Resolver } from '../../lib/smtp/smtp.ts';
 import {

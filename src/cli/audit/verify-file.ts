@@ -5,8 +5,12 @@ import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
 import { MalformedDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
-import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
-import { isReport, verifyReport } from '../../domain/audit/verifier/verify-report.ts';
+import {
+  createExportVerifier,
+  type ExportVerifier,
+  isReport,
+  verifyReport,
+} from '../../domain/audit/verifier/verify-export.ts';
 import {
   MalformedNote,
   MalformedPolicy,

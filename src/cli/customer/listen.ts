@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { POST_HEADERS, signWebhook } from '../../domain/webhook/post.ts';
+import { POST_HEADERS, signWebhook } from '../../domain/webhook/webhook.ts';
 import { optional, optionalCount, required, type ServiceCommand } from '../command.ts';
 import { CommandFailed, UsageError } from '../failures.ts';
 import { printableLine, type Terminal } from '../terminal.ts';

@@ -1,4 +1,4 @@
-import { isAlias } from '../../domain/template/alias.ts';
+import { isAlias } from '../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ExportRecord } from './export-record.ts';
 import { type LiquidSource, liquidOf } from './liquid.ts';

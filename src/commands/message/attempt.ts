@@ -1,11 +1,15 @@
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
-import { claimable, claimAttempt as decideClaimAttempt, type Hold } from '../../domain/message/claim-attempt.ts';
-import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
-import { type AttemptOutcome, recordAttempt as decideRecordAttempt } from '../../domain/message/record-attempt.ts';
+import {
+  type AttemptOutcome,
+  claimable,
+  claimAttempt as decideClaimAttempt,
+  recordAttempt as decideRecordAttempt,
+  type Hold,
+  SANDBOX_DOMAIN,
+} from '../../domain/message/attempt.ts';
+import { type ExistingMessage, isOpen, type Message, message, type Recipient } from '../../domain/message/message.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
-import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
 import type { SuppressionReason } from '../../domain/suppression/events.ts';
 import {
   hasOptedIn,

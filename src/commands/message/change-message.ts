@@ -6,7 +6,7 @@ import { messageStream } from '../../domain/kernel/streams.ts';
 import {
   cancelMessage as decideCancel,
   rescheduleMessage as decideReschedule,
-} from '../../domain/message/change-message.ts';
+} from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';

@@ -1,6 +1,13 @@
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { type Month, monthOf, nextMonth, requirePeriod } from '../../domain/billing/period.ts';
-import { BUILT_IN_PLANS, type Plan, type Plans } from '../../domain/billing/plan.ts';
+import {
+  BUILT_IN_PLANS,
+  type Month,
+  monthOf,
+  nextMonth,
+  type Plan,
+  type Plans,
+  requirePeriod,
+} from '../../domain/billing/plan.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { SendRequest } from './prepare-message.ts';

@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../domain/message/retry-schedule.ts';
 import type { Notice } from '../../domain/organization/notices.ts';
-import { CONFIDENTIAL_HEADER } from '../../domain/ports/inbox.ts';
+import { CONFIDENTIAL_HEADER } from '../../domain/ports/mail.ts';
 import type { StoredAttachment } from '../../lib/mime/mime.ts';
 import { internalOrigin } from '../context.ts';
 import { type SendContext, type SentMessage, sendMessage } from './send-message.ts';

@@ -4,11 +4,12 @@
  */
 import type { SuppressionEvent } from '../../domain/kernel/events.ts';
 import { suppressionStream } from '../../domain/kernel/streams.ts';
-import { hasUnsubscribed, lastUnsubscription } from '../../domain/message/unsubscribe-recipient.ts';
-import { resubscribe as decideResubscribe, type Resubscribe } from '../../domain/suppression/change-suppression.ts';
+import { hasUnsubscribed, lastUnsubscription } from '../../domain/message/recipient-feedback.ts';
 import {
+  resubscribe as decideResubscribe,
   hasOptedIn,
   isInForce,
+  type Resubscribe,
   type Suppression,
   strongestEntry,
   suppression,

@@ -1,8 +1,11 @@
 import { sha256 } from '../../domain/kernel/digest.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
 import { message } from '../../domain/message/message.ts';
-import { recordEngagement as decideRecordEngagement, type Engagement } from '../../domain/message/record-engagement.ts';
-import type { TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
+import {
+  recordEngagement as decideRecordEngagement,
+  type Engagement,
+} from '../../domain/message/recipient-feedback.ts';
+import type { TrackedRecipient } from '../../domain/tracking/tracking.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
 import { execute, load } from '../execute.ts';

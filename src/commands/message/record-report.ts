@@ -11,9 +11,15 @@ import { messageStream } from '../../domain/kernel/streams.ts';
 import { boundReply } from '../../domain/message/content-parts.ts';
 import { REPORT_DOUBTS } from '../../domain/message/events.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import { isLinkToken, readLinkToken } from '../../domain/message/recipient-link.ts';
-import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
-import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/recipient-feedback.ts';
+import {
+  indexesOf,
+  isLinkToken,
+  isReturnPath,
+  type ReturnToken,
+  readLinkToken,
+  readReturnPath,
+} from '../../domain/message/tokens.ts';
 import type { ErasedContent, MessageContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../lib/async/async.ts';

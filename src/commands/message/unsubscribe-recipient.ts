@@ -1,13 +1,12 @@
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import { isLinkToken, type LinkPurpose, readLinkToken } from '../../domain/message/recipient-link.ts';
-import type { ReturnToken } from '../../domain/message/return-path.ts';
 import {
   unsubscribeRecipient as decideUnsubscribeRecipient,
   lastUnsubscription,
   type UnsubscribeRecipient,
-} from '../../domain/message/unsubscribe-recipient.ts';
+} from '../../domain/message/recipient-feedback.ts';
+import { isLinkToken, type LinkPurpose, type ReturnToken, readLinkToken } from '../../domain/message/tokens.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';

@@ -1,23 +1,24 @@
 import { parse } from 'tldts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
-import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/api-key/key-cache.ts';
+import {
+  type KeyCacheState,
+  type KeyEntry,
+  type LoadKeyCache,
+  workingAdminKeys,
+} from '../../domain/api-key/key-cache.ts';
 import { requireOwn } from '../../domain/kernel/aggregate.ts';
 import { sendingDomainStream } from '../../domain/kernel/streams.ts';
-import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
+import { isTakenByAnother, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import {
   type ChangeDomain,
   changeDomain as decideChangeDomain,
   deleteDomain as decideDeleteDomain,
   registerDomain as decideRegisterDomain,
-  verifyByCapture,
-} from '../../domain/sending-domain/change-domain.ts';
-import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
-import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
-import {
   requireOwnDomain,
   type SendingDomain,
   sendingDomain,
   sendingDomainId,
+  verifyByCapture,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {

@@ -2,24 +2,28 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventContext, EventStore } from '../../domain/kernel/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import { domainNameStream, domainRecordsStream, sendingDomainStream } from '../../domain/kernel/streams.ts';
-import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
 import {
+  checkRecords,
   type DomainName,
+  type DomainRecords,
   takeName as decideTakeName,
   domainName,
+  domainRecords,
   releaseName,
-} from '../../domain/sending-domain/domain-name.ts';
-import { checkRecords, type DomainRecords, domainRecords } from '../../domain/sending-domain/domain-records.ts';
+  settleDomain,
+} from '../../domain/sending-domain/domain-records.ts';
 import type { RecordSeen, VerificationMethod } from '../../domain/sending-domain/events.ts';
 import { recordsToPublish, type ServiceHosts } from '../../domain/sending-domain/records-to-publish.ts';
 import {
+  decidingPair,
+  dkimHost,
   type ExistingSendingDomain,
   lifeOf,
   requireOwnDomain,
+  rsaOf,
   type SendingDomain,
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
-import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, executeOnce, type Loaded, load, retryConflicts } from '../execute.ts';
 import { lookAtRecords } from './look-at-records.ts';

@@ -1,14 +1,16 @@
 import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import { sendingDomainStream } from '../../domain/kernel/streams.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import { rotateDkim as decideRotateDkim } from '../../domain/sending-domain/change-domain.ts';
-import { dkimHost, signingKeys } from '../../domain/sending-domain/dkim.ts';
 import type { DkimKey } from '../../domain/sending-domain/events.ts';
-import { formerKeys, unneededKeys } from '../../domain/sending-domain/former-keys.ts';
 import {
+  rotateDkim as decideRotateDkim,
+  dkimHost,
   type ExistingSendingDomain,
+  formerKeys,
   requireOwnDomain,
   sendingDomain,
+  signingKeys,
+  unneededKeys,
 } from '../../domain/sending-domain/sending-domain.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';

@@ -1,9 +1,13 @@
-import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
-import type { Doubled, IncludedAnswers, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
-import { spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
-import { LOOKUPS_MAX } from '../../domain/sending-domain/diagnosis/spf-record.ts';
+import { diagnose } from '../../domain/sending-domain/diagnose.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+import {
+  type Doubled,
+  type IncludedAnswers,
+  LOOKUPS_MAX,
+  type Sighting,
+  spfTargets,
+} from '../../domain/sending-domain/spf.ts';
 import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../lib/smtp/smtp.ts';
 
 /** Looks up the names that an SPF record includes, recursively, up to the number that receivers look up. */

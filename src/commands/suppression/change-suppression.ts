@@ -1,20 +1,18 @@
 import { keyedDigest } from '../../domain/kernel/digest.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { Position } from '../../domain/kernel/event-store.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
 import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
 import { message } from '../../domain/message/message.ts';
 import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
-import {
-  addSuppression as decideAddSuppression,
-  removeSuppression as decideRemoveSuppression,
-  requireSuppression,
-} from '../../domain/suppression/change-suppression.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
 import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
 import {
+  addSuppression as decideAddSuppression,
+  removeSuppression as decideRemoveSuppression,
   type ExistingSuppression,
   hasOptedIn,
+  requireSuppression,
   type Suppression,
   type SuppressionEntry,
   suppression,

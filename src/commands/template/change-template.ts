@@ -4,25 +4,29 @@ import type { TemplateEvent } from '../../domain/kernel/events.ts';
 import { templateStream } from '../../domain/kernel/streams.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import {
+  contentProblems,
+  exampleValues,
+  resolveValues,
+  sourcesOf,
+  type TemplateContent,
+  variablesOf,
+  withoutInlining,
+} from '../../domain/template/content.ts';
+import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
+import {
   createTemplate as decideCreate,
   deleteTemplate as decideDelete,
   changeDraft as decideDraft,
   publishTemplate as decidePublish,
   rollBackTemplate as decideRollBack,
+  type ExistingTemplate,
   requireTemplate,
   requireVersion,
-} from '../../domain/template/change-template.ts';
-import { contentProblems, sourcesOf } from '../../domain/template/check-content.ts';
-import { type TemplateContent, variablesOf, withoutInlining } from '../../domain/template/content.ts';
-import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
-import {
-  type ExistingTemplate,
   type Template,
   type TemplateVersion,
   template,
   templateIdOf,
 } from '../../domain/template/template.ts';
-import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
 import { pacedBy } from '../../lib/async/async.ts';
 import type { HtmlChecker } from '../../lib/html/html.ts';
 import {

@@ -1,7 +1,6 @@
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
+import { exampleValues, resolveValues, type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
-import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
 import { pacedBy } from '../../lib/async/async.ts';
 import type { HtmlChecker } from '../../lib/html/html.ts';
 import { TemplateFailed, type TemplateRenderer, type Values } from '../../lib/templates/templates.ts';

@@ -3,7 +3,6 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { templateStream } from '../../domain/kernel/streams.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
-import { requireTemplate, requireVersion, requireVersions } from '../../domain/template/change-template.ts';
 import {
   type CompiledContent,
   htmlOf,
@@ -15,6 +14,9 @@ import {
 } from '../../domain/template/content.ts';
 import {
   type ExistingTemplate,
+  requireTemplate,
+  requireVersion,
+  requireVersions,
   type TemplateContentRef,
   template,
   templateIdOf,

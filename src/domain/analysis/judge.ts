@@ -1,13 +1,29 @@
 import { createPlaces, type HtmlProblem, type Places } from '../../lib/html/html.ts';
-import { type Analysis, FINDINGS_MAX, type Finding, type Verdict } from './analysis.ts';
-import { attachments } from './checks/attachments.ts';
-import { authentication, lookalikes, sender, subject, unsubscribe } from './checks/headers.ts';
-import { activeContent, hiddenText, invalidHtml, size, validHtml } from './checks/html.ts';
-import { imageHeavy, images } from './checks/images.ts';
-import { linkHosts, linkTargets, linkTexts } from './checks/links.ts';
-import { encodingDamage, secrets, templateMarkers, textPart } from './checks/texts.ts';
+import {
+  type Analysis,
+  FINDINGS_MAX,
+  type Finding,
+  RULE_TABLE,
+  type Rule,
+  type RuleName,
+  type Severity,
+  type Verdict,
+} from './analysis.ts';
+import { attachments, authentication, lookalikes, sender, subject, unsubscribe } from './check-headers.ts';
+import {
+  activeContent,
+  hiddenText,
+  imageHeavy,
+  images,
+  invalidHtml,
+  linkHosts,
+  linkTargets,
+  linkTexts,
+  size,
+  validHtml,
+} from './check-html.ts';
+import { encodingDamage, secrets, templateMarkers, textPart } from './check-texts.ts';
 import type { Check, Discovery, MessageFacts } from './facts.ts';
-import { RULE_TABLE, type Rule, type RuleName, type Severity } from './rule-table.ts';
 
 /** Further findings of a rule are only counted: the cause of ten is the cause of all. */
 const FINDINGS_PER_RULE_MAX = 10;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema } from '../kernel/ids.ts';
+import { environmentSchema } from '../kernel/environment.ts';
 import { rateLimitsSchema } from '../kernel/rate-limits.ts';
 
 /** Permissions (spec §5.3). Only `admin` includes the others. */

@@ -1,7 +1,7 @@
 import type { Plan } from '../billing/plan.ts';
 import { covers } from '../kernel/addresses.ts';
+import type { Environment } from '../kernel/environment.ts';
 import { type Details, DomainError } from '../kernel/errors.ts';
-import type { Environment } from '../kernel/ids.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../kernel/rate-limits.ts';
 import type { Role } from '../member/events.ts';
 import type { Powers } from '../member/member.ts';

@@ -4,9 +4,19 @@ import { LOG_START, type Position } from '../kernel/event-store.ts';
 import type { BillingPeriodEvent } from '../kernel/events.ts';
 import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { InvoiceLine } from './events.ts';
-import { daysBetween, type Month, type Period, requirePeriod } from './period.ts';
-import { type ChosenPlan, overageOf, type Plan, type Plans, priceOf, quotaOf } from './plan.ts';
+import {
+  type ChosenPlan,
+  daysBetween,
+  type InvoiceLine,
+  type Month,
+  overageOf,
+  type Period,
+  type Plan,
+  type Plans,
+  priceOf,
+  quotaOf,
+  requirePeriod,
+} from './plan.ts';
 
 /**
  * Quota notices and the invoice of one organization and month. Each is recorded once: the append to their common stream

@@ -106,7 +106,7 @@ const millionths = (rate: string): bigint => {
 };
 
 /** Days of a month on which a plan applied. */
-export interface Share {
+interface Share {
   readonly days: number;
   readonly ofDays: number;
 }
@@ -124,4 +124,90 @@ export const overageOf = (plan: Plan, share: Share, recipients: number): number 
   const included = includedIn(plan, share);
   if (included === null || recipients <= included) return 0;
   return rounded(BigInt(recipients - included) * millionths(plan.overagePer1000), 1000n * RATE_UNIT);
+};
+
+/** Billing periods: calendar months in UTC. */
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+const DAY_MS = 86_400_000;
+const YEAR_MIN = 1970;
+const YEAR_MAX = 9999;
+
+/** `2026-11`. */
+export type Month = string;
+
+/** Days are dates `2026-11-01`; `end` is the first day of the next month. */
+export interface Period {
+  readonly month: Month;
+  readonly start: string;
+  readonly end: string;
+}
+
+const dateOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** The month of a time or date (ISO 8601). */
+export const monthOf = (time: string): Month => time.slice(0, 'YYYY-MM'.length);
+
+/** Parses a month. @returns null if it is not a month from 1970-01 to 9999-11. */
+export const periodOf = (text: string): Period | null => {
+  const [, year, month] = MONTH.exec(text) ?? [];
+  if (year === undefined || Number(year) < YEAR_MIN || text === `${YEAR_MAX}-12`) return null;
+  return { month: text, start: `${text}-01`, end: dateOf(Date.UTC(Number(year), Number(month), 1)) };
+};
+
+/** @throws {RangeError} if the month is outside those years. */
+export const requirePeriod = (month: Month): Period => {
+  const period = periodOf(month);
+  if (period === null) throw new RangeError(`${month} is no month that could be billed`);
+  return period;
+};
+
+export const nextMonth = (month: Month): Month => monthOf(requirePeriod(month).end);
+
+export const previousMonth = (month: Month): Month => monthOf(dateOf(Date.parse(`${month}-01`) - DAY_MS));
+
+/** Number of days between two dates. */
+export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / DAY_MS;
+
+/** A range of days on which one plan applied; `to` is the day after the last. */
+const part = z.object({ month: z.string(), from: z.iso.date(), to: z.iso.date(), plan: planSchema });
+
+const line = part.extend({
+  /** `late_recipients` corrects a count on an earlier invoice. */
+  kind: z.enum(['plan', 'recipients', 'late_recipients']),
+  /** Days of a plan, or recipients. `late_recipients` can be negative. */
+  quantity: z.number().int(),
+  /** Log position. The counted events come after it and concern messages accepted on these days. */
+  after: z.string(),
+  /** In the currency's minor unit. */
+  amount: z.number().int(),
+});
+export type InvoiceLine = Readonly<z.infer<typeof line>>;
+
+const quota = z.object({
+  organizationId: z.string(),
+  invoiceId: z.string(),
+  month: z.string(),
+  planId: z.string(),
+  limit: z.number().int(),
+  used: z.number().int(),
+});
+
+/** Stream of one organization and month: its quota notices and its invoice. */
+export const billingPeriodEvents = {
+  /** 80 % of the quota is used. Recorded once a month. */
+  QuotaWarned: quota,
+  /** All of the quota is used. Recorded once a month. */
+  QuotaExceeded: quota,
+  /** Recorded once a month. Later facts are on the next invoice. */
+  InvoiceClosed: z.object({
+    organizationId: z.string(),
+    invoiceId: z.string(),
+    month: z.string(),
+    currency: z.string(),
+    lines: z.array(line),
+    total: z.number().int(),
+    /** The last event of the log that was counted. */
+    countedTo: z.object({ position: z.string(), at: z.string().nullable() }),
+  }),
 };

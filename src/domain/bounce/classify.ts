@@ -1,11 +1,173 @@
-import type { ReplyStage } from '../ports/mail-transport.ts';
-import { type BounceCategory, suppresses } from './categories.ts';
-import type { ReplyWords } from './reply-words.ts';
-import { REPLY_CODES, STATUS_CODES, type StatusCode, VAGUE_STATUS_CODES } from './status-codes.ts';
+import type { ReplyStage } from '../ports/mail.ts';
+import {
+  type BounceCategory,
+  EXCHANGE,
+  EXIM,
+  GMAIL,
+  GMX,
+  POSTFIX,
+  QMAIL,
+  type ReplyWords,
+  SENDMAIL,
+  saying,
+  suppresses,
+  YAHOO,
+} from './reply-words.ts';
 import { MESSAGE_WORDS } from './words/message.ts';
 import { RECIPIENT_WORDS } from './words/recipient.ts';
 import { SENDER_REPUTATION_WORDS } from './words/sender-reputation.ts';
-import { VAGUE_WORDS } from './words/vague.ts';
+
+/** Category of an enhanced status code when the words are not conclusive. */
+interface StatusCode {
+  /** Subject and detail, such as `1.1`. The class only says whether the failure is permanent. */
+  readonly code: string;
+  readonly category: BounceCategory;
+  readonly source: string;
+}
+
+const rfc3463 = (clause: string, category: BounceCategory, ...codes: readonly string[]): readonly StatusCode[] =>
+  codes.map((code) => ({ code, category, source: `RFC 3463 §${clause}` }));
+
+const of = (source: string, category: BounceCategory, ...codes: readonly string[]): readonly StatusCode[] =>
+  codes.map((code) => ({ code, category, source }));
+
+/** Codes with a specific meaning. */
+export const STATUS_CODES: readonly StatusCode[] = [
+  ...rfc3463('3.2', 'no_mailbox', '1.1', '1.3'),
+  ...rfc3463('3.2', 'no_domain', '1.2'),
+  ...rfc3463('3.2', 'mailbox_disabled', '1.6'),
+  ...rfc3463('3.2', 'sender_rejected', '1.7', '1.8'),
+  ...of('RFC 7505 §4.1', 'no_domain', '1.10'),
+  ...rfc3463('3.3', 'mailbox_disabled', '2.1'),
+  ...rfc3463('3.3', 'mailbox_full', '2.2'),
+  ...rfc3463('3.3', 'too_large', '2.3'),
+  ...rfc3463('3.3', 'system', '2.4'),
+  ...rfc3463('3.4', 'system', '3.1', '3.2', '3.5'),
+  ...rfc3463('3.4', 'protocol', '3.3'),
+  ...rfc3463('3.4', 'too_large', '3.4'),
+  ...rfc3463('3.5', 'network', '4.1', '4.2', '4.3', '4.4', '4.7'),
+  ...rfc3463('3.5', 'system', '4.5', '4.6'),
+  ...rfc3463('3.6', 'protocol', '5.1', '5.2', '5.4', '5.5'),
+  ...rfc3463('3.6', 'rate_limited', '5.3'),
+  ...rfc3463('3.7', 'content_rejected', '6.1', '6.2'),
+  ...rfc3463('3.7', 'protocol', '6.3', '6.4', '6.5'),
+  ...of('RFC 6531 §4.3', 'protocol', '6.7'),
+  ...rfc3463('3.8', 'policy', '7.2'),
+  ...of('RFC 4954 §6', 'authentication', '7.8', '7.9'),
+  ...of('RFC 3207, registered as X.7.10', 'policy', '7.10'),
+  ...of('RFC 7293 §5', 'mailbox_disabled', '7.17', '7.18'),
+  ...of('RFC 7372 §3', 'authentication', '7.20', '7.21', '7.22', '7.23', '7.24', '7.25', '7.26'),
+  ...of('RFC 7505 §4.2', 'sender_rejected', '7.27'),
+  ...of('IANA, SMTP enhanced status codes: mail flood', 'rate_limited', '7.28'),
+  ...of('RFC 8617, registered as X.7.29', 'authentication', '7.29'),
+  ...of(EXCHANGE, 'authentication', '7.509', '7.515'),
+  ...of(EXCHANGE, 'reputation', '7.511', '7.606', '7.607', '7.649', '7.708'),
+  ...of(EXCHANGE, 'rate_limited', '7.500', '7.650', '7.651', '7.652', '7.653', '7.654'),
+];
+
+/** Codes that servers use for anything within their subject. They rank below the vague words. */
+export const VAGUE_STATUS_CODES: readonly StatusCode[] = [
+  ...rfc3463('3.4', 'system', '3.0'),
+  ...rfc3463('3.5', 'network', '4.0'),
+  ...rfc3463('3.6', 'protocol', '5.0'),
+  ...rfc3463('3.8', 'policy', '7.0', '7.1'),
+];
+
+/** Reply codes that are conclusive alone. Most are not, least of all 550. */
+export const REPLY_CODES: Readonly<Record<number, BounceCategory>> = {
+  /** RFC 5321 §4.2.3: service not available, local error, insufficient storage. */
+  421: 'system',
+  451: 'system',
+  452: 'system',
+  /** RFC 5321 §4.2.3: command not recognized, or out of order. */
+  500: 'protocol',
+  501: 'protocol',
+  502: 'protocol',
+  503: 'protocol',
+  504: 'protocol',
+  /** RFC 4954 §6. */
+  530: 'authentication',
+  534: 'authentication',
+  535: 'authentication',
+  538: 'authentication',
+  /** RFC 7504 §4. */
+  556: 'no_domain',
+};
+
+const policy = saying('policy');
+const system = saying('system');
+const network = saying('network');
+const protocol = saying('protocol');
+
+/** Words that servers use for many causes. A more specific status code takes precedence. */
+export const VAGUE_WORDS: readonly ReplyWords[] = [
+  protocol(/syntax error|syntax or protocol error|synchronization error/, EXIM, '554 SMTP synchronization error'),
+  protocol(
+    /command (?:not|unrecogni[sz]ed)|bad sequence|protocol (?:error|violation)|bare (?:lf|linefeed|newline)/,
+    GMAIL,
+    '451 4.5.0 SMTP protocol violation, see RFC 2821',
+  ),
+  protocol(/rfc ?-?(?:2821|2822|5321|5322|822)\b/, GMAIL, '550 5.7.1 This message is not RFC 5322 compliant'),
+  protocol(/smtputf8|outside ascii/, 'RFC 6531 §3.5', '553 SMTPUTF8 is not supported'),
+
+  network(
+    /connection (?:timed out|refused|reset|closed|dropped|expired)|lost connection|timed out|no route to host|unreachable/,
+    POSTFIX,
+    '0 4.4.1 connect to mx.example.com[192.0.2.1]:25: Connection timed out',
+  ),
+  network(
+    /wasn't able to establish an smtp connection/,
+    QMAIL,
+    "0 4.4.1 Sorry, I wasn't able to establish an SMTP connection. (#4.4.1)",
+  ),
+  network(
+    /name service error|host not found, try again|dns (?:error|failure|timeout)|servfail/,
+    POSTFIX,
+    '0 Host not found, try again',
+  ),
+  network(
+    /retry time.{0,20}(?:exceeded|reached)|retry timeout exceeded|did not accept our requests to connect/,
+    EXIM,
+    '0 retry time not reached for any host',
+  ),
+  network(/\btls\b.{0,30}(?:fail|handshake|error)|certificate/, POSTFIX, '0 Server certificate not trusted'),
+
+  system(/mail loop|loops back to|routing loop/, POSTFIX, '554 5.4.6 mail for b.test loops back to myself'),
+  system(
+    /not accepting (?:connections|network messages|mail)|service (?:is |currently )?(?:not available|unavailable)/,
+    POSTFIX,
+    '554 mx.example.com ESMTP not accepting connections',
+  ),
+  system(
+    /server busy|resources temporarily unavailable/,
+    YAHOO,
+    '451 Resources temporarily unavailable. Please try again later [#4.16.1]',
+  ),
+  system(
+    /temporary (?:system|local|lookup|server|mail)|temporarily (?:rejected|unavailable|deferred)/,
+    GMAIL,
+    '451 4.3.0 Mail server temporarily rejected message',
+  ),
+  system(
+    /insufficient (?:system|disk)|out of memory|disk full/,
+    SENDMAIL,
+    '452 4.4.5 Insufficient disk space; try again later',
+  ),
+  system(
+    /(?:internal|local|configuration) (?:server )?(?:error|problem|failure)/,
+    EXCHANGE,
+    '451 4.3.0 Local error in processing',
+  ),
+  system(/try (?:again )?later|come back later/, GMX, '450 Requested mail action not taken: please try again later'),
+
+  policy(/polic(?:y|ies)/, GMX, '554 Transaction failed Reject due to policy restrictions'),
+  policy(
+    /access denied|prohibited|restricted|not allowed|not permitted|not authori[sz]ed/,
+    EXCHANGE,
+    '550 Access denied, see the administrator',
+  ),
+  policy(/\bblocked\b/, POSTFIX, '554 Blocked here'),
+];
 
 /** A reply about a recipient, from an SMTP session or a report. */
 export interface ClassifiedReply {

@@ -1,10 +1,10 @@
-import type { BounceCategory } from '../bounce/categories.ts';
+import type { BounceCategory } from '../bounce/reply-words.ts';
 import type { ErasureCounts } from '../erasure/events.ts';
 import type { ApiKeyEvent, ReputationEvent, WebhookEvent } from '../kernel/events.ts';
 import type { SmtpFacts } from '../message/events.ts';
 import type { Measure } from '../reputation/events.ts';
 import type { SuppressionScope } from '../suppression/events.ts';
-import type { ClientFamily, MachineReason, NetworkKind } from '../tracking/client.ts';
+import type { ClientFamily, MachineReason, NetworkKind } from '../tracking/tracking.ts';
 
 /** Every type that customers see in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [

@@ -1,7 +1,8 @@
 import { sha256 } from '../kernel/digest.ts';
+import type { Environment } from '../kernel/environment.ts';
 import type { RecordedEvent } from '../kernel/event-store.ts';
 import type { MessageEvent } from '../kernel/events.ts';
-import { type Environment, formatTimedId, timeInId } from '../kernel/ids.ts';
+import { formatTimedId, timeInId } from '../kernel/ids.ts';
 import { senderIdIn } from '../reputation/reputation.ts';
 import {
   type CustomerEventFacts,

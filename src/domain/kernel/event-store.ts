@@ -5,8 +5,8 @@
 import { StoreUnavailable } from '../../lib/async/async.ts';
 import type { MessageContents } from '../ports/contents.ts';
 import type { AddressClass } from './addresses.ts';
+import type { Environment } from './environment.ts';
 import type { OutboxEvent } from './events.ts';
-import type { Environment } from './ids.ts';
 
 /** Zero-based number of an event within its stream. */
 export type Revision = number;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { apiKeyEvents, apiKeyRefusalEvents } from '../api-key/events.ts';
 import { auditEvents, auditorEvents, readingEvents } from '../audit/events.ts';
-import { billingPeriodEvents } from '../billing/events.ts';
+import { billingPeriodEvents } from '../billing/plan.ts';
 import { destinationEvents } from '../destination/events.ts';
 import { erasureEvents } from '../erasure/events.ts';
 import { memberEvents, sessionEvents } from '../member/events.ts';

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** Ids of resources: `<prefix>_<26 lower-case base32 characters of 16 bytes>` (RFC 4648 §6 alphabet, unpadded). */
 export const ID_PREFIXES = [
   'org',
@@ -83,7 +81,3 @@ export const timeInId = (id: string): number => bytesOfId(id).readUIntBE(0, TIME
 
 /** Whether the text is a possible id. An impossible id is treated like one that does not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean => SHAPE.exec(text)?.[1] === prefix;
-
-/** `live` sends real mail; `test` runs the same pipeline with a simulated transport (spec §5.2). */
-export const environmentSchema = z.enum(['live', 'test']);
-export type Environment = z.infer<typeof environmentSchema>;

@@ -1,14 +1,26 @@
-/** A session: a browser in which a member has signed in. */
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { SessionEvent } from '../kernel/events.ts';
+import type { MemberEvent, SessionEvent } from '../kernel/events.ts';
 import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 import { type OrganizationSettings, SESSION_HOURS } from '../organization/events.ts';
 import type { Proof } from './events.ts';
-import type { Member } from './member.ts';
-import { linkInvalid, passkeyInvalid } from './passkey.ts';
+import {
+  expiryAfter,
+  INVITATION_MINUTES,
+  LINK_MINUTES,
+  linkInvalid,
+  MAILED_LINKS_MAX,
+  MAILED_LINKS_PER_NETWORK_MAX,
+  type Member,
+  type Members,
+  openLinks,
+  passkeyInvalid,
+  requireMember,
+} from './member.ts';
+
+/** A session: a browser in which a member has signed in. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -46,7 +58,7 @@ export interface ExistingSession {
 }
 
 /** `spent`: the proof reauthenticated the member of another session, so that this session never starts. */
-export type Session =
+type Session =
   | { readonly status: 'absent' }
   | ExistingSession
   | { readonly status: 'spent'; readonly organizationId: string };
@@ -100,8 +112,7 @@ const usedBefore = ({ kind }: Proof): DomainError => {
  */
 export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`session of ${usedOnce(proof)}`));
 
-export interface StartSession
-  extends Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'> {
+interface StartSession extends Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'> {
   readonly now: Date;
 }
 
@@ -139,7 +150,7 @@ export const endSession = (state: Session, organizationId: string): readonly Ses
   return own.status === 'ended' ? [] : [{ type: 'SessionEnded', data: { sessionId: own.sessionId } }];
 };
 
-export interface ProvePresence {
+interface ProvePresence {
   /** Id of the session whose member reauthenticates. */
   readonly sessionId: string;
   readonly memberId: string;
@@ -185,3 +196,120 @@ export const firstPasskeyUntil = (
 /** The message does not reveal what is wrong with the provider's response. */
 export const oidcInvalid = (): DomainError =>
   new DomainError('oidc_invalid', 'this sign-in cannot be completed: begin again, in the same browser');
+
+interface CreateSignInLink {
+  readonly memberId: string;
+  /** SHA-256 of the token, in hex. */
+  readonly linkHash: string;
+  /** ISO 8601. */
+  readonly now: string;
+  /** Default: `LINK_MINUTES`, or `INVITATION_DAYS` for a member who has not joined yet. */
+  readonly minutes?: number | undefined;
+}
+
+/** Adds a link, up to `HANDED_LINKS_MAX`. Earlier links stay valid. @throws {DomainError} `not_found`. */
+export const createSignInLink = (
+  state: Members,
+  { memberId, linkHash, now, minutes }: CreateSignInLink,
+): readonly MemberEvent[] => {
+  const { status } = requireMember(state, memberId);
+  const expiresAt = expiryAfter(now, minutes ?? (status === 'joined' ? LINK_MINUTES : INVITATION_MINUTES));
+  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } }];
+};
+
+interface MailSignInLink {
+  readonly memberId: string;
+  readonly linkHash: string;
+  /** ISO 8601. */
+  readonly now: string;
+  /** Mark of the requesting network. */
+  readonly network: string;
+}
+
+/**
+ * Adds a mailed link. Earlier links stay valid. A member who has not joined is mailed no link: invitations are accepted
+ * through their own link.
+ * @throws {DomainError} `not_found`; `rate_limit_exceeded` if the maximum number of mailed links is valid, in total or
+ * for the requesting network.
+ */
+export const mailSignInLink = (
+  state: Members,
+  { memberId, linkHash, now, network }: MailSignInLink,
+): readonly MemberEvent[] => {
+  const member = requireMember(state, memberId);
+  if (member.status !== 'joined') throw new DomainError('not_found', 'the member has not accepted the invitation yet');
+  const mailed = openLinks(member.links, now).filter(({ source }) => source === 'mail');
+  const own = mailed.filter((link) => link.network === network);
+  const [open, max] =
+    own.length >= MAILED_LINKS_PER_NETWORK_MAX ? [own, MAILED_LINKS_PER_NETWORK_MAX] : [mailed, MAILED_LINKS_MAX];
+  const [oldest] = open;
+  if (oldest !== undefined && open.length >= max)
+    throw new DomainError('rate_limit_exceeded', `${max} mailed links of this member work already: use one of them`, {
+      retryAfterSeconds: Math.ceil((Date.parse(oldest.expiresAt) - Date.parse(now)) / 1000),
+    });
+  const expiresAt = expiryAfter(now, LINK_MINUTES);
+  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt, mailed: true, network } }];
+};
+
+/**
+ * Expiry of the last open invitation (ISO 8601); null if the member has joined or has no valid link.
+ * @param now ISO 8601.
+ */
+export const invitationExpiry = (member: Member, now: string): string | null => {
+  if (member.status === 'joined') return null;
+  return openLinks(member.links, now).reduce<string | null>(
+    (latest, { expiresAt }) => (latest === null || expiresAt > latest ? expiresAt : latest),
+    null,
+  );
+};
+
+/**
+ * PORT: the OpenID provider at which members sign in (OpenID Connect Core 1.0, authorization code flow with PKCE).
+ * Adapter: `adapters/identity-provider/openid-connect.ts`.
+ */
+
+/** One sign-in at the provider. It ties the provider's response to the browser that started it. */
+export interface OidcTransaction {
+  readonly state: string;
+  readonly nonce: string;
+  /** RFC 7636 §4.1. */
+  readonly codeVerifier: string;
+}
+
+/** The provider's response through the browser (RFC 6749 §4.1.2, RFC 9207 §2). */
+interface AuthorizationAnswer {
+  readonly code: string;
+  readonly state: string;
+  /** Absent if the provider does not identify itself. */
+  readonly issuer?: string | undefined;
+}
+
+/** The person who signed in, as confirmed by the provider. */
+export interface Identity {
+  readonly issuer: string;
+  /** Null if the provider states none. */
+  readonly address: string | null;
+  /** Whether the provider has verified that the address belongs to the person. */
+  readonly isVerified: boolean;
+}
+
+/** The provider does not respond, or not as an OpenID provider. A retry may succeed. */
+export class IdentityProviderUnavailable extends Error {
+  override readonly name = 'IdentityProviderUnavailable';
+}
+
+export interface IdentityProvider {
+  /** Host of the issuer, for display. */
+  readonly host: string;
+  /**
+   * URL at which the browser signs in.
+   * @throws {IdentityProviderUnavailable}
+   */
+  authorizationUrl(transaction: OidcTransaction, redirectUri: string): Promise<string>;
+  /**
+   * Exchanges the code for the person's identity.
+   * @returns null if the response is not from this provider, or not for this transaction.
+   * @throws {IdentityProviderUnavailable}
+   */
+  identify(answer: AuthorizationAnswer, transaction: OidcTransaction, redirectUri: string): Promise<Identity | null>;
+}

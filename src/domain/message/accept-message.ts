@@ -1,9 +1,21 @@
 import type { Analysis, Finding } from '../analysis/analysis.ts';
+import { requireOwn } from '../kernel/aggregate.ts';
 import { type Details, DomainError } from '../kernel/errors.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import { requireUnsuspended, type Suspension } from '../organization/organization.ts';
-import { requireSchedulable } from './change-message.ts';
-import { customerEventCount, type Message } from './message.ts';
+import {
+  customerEventCount,
+  type ExistingMessage,
+  isInFlight,
+  isOpen,
+  lostAttempts,
+  type Message,
+  numbered,
+  outcomeUnknown,
+  type Recipient,
+  type UnnumberedEvent,
+  withDoubt,
+} from './message.ts';
 
 type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
 
@@ -83,4 +95,105 @@ export const acceptMessage = (state: Message, command: AcceptMessage): readonly 
     first,
     { type: 'MessageScheduled', data: { messageId, contentId, sequence, recipientIds, scheduledAt, expiresAt } },
   ];
+};
+
+/** Decisions of a customer about an accepted message: cancel or reschedule it. */
+
+/** Higher: the vault keeps contents of mail that may never be wanted. Lower: a monthly newsletter is rejected. */
+export const SCHEDULE_DAYS_MAX = 30;
+const DAY_MS = 86_400_000;
+
+const scheduleProblem = (scheduledAtMs: number, nowMs: number): string | null => {
+  if (scheduledAtMs <= nowMs) return 'scheduled_at must be in the future';
+  if (scheduledAtMs > nowMs + SCHEDULE_DAYS_MAX * DAY_MS) {
+    return `scheduled_at must be at most ${SCHEDULE_DAYS_MAX} days ahead`;
+  }
+  return null;
+};
+
+/**
+ * Both times are ISO 8601.
+ * @throws {DomainError} `schedule_not_possible` unless a message accepted now could be sent at that time.
+ */
+export const requireSchedulable = (scheduledAt: string, now: string): void => {
+  const problem = scheduleProblem(Date.parse(scheduledAt), Date.parse(now));
+  if (problem === null) return;
+  throw new DomainError('schedule_not_possible', problem, { details: { scheduled_at: [problem] } });
+};
+
+const beingSent = (): DomainError => new DomainError('message_being_sent', 'the message is being sent right now');
+const allEnded = (): DomainError =>
+  new DomainError('message_ended', 'every recipient of the message has its final outcome: send a new message');
+
+interface CancelMessage {
+  readonly organizationId: string;
+  /** Absent: cancel all recipients on the sender's behalf. */
+  readonly only?: { readonly recipientIds: readonly string[]; readonly reason: string } | undefined;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient, why: string): UnnumberedEvent => {
+  const { messageId, contentId } = accepted;
+  const reason = withDoubt(why, recipient);
+  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
+};
+
+/**
+ * Cancels every recipient without a final outcome, or the given ones. A repeated call has no effect, so that a retry
+ * gets the same response.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled),
+ * `message_ended`.
+ */
+export const cancelMessage = (
+  state: Message,
+  { organizationId, only, now }: CancelMessage,
+): readonly MessageEvent[] => {
+  const message = requireOwn(state, organizationId, 'message');
+  if (isInFlight(message.recipients, now)) throw beingSent();
+  const meant = message.recipients.filter(({ id }) => only?.recipientIds.includes(id) ?? true);
+  const open = meant.filter(({ status }) => isOpen(status));
+  if (open.length > 0) {
+    return numbered(message, [
+      // Lost attempts are recorded here, just as the next attempt would record them.
+      ...lostAttempts(meant, now).map((lost) => outcomeUnknown(message, lost, now)),
+      ...open.map((recipient) => cancelled(message, recipient, only?.reason ?? 'cancelled by its sender')),
+    ]);
+  }
+  if (meant.some(({ status }) => status === 'cancelled')) return [];
+  throw allEnded();
+};
+
+interface RescheduleMessage extends Omit<CancelMessage, 'only'> {
+  /** ISO 8601. */
+  readonly scheduledAt: string;
+}
+
+const notScheduled = ({ recipients }: ExistingMessage, now: string): DomainError => {
+  if (isInFlight(recipients, now)) return beingSent();
+  if (recipients.some(({ status }) => isOpen(status))) {
+    return new DomainError('message_not_scheduled', 'the message is not waiting for a scheduled time');
+  }
+  return allEnded();
+};
+
+/**
+ * Reschedules a message. Its time to live starts at the new time and keeps its length. The same time is no change.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`,
+ * `message_not_scheduled`, `schedule_not_possible`.
+ */
+export const rescheduleMessage = (
+  state: Message,
+  { organizationId, scheduledAt, now }: RescheduleMessage,
+): readonly MessageEvent[] => {
+  const message = requireOwn(state, organizationId, 'message');
+  const { schedule, accepted, recipients } = message;
+  const recipientIds = recipients.filter(({ status }) => status === 'scheduled').map(({ id }) => id);
+  if (schedule === null || recipientIds.length === 0) throw notScheduled(message, now);
+  if (schedule.current === scheduledAt) return [];
+  requireSchedulable(scheduledAt, now);
+  const expiresAt = new Date(Date.parse(scheduledAt) + message.timeToLiveMs).toISOString();
+  const { messageId, contentId } = accepted;
+  const data = { messageId, contentId, recipientIds, scheduledAt, expiresAt };
+  return numbered(message, [{ type: 'MessageRescheduled', data }]);
 };

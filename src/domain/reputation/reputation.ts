@@ -1,7 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.ts';
 import type { ReputationEvent } from '../kernel/events.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { Measure } from './events.ts';
+import { MEASURES, type Measure } from './events.ts';
 
 /** Each limit that is reached raises the level by one. */
 export const REPUTATION_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
@@ -40,7 +40,7 @@ export const holdsBack = (state: Pick<Reputation, 'level' | 'pausedSince'>): boo
   state.level === 'slowed' || isPaused(state);
 
 /** The sender whose live bulk mail is evaluated. */
-export interface Sender {
+interface Sender {
   /** Null for all domains of the organization. */
   readonly domainId: string | null;
   readonly organizationId: string;
@@ -102,3 +102,137 @@ export const pauseBulkMail = (
   paused === (pausedSince !== null)
     ? []
     : [{ type: paused ? 'BulkMailPaused' : 'BulkMailResumed', data: { organizationId } }];
+
+/** Outcomes of a domain's live bulk mail over the last days, in recipients. */
+export interface ReputationCounts {
+  /** Only outcomes since the last release are counted (ISO 8601); null: it was never released. */
+  readonly releasedAt: string | null;
+  readonly delivered: number;
+  /** Bounced because of the address. */
+  readonly bounced: number;
+  readonly complained: number;
+}
+
+export const NO_COUNTS: ReputationCounts = { releasedAt: null, delivered: 0, bounced: 0, complained: 0 };
+
+const DAY_MS = 86_400_000;
+/** Higher: penalizes a sender long after the cause is fixed. Lower: misses lists that are sent once a week. */
+const DAYS = 7;
+
+/** First day (UTC, `YYYY-MM-DD`) that is counted. */
+export const countedFrom = (now: Date): string =>
+  new Date(now.getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** A count, its total, and the percentage. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  readonly percent: number;
+}
+
+const HUNDRED = 100;
+
+const share = (count: number, of: number): Share => ({ count, of, percent: of > 0 ? (HUNDRED * count) / of : 0 });
+
+export const sharesOf = ({ delivered, bounced, complained }: ReputationCounts): Readonly<Record<Measure, Share>> => ({
+  bounces: share(bounced, delivered + bounced),
+  complaints: share(complained, delivered),
+});
+
+/** Percentages at which a sender is warned, slowed and paused, in ascending order. */
+export type Limits = readonly [warn: number, slow: number, pause: number];
+
+/** Limits by measure; null if a measure is not evaluated. */
+export type ReputationLimits = Readonly<Record<Measure, Limits | null>>;
+
+const OFF = 'off';
+const PERCENT = /^\d{1,3}(?:\.\d{1,6})?$/;
+
+const isRising = ([warn, slow, pause]: Limits): boolean => warn > 0 && warn <= slow && slow <= pause && pause <= 100;
+
+/** Parses `2,4,5` or `off`. @returns undefined if the text is neither. */
+export const readLimits = (text: string): Limits | null | undefined => {
+  if (text === OFF) return null;
+  const parts = text.split(',').map((part) => part.trim());
+  const [warn, slow, pause] = parts.map(Number);
+  if (parts.length !== 3 || !parts.every((part) => PERCENT.test(part))) return undefined;
+  if (warn === undefined || slow === undefined || pause === undefined) return undefined;
+  const limits: Limits = [warn, slow, pause];
+  return isRising(limits) ? limits : undefined;
+};
+
+export interface EvaluateReputation extends Sender {
+  readonly counts: ReputationCounts;
+  readonly limits: ReputationLimits;
+}
+
+/** Sample size. Lower: one recipient weighs too much. Higher: a small sender does harm unnoticed. */
+const RECIPIENTS_MIN = 200;
+/**
+ * Minimum number of bounces or complaints. Lower: penalizes what happens to everyone. Higher: stops a small sender
+ * late.
+ */
+const HAPPENINGS_MIN = 5;
+/**
+ * Hysteresis: a level ends when the rate is below this share of its limit. Closer to 1: a rate near the limit flaps.
+ */
+const RECOVERY = 0.8;
+
+/**
+ * Number of limits in effect: those that are reached, and earlier ones that the rate has not yet fallen far enough
+ * below.
+ */
+const levelOf = ({ count, of, percent }: Share, limits: Limits | null, before: number): number => {
+  if (limits === null) return 0;
+  const counts = of >= RECIPIENTS_MIN && count >= HAPPENINGS_MIN;
+  const reached = counts ? limits.filter((limit) => percent >= limit).length : 0;
+  const kept = limits.filter((limit) => percent >= limit * RECOVERY).length;
+  return Math.max(reached, Math.min(before, kept));
+};
+
+const REACHED = { 1: 'SendingWarned', 2: 'SendingSlowed', 3: 'SendingPaused' } as const;
+type Level = keyof typeof REACHED;
+
+/** The measure with the highest level. If both have the same level, the recorded one. */
+const worstOf = (
+  state: Reputation,
+  shares: Readonly<Record<Measure, Share>>,
+  limits: ReputationLimits,
+): { readonly measure: Measure; readonly level: number } => {
+  const before = REPUTATION_LEVELS.indexOf(state.level);
+  const levels = MEASURES.map((measure) => ({
+    measure,
+    level: levelOf(shares[measure], limits[measure], state.measure === measure ? before : 0),
+  }));
+  const highest = Math.max(...levels.map(({ level }) => level));
+  const worst = levels.filter(({ level }) => level === highest);
+  return worst.find(({ measure }) => measure === state.measure) ?? worst[0] ?? { measure: 'bounces', level: 0 };
+};
+
+const recovered = ({ domainId, organizationId }: Sender): ReputationEvent =>
+  domainId === null
+    ? { type: 'OrganizationSendingRecovered', data: { organizationId } }
+    : { type: 'SendingRecovered', data: { domainId } };
+
+type Found = Omit<Extract<ReputationEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
+
+const reached = ({ domainId, organizationId }: Sender, level: Level, found: Found): ReputationEvent =>
+  domainId === null
+    ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
+    : { type: REACHED[level], data: { domainId, ...found } };
+
+/** Decides the reputation that follows from the rates. Emits nothing if it is unchanged. */
+export const evaluateReputation = (
+  state: Reputation,
+  { counts, limits, ...sender }: EvaluateReputation,
+): readonly ReputationEvent[] => {
+  // The counts were taken before the last release.
+  if (counts.releasedAt !== state.releasedAt) return [];
+  const shares = sharesOf(counts);
+  const { measure, level } = worstOf(state, shares, limits);
+  if (level === 0) return state.level === 'good' ? [] : [recovered(sender)];
+  if (REPUTATION_LEVELS[level] === state.level && measure === state.measure) return [];
+  const { count, of } = shares[measure];
+  const limitPercent = limits[measure]?.[level - 1] ?? 0;
+  return [reached(sender, level as Level, { measure, count, of, limitPercent })];
+};

@@ -1,7 +1,12 @@
 import { trackingHost } from '../tracking/tracking.ts';
-import { type DkimPair, decidingPair, dkimHost } from './dkim.ts';
 import type { DkimKey, RecordKind } from './events.ts';
-import { type ExistingSendingDomain, verificationRecord } from './sending-domain.ts';
+import {
+  type DkimPair,
+  decidingPair,
+  dkimHost,
+  type ExistingSendingDomain,
+  verificationRecord,
+} from './sending-domain.ts';
 
 /** Maximum length of a string in a TXT record, in octets (RFC 1035 §3.3). */
 const STRING_OCTETS_MAX = 255;

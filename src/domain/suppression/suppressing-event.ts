@@ -1,4 +1,4 @@
-import { suppresses } from '../bounce/categories.ts';
+import { suppresses } from '../bounce/reply-words.ts';
 import type { RecordedEvent } from '../kernel/event-store.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import type { SuppressionReason, SuppressionScope } from './events.ts';

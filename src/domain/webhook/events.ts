@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema } from '../kernel/ids.ts';
+import { environmentSchema } from '../kernel/environment.ts';
 
 /** Filters in addition to event types. Empty lists match everything. */
 const filters = z.object({

@@ -1,10 +1,12 @@
+import { createHmac } from 'node:crypto';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
+import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/api-key.ts';
 import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
-import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import type { Environment } from '../kernel/environment.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { WebhookEvent } from '../kernel/events.ts';
-import type { Environment } from '../kernel/ids.ts';
+import { jitter } from '../kernel/jitter.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookHeaders } from './events.ts';
 
@@ -48,7 +50,7 @@ export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
  */
 export const WEBHOOKS_MAX_DEFAULT = 50;
 
-export const NO_FILTERS: WebhookFilters = { domains: [], tags: [] };
+const NO_FILTERS: WebhookFilters = { domains: [], tags: [] };
 /** Posted only to the endpoint that it tests, whatever its subscriptions. */
 export const PING = 'webhook.ping';
 
@@ -180,7 +182,7 @@ export const disableWebhook = (state: Webhook, reason: DisabledReason): readonly
   state.status === 'enabled' ? [{ type: 'WebhookDisabled', data: { webhookId: state.webhookId, reason } }] : [];
 
 /** Requested changes. Undefined fields are unchanged. */
-export interface WebhookChanges {
+interface WebhookChanges {
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
   readonly description?: string | null | undefined;
@@ -252,9 +254,11 @@ export const adoptWebhook = (
 
 /** Maximum earlier secrets that still sign. Each signs every post, so more would only make the header longer. */
 const EARLIER_SECRETS_MAX = 2;
-const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
-export interface RotateWebhookSecret {
+interface RotateWebhookSecret {
   readonly secretId: string;
   /** 0 to `GRACE_PERIOD_MINUTES_MAX`: time for which the previous secret also signs. */
   readonly gracePeriodMinutes: number;
@@ -294,3 +298,65 @@ export const resendDelivery =
 export const deleteWebhook = (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [
   { type: 'WebhookDeleted', data: { webhookId: requireWebhook(state, by).webhookId } },
 ];
+
+/** Posting an event to an endpoint: headers, signatures, and the waits between tries. */
+
+const PREFIX = /^whsec_/;
+
+/** Headers of every post, in addition to the signed ones. */
+export const POST_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Outbox-Webhooks/1.0' } as const;
+
+/** Contains the replay to which a post belongs. */
+export const REPLAY_HEADER = 'webhook-replay';
+
+export const webhookTimestamp = (at: Date): string => String(Math.floor(at.getTime() / SECOND_MS));
+
+interface SignedWebhook {
+  readonly 'webhook-id': string;
+  readonly 'webhook-timestamp': string;
+  readonly 'webhook-signature': string;
+}
+
+/**
+ * Signs a webhook post with the headers of Standard Webhooks 1.0.0: HMAC-SHA256 over `id.timestamp.body`, keyed with
+ * the decoded bytes of the secret's Base64, not with its text.
+ * @param secrets `whsec_<base64>`, with one signature for each, so that a receiver may know the old or the new one.
+ */
+export const signWebhook = (
+  secrets: readonly string[],
+  { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },
+): SignedWebhook => {
+  const timestamp = webhookTimestamp(at);
+  const signed = `${id}.${timestamp}.${body}`;
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(PREFIX, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+};
+
+/** Waits after the first, second, … try. After the last try, the delivery has failed. */
+const WAITS_MS = [
+  5 * SECOND_MS,
+  ...[1, 5, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+];
+/** A receiver may ask for a longer wait, but not for one so long that its events are forgotten. */
+const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
+
+/**
+ * Milliseconds to wait after this try of a webhook; null if there is no further try.
+ * @param attempt 1 for the first.
+ * @param random in [0, 1): spreads the wait by ±10 %.
+ * @param retryAfterSeconds wait requested by the receiver, used if it is longer.
+ */
+export const webhookRetryWaitMs = (
+  attempt: number,
+  random: number,
+  retryAfterSeconds: number | null,
+): number | null => {
+  const wait = WAITS_MS[attempt - 1];
+  if (wait === undefined) return null;
+  const asked = Math.min((retryAfterSeconds ?? 0) * SECOND_MS, RETRY_AFTER_MS_MAX);
+  return Math.max(jitter(wait, random), asked);
+};

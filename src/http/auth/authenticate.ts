@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { readSecret } from '../../domain/api-key/secret.ts';
+import { readSecret, type UsageMarks } from '../../domain/api-key/secret.ts';
 import { isWithin } from '../../domain/kernel/addresses.ts';
 import { sha256Hex } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RateLimiter, RateLimits } from '../../domain/kernel/rate-limits.ts';
 import { endOfSession, idleMsOf } from '../../domain/member/session.ts';
-import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import { type System, TimedOut } from '../../lib/async/async.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';

@@ -1,6 +1,6 @@
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { presenceRequired } from '../../domain/member/passkey.ts';
+import { presenceRequired } from '../../domain/member/member.ts';
 import { isPresent } from '../../domain/member/session.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { AuthContext } from './authenticate.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { type Environment, environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { type Environment, environmentSchema } from '../../domain/kernel/ids.ts';
 import type { Carrier } from './secret-index.ts';
 
 /** Credentials in a request: a key or a token in `Authorization`, or the session of a member in a cookie. */

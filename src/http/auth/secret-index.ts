@@ -1,6 +1,6 @@
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { KeyCacheProjection, KeyChange, KeyEntry } from '../../domain/api-key/key-cache.ts';
-import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
+import type { ExistingAuditor } from '../../domain/audit/audit.ts';
 import { type AddressRange, parseRange } from '../../domain/kernel/addresses.ts';
 import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';

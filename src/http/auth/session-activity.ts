@@ -1,5 +1,5 @@
+import type { UsageMarks } from '../../domain/api-key/secret.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';
-import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /**

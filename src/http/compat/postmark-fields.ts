@@ -1,4 +1,4 @@
-import { aliasOf } from '../../domain/template/alias.ts';
+import { aliasOf } from '../../domain/template/template.ts';
 import {
   as,
   type FieldRule,

@@ -1,7 +1,7 @@
+import { AnalysisUnavailable } from '../../domain/analysis/facts.ts';
 import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { AppendOutcomeUnknown } from '../../domain/kernel/event-store.ts';
-import { AnalysisUnavailable } from '../../domain/ports/analyzer.ts';
-import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
+import { DkimKeysBusy } from '../../domain/ports/secrets.ts';
 import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
 import { HtmlCheckUnavailable } from '../../lib/html/html.ts';
 import { MailParserUnavailable } from '../../lib/mime/mime.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { withViewUrl } from '../../domain/message/recipient-link.ts';
+import { withViewUrl } from '../../domain/message/tokens.ts';
 
 /**
  * A mail as a document of its own for a frame of the dashboard. It is a stranger's html: its policy lets nothing run, post

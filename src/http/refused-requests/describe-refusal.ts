@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { RefusedBody, RefusedField, RefusedRequest } from '../../domain/ports/refused-requests.ts';
+import type { RefusedBody, RefusedField, RefusedRequest } from '../../domain/ports/requests.ts';
 import type { ErrorBody } from '../errors/error-response.ts';
 import { outerPaths, type Place, type RedactedBody, redactBody } from './redact-body.ts';
 import { redactName, redactPath, redactSentence } from './redact-text.ts';

@@ -4,7 +4,7 @@ import type { CommandContext } from '../../commands/context.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression/change-suppression.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { RecordedRefusal, RefusedRequests } from '../../domain/ports/refused-requests.ts';
+import type { RecordedRefusal, RefusedRequests } from '../../domain/ports/requests.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { type ErrorBody, isUnavailable } from '../errors/error-response.ts';
 import { type DescribedRefusal, describeRefusal } from './describe-refusal.ts';

@@ -2,16 +2,19 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { loadInvoice } from '../../commands/billing.ts';
 import { changePlan, loadOrganization } from '../../commands/organization.ts';
-import type { InvoiceLine } from '../../domain/billing/events.ts';
-import { monthOf, type Period, periodOf, requirePeriod } from '../../domain/billing/period.ts';
 import {
   BUILT_IN_PLANS,
   type ChosenPlan,
+  type InvoiceLine,
+  monthOf,
+  type Period,
   type Plan,
   type Plans,
+  periodOf,
   planOf,
   planSchema,
   quotaOf,
+  requirePeriod,
 } from '../../domain/billing/plan.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import { afterAllOf } from '../../projections/events/queries.ts';

@@ -16,7 +16,7 @@ import { isHeld } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE, ERASURE_REASONS } from '../../domain/erasure/events.ts';
-import type { ErasureProgress } from '../../domain/ports/retention.ts';
+import type { ErasureProgress } from '../../domain/ports/contents.ts';
 import { serializeErasureCounts } from '../../projections/events/serialize-events.ts';
 import { readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';

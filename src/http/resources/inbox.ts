@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
+import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/mail.ts';
 import { requireOwnerPresence } from '../auth/presence.ts';
 import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';
 import { decodePlace, encodePlace } from '../lists.ts';

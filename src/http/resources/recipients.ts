@@ -11,7 +11,7 @@ import {
 import { addressClassOf } from '../../domain/kernel/addresses.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { sendingDomainStream, topicStream } from '../../domain/kernel/streams.ts';
-import { viewUrl, withViewUrl } from '../../domain/message/recipient-link.ts';
+import { viewUrl, withViewUrl } from '../../domain/message/tokens.ts';
 import type { MessageBody } from '../../domain/ports/contents.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { type ExistingTopic, topic } from '../../domain/topic/topic.ts';

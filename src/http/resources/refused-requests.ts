@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { allows } from '../../domain/api-key/events.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError, ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
-import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/refused-requests.ts';
+import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/requests.ts';
 import { pageOf, rowsToAsk } from '../../projections/page-of.ts';
 import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { type Environment, type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
+import { type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
 import { holds, seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';

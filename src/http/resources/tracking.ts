@@ -3,8 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
-import { recognizeClient } from '../../domain/tracking/client.ts';
-import { type Owner, readClick, readOpen, type TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
+import {
+  type Owner,
+  readClick,
+  readOpen,
+  recognizeClient,
+  type TrackedRecipient,
+} from '../../domain/tracking/tracking.ts';
 import { createSemaphore, withTimeout } from '../../lib/async/async.ts';
 import type { RouteContext } from '../endpoint.ts';
 import type { EngagementRecorder } from '../engagement-recorder.ts';

@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { Database } from '../database.ts';
 
 /** Recipients of a message in one domain that wait for an attempt, or for the end of a lost one's lease. */

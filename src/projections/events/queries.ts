@@ -1,7 +1,7 @@
 import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
 import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
 import type { Database } from '../database.ts';
 import { rowsToAsk } from '../page-of.ts';
 

@@ -1,12 +1,12 @@
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
 import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
-import type { ReplyStage } from '../../domain/ports/mail-transport.ts';
-import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/client.ts';
+import type { ReplyStage } from '../../domain/ports/mail.ts';
+import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/tracking.ts';
 import type { Mailbox } from '../../lib/mime/mime.ts';
 import type { TlsPolicy } from '../../lib/smtp/smtp.ts';
 

@@ -1,8 +1,8 @@
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import { sha256 } from '../../domain/kernel/digest.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
 import { createMemo } from '../../domain/kernel/memo.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';

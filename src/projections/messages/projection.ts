@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { messageStatus, type RecipientStatus } from '../../domain/message/recipient.ts';
+import { messageStatus, type RecipientStatus } from '../../domain/message/message.ts';
 import { asRecords, type Database } from '../database.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';

@@ -1,7 +1,7 @@
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
-import type { RecipientStatus } from '../../domain/message/recipient.ts';
+import type { RecipientStatus } from '../../domain/message/message.ts';
 import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
 import { labelKey, labelOf } from './labels.ts';

@@ -1,4 +1,4 @@
-import type { ReputationCounts } from '../../domain/reputation/evaluate-reputation.ts';
+import type { ReputationCounts } from '../../domain/reputation/reputation.ts';
 import type { Database } from '../database.ts';
 
 export interface SenderCounts extends ReputationCounts {

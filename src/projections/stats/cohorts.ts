@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
 import { type AcceptedEvent, keptTags, type Tags } from './tags.ts';
 

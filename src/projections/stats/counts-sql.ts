@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import {
   MAILBOX_PROVIDERS,
   OTHER_PROVIDER,

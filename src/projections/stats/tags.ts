@@ -1,6 +1,6 @@
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
 import { asRecords, type Database } from '../database.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { STATS_OTHERS } from './metrics.ts';

@@ -1,4 +1,4 @@
-import type { WitnessAnswer } from '../../domain/ports/witnesses.ts';
+import type { WitnessAnswer } from '../../domain/ports/audit.ts';
 import {
   addCheckpointBody,
   MalformedNote,

@@ -1,7 +1,6 @@
 import type { AuditContext } from '../../commands/audit.ts';
 import { noteCosignature, noteDispute } from '../../commands/audit-witnesses.ts';
-import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
-import { type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
+import { type AuditTrees, type Witnesses, WitnessUnreachable } from '../../domain/ports/audit.ts';
 import { type Logger, mapConcurrently } from '../../lib/async/async.ts';
 import {
   ADD_CHECKPOINT,

@@ -1,4 +1,4 @@
-import { auditor, type ExistingAuditor } from '../../domain/audit/auditor.ts';
+import { auditor, type ExistingAuditor } from '../../domain/audit/audit.ts';
 import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { AuditorEvent } from '../../domain/kernel/events.ts';
 import type { InMemoryProjection } from '../in-memory-projections.ts';

@@ -1,7 +1,14 @@
 import { type BillingContext, type CountRecipients, closePeriod, recordQuota } from '../../commands/billing.ts';
 import { type Billed, quotaLevel } from '../../domain/billing/invoice.ts';
-import { type Month, monthOf, nextMonth, previousMonth, requirePeriod } from '../../domain/billing/period.ts';
-import { BUILT_IN_PLANS, planOf } from '../../domain/billing/plan.ts';
+import {
+  BUILT_IN_PLANS,
+  type Month,
+  monthOf,
+  nextMonth,
+  planOf,
+  previousMonth,
+  requirePeriod,
+} from '../../domain/billing/plan.ts';
 import type { Position } from '../../domain/kernel/event-store.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Organizations } from '../organizations.ts';

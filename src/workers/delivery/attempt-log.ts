@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../domain/kernel/events.ts';
+import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { Logger } from '../../lib/async/async.ts';
 
 /** Metrics and log lines of attempts. Neither names an address. */

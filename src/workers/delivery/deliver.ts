@@ -1,9 +1,9 @@
 import { type Loaded, load } from '../../commands/execute.ts';
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
+import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
 import type { Logger, Semaphore } from '../../lib/async/async.ts';
 import { countOutcomes, logAttempt } from './attempt-log.ts';
 import { type ClaimParts, claimDue, isHeld, isLive, type SuccessfulClaim } from './claim.ts';

@@ -4,10 +4,11 @@ import {
   adjustConcurrency,
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
+  type Feedback,
+  feedbackOf,
   initialConcurrency,
   slowDown,
-} from '../../domain/destination/concurrency-limit.ts';
-import { type Feedback, feedbackOf } from '../../domain/destination/feedback.ts';
+} from '../../domain/destination/pacing.ts';
 import {
   isCovered,
   isOwnDestination,
@@ -17,8 +18,8 @@ import {
 } from '../../domain/destination/suspension.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { random } from '../../domain/kernel/jitter.ts';
+import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
 import { createDestinationRateLimits } from './destination-rate-limits.ts';
 import type { Destinations } from './due.ts';

@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import { asksForLowerRate, type Feedback } from '../../domain/destination/feedback.ts';
 import {
   type AttemptCount,
+  asksForLowerRate,
   consumeRate,
   countAttempt,
+  type Feedback,
   perMinuteOf,
   type RateLimit,
   raiseRate,
   reduceRate,
   waitingMax,
-} from '../../domain/destination/rate-limit.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
+} from '../../domain/destination/pacing.ts';
+import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
 
 /** Feedback of an attempt about the rate of its destination. */

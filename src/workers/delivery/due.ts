@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Environment } from '../../domain/kernel/ids.ts';
+import type { Environment } from '../../domain/kernel/environment.ts';
 import type { NewJob, Queue, Queues } from '../../domain/ports/queue.ts';
 import type { System } from '../../lib/async/async.ts';
 

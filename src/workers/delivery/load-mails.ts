@@ -3,17 +3,17 @@ import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import {
   hasViewUrl,
+  type ReturnPurpose,
+  returnPath,
   unsubscribeToken,
   unsubscribeUrl,
   viewToken,
   viewUrl,
-} from '../../domain/message/recipient-link.ts';
-import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
+} from '../../domain/message/tokens.ts';
 import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
-import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
+import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import { trackedHtml, trackingUrl } from '../../domain/tracking/tracking.ts';
-import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import { type TrackingKeys, trackedHtml, trackingUrl } from '../../domain/tracking/tracking.ts';
 import { retry, type System } from '../../lib/async/async.ts';
 import type { UnsubscribeWays } from '../../lib/mime/mime.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';

@@ -1,15 +1,15 @@
 import { recordAttempt } from '../../commands/message/attempt.ts';
-import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
+import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';
 import { AppendOutcomeUnknown, type EventStore } from '../../domain/kernel/event-store.ts';
 import { random } from '../../domain/kernel/jitter.ts';
+import { type AttemptOutcome, REFUSED } from '../../domain/message/attempt.ts';
 import { boundReply } from '../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { type AttemptOutcome, REFUSED } from '../../domain/message/record-attempt.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
-import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
+import type { RecipientOutcome } from '../../domain/ports/mail.ts';
 import { retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import type { AttemptTimes, SuccessfulClaim } from './claim.ts';

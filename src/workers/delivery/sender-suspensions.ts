@@ -5,8 +5,8 @@ import {
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
   initialConcurrency,
-} from '../../domain/destination/concurrency-limit.ts';
-import { mayBlameSender } from '../../domain/destination/feedback.ts';
+  mayBlameSender,
+} from '../../domain/destination/pacing.ts';
 import {
   isSuspended,
   partsOfDestination,
@@ -14,7 +14,7 @@ import {
   senderDestination,
 } from '../../domain/destination/suspension.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
+import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /** The sending domain of a message, and the organization that owns it. */

@@ -1,7 +1,7 @@
 import { SERVICE_SENDER } from '../../commands/message/mail-notice.ts';
 import { jitter, random } from '../../domain/kernel/jitter.ts';
 import { organizationStream } from '../../domain/kernel/streams.ts';
-import type { Hold } from '../../domain/message/claim-attempt.ts';
+import type { Hold } from '../../domain/message/attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { suspensionOf } from '../../domain/organization/organization.ts';
 import type { System } from '../../lib/async/async.ts';

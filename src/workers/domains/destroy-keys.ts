@@ -2,7 +2,7 @@ import { destroyFormerKeys } from '../../commands/sending-domain/dkim-keys.ts';
 import { type EventStore, idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import { type DomainWithFormerKeys, formerKeys, unneededKeys } from '../../domain/sending-domain/former-keys.ts';
+import { type DomainWithFormerKeys, formerKeys, unneededKeys } from '../../domain/sending-domain/sending-domain.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

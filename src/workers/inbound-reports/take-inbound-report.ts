@@ -2,7 +2,7 @@ import type { CommandContext } from '../../commands/context.ts';
 import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
 import { unsubscribeByMail } from '../../commands/message/unsubscribe-recipient.ts';
 import type { InboundReport, NoEffectReason, Report } from '../../domain/bounce/report.ts';
-import type { ReturnToken } from '../../domain/message/return-path.ts';
+import type { ReturnToken } from '../../domain/message/tokens.ts';
 import { type Logger, retry, type System } from '../../lib/async/async.ts';
 
 /** A mail received at a return address. A token of null: the address for feedback loops. */

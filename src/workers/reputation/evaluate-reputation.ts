@@ -5,7 +5,7 @@ import {
   evaluateReputation as decide,
   type ReputationCounts,
   type ReputationLimits,
-} from '../../domain/reputation/evaluate-reputation.ts';
+} from '../../domain/reputation/reputation.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { ReputationEvent } from '../../domain/kernel/events.ts';
 import { jitter, random } from '../../domain/kernel/jitter.ts';
-import type { Hold } from '../../domain/message/claim-attempt.ts';
+import type { Hold } from '../../domain/message/attempt.ts';
 import type { HoldReason } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';

@@ -1,8 +1,8 @@
 import { load } from '../../commands/execute.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { webhookStream } from '../../domain/kernel/streams.ts';
-import { REFUSED_REQUEST_DAYS } from '../../domain/ports/refused-requests.ts';
-import type { OldRows, Retention } from '../../domain/ports/retention.ts';
+import type { OldRows, Retention } from '../../domain/ports/contents.ts';
+import { REFUSED_REQUEST_DAYS } from '../../domain/ports/requests.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import { pause, type System } from '../../lib/async/async.ts';
 

@@ -1,14 +1,12 @@
 import { load } from '../../commands/execute.ts';
-import { auditor } from '../../domain/audit/auditor.ts';
+import { auditor } from '../../domain/audit/audit.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { auditorStream, membersStream, messageStream, organizationStream } from '../../domain/kernel/streams.ts';
 import { members } from '../../domain/member/member.ts';
-import { message } from '../../domain/message/message.ts';
-import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
+import { isOpen, message, type RecipientStatus } from '../../domain/message/message.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { organization } from '../../domain/organization/organization.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
-import type { OldContent, Retention, StoredBefore } from '../../domain/ports/retention.ts';
+import type { Contents, OldContent, Retention, StoredBefore } from '../../domain/ports/contents.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

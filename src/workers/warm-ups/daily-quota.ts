@@ -1,7 +1,7 @@
 import type { Loaded } from '../../commands/execute.ts';
 import { reserveDailyQuota } from '../../commands/warm-up.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
-import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
+import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/warm-up.ts';
 import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';
 
 /** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */

@@ -3,16 +3,16 @@ import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.
 import type { WarmUpEvent } from '../../domain/kernel/events.ts';
 import { random } from '../../domain/kernel/jitter.ts';
 import { warmUpStream } from '../../domain/kernel/streams.ts';
-import type { Hold } from '../../domain/message/claim-attempt.ts';
-import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { Recipient } from '../../domain/message/recipient.ts';
-import { nextSlot, type QuotaRequest } from '../../domain/warm-up/daily-quota.ts';
+import type { Hold } from '../../domain/message/attempt.ts';
+import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import {
   dayOf,
   domainOfWarmUp,
+  nextSlot,
   type Plan,
   type PlannedDay,
   plannedDay,
+  type QuotaRequest,
   type WarmUp,
   warmUp,
 } from '../../domain/warm-up/warm-up.ts';

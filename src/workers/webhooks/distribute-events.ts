@@ -1,5 +1,5 @@
 import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
-import type { OwedDelivery, StoredOwedEvents, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { OwedDelivery, StoredOwedEvents, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

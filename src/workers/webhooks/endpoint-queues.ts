@@ -1,5 +1,5 @@
 import type { EventStore } from '../../domain/kernel/event-store.ts';
-import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import {
   atMost,
   createBatcher,

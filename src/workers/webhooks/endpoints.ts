@@ -3,7 +3,7 @@ import { type CustomerEvent, customerEvents } from '../../domain/customer-events
 import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { WebhookEvent } from '../../domain/kernel/events.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import { deliveryId, type OwedDelivery, type OwedEvents } from '../../domain/ports/webhook-deliveries.ts';
+import { deliveryId, type OwedDelivery, type OwedEvents } from '../../domain/ports/webhooks.ts';
 import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
 import { domainOf } from '../../lib/mime/mime.ts';

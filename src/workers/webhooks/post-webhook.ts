@@ -3,10 +3,20 @@ import { disableWebhook } from '../../commands/webhook.ts';
 import { sha256Hex } from '../../domain/kernel/digest.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { random } from '../../domain/kernel/jitter.ts';
-import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
-import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
-import { POST_HEADERS, REPLAY_HEADER, signWebhook, webhookRetryWaitMs } from '../../domain/webhook/post.ts';
-import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
+import type {
+  ClaimedDelivery,
+  FinishedTry,
+  WebhookAnswer,
+  WebhookDeliveries,
+  WebhookTarget,
+} from '../../domain/ports/webhooks.ts';
+import {
+  type ExistingWebhook,
+  POST_HEADERS,
+  REPLAY_HEADER,
+  signWebhook,
+  webhookRetryWaitMs,
+} from '../../domain/webhook/webhook.ts';
 import { retry, type System } from '../../lib/async/async.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */

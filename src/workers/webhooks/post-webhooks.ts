@@ -3,7 +3,7 @@ import { carriesContents } from '../../commands/webhook.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
 import {

@@ -7,7 +7,7 @@ import {
   readFamilies,
 } from '../../domain/kernel/event-store.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import { createSemaphore, type Logger, pause, StartRefused, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';

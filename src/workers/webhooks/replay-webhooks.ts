@@ -3,7 +3,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events/customer-even
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { webhookStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import { deliveryId, type WebhookDeliveries, type WebhookReplay } from '../../domain/ports/webhook-deliveries.ts';
+import { deliveryId, type WebhookDeliveries, type WebhookReplay } from '../../domain/ports/webhooks.ts';
 import { type ExistingWebhook, subscribesTo, webhook } from '../../domain/webhook/webhook.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { FeedEvent, FeedPage, ReadFeed } from '../../projections/events/queries.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createHtmlTracker, trackHtml, trackingPlaces } from '../../../src/adapters/html/tracked-links.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import type { TrackedHtml } from '../../../src/domain/ports/mail-transport.ts';
+import type { TrackedHtml } from '../../../src/domain/ports/mail.ts';
 import { trackedTarget } from '../../../src/domain/tracking/tracking.ts';
 
 const untracked = { publicUrl: 'https://mail.service.test' };

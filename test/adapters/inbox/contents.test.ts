@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { type CapturedMail, INBOX_SHOWN_BYTES_MAX, type Inbox } from '../../../src/domain/ports/inbox.ts';
+import { type CapturedMail, INBOX_SHOWN_BYTES_MAX, type Inbox } from '../../../src/domain/ports/mail.ts';
 import { mailOf, RECEIVED_AT, useInboxes } from './inboxes.ts';
 
 const WITH_ATTACHMENT = [

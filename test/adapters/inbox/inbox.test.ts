@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
-import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, type Inbox, type InboxFilter } from '../../../src/domain/ports/inbox.ts';
+import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, type Inbox, type InboxFilter } from '../../../src/domain/ports/mail.ts';
 import { mailOf, useInboxes } from './inboxes.ts';
 
 const subjects = async (inbox: Inbox, limit: number, after?: string) => {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { beforeAll } from 'vitest';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
-import type { Inbox, ReceivedMail } from '../../../src/domain/ports/inbox.ts';
+import type { Inbox, ReceivedMail } from '../../../src/domain/ports/mail.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { openMigratedPool } from '../../support/postgres.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Inbox } from '../../../src/domain/ports/inbox.ts';
+import type { Inbox } from '../../../src/domain/ports/mail.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { outgoingMail } from './outgoing-mail.ts';

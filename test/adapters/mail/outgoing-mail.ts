@@ -1,5 +1,5 @@
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
+import type { OutgoingMail } from '../../../src/domain/ports/mail.ts';
 
 export type MailParts = Partial<MessageBody> &
   Partial<Pick<OutgoingMail, 'attempt' | 'feedbackId' | 'signing'>> & { readonly envelopeTo?: readonly string[] };

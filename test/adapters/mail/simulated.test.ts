@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSimulatedTransport } from '../../../src/adapters/mail/simulated.ts';
-import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 
 const transport = createSimulatedTransport();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openTrackingKeys } from '../../../src/adapters/secrets/tracking-keys.ts';
 import { formatId } from '../../../src/domain/kernel/ids.ts';
-import { openUrl, readOpen, type TrackingKeys } from '../../../src/domain/tracking/tracking-token.ts';
+import { openUrl, readOpen, type TrackingKeys } from '../../../src/domain/tracking/tracking.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 
 const keyOf = (number: number): string => `secret key number ${number} of sufficient length`;

@@ -13,7 +13,7 @@ import {
   type HttpWebhookTargetOptions,
 } from '../../../src/adapters/webhook-target/http.ts';
 import { followRenewals } from '../../../src/composition/read-service-config.ts';
-import type { WebhookAnswer } from '../../../src/domain/ports/webhook-target.ts';
+import type { WebhookAnswer } from '../../../src/domain/ports/webhooks.ts';
 import { type Issued, issueCertificate } from '../../support/certificates.ts';
 import { createRecordingLogger } from '../../workers/recording-logger.ts';
 

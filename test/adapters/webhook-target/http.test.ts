@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
-import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
+import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhooks.ts';
 import { asking } from '../../lib/smtp/dns/asking.ts';
 import { freePort } from '../../support/free-port.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
-import type { WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
+import type { WebhookTarget } from '../../../src/domain/ports/webhooks.ts';
 
 const V4 = { address: '127.0.0.1', family: 4 };
 const V6 = { address: '::1', family: 6 };

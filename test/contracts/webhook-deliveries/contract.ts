@@ -5,7 +5,7 @@ import {
   type FinishedTry,
   type OwedDelivery,
   type WebhookDeliveries,
-} from '../../../src/domain/ports/webhook-deliveries.ts';
+} from '../../../src/domain/ports/webhooks.ts';
 
 export interface Opened {
   readonly deliveries: WebhookDeliveries;

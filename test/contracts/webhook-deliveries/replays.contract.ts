@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deliveryId, type OwedDelivery, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { deliveryId, type OwedDelivery, type WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import { after, event, finished, type Opened, owed, T0 } from './contract.ts';
 
 /** The contract of every adapter for replays of webhooks. */

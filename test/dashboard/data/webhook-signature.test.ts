@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../src/dashboard/webhooks/signature.ts';
-import { signWebhook } from '../../../src/domain/webhook/post.ts';
+import { signWebhook } from '../../../src/domain/webhook/webhook.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes, no?').toString('base64')}`;
 const OTHER = `whsec_${Buffer.from('another secret of a hook').toString('base64')}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { RULE_TABLE } from '../../../src/domain/analysis/analysis.ts';
 import type { MessageFacts } from '../../../src/domain/analysis/facts.ts';
 import { judge } from '../../../src/domain/analysis/judge.ts';
-import { RULE_TABLE } from '../../../src/domain/analysis/rule-table.ts';
 
 const facts = (more: Partial<MessageFacts> = {}): MessageFacts => ({
   from: { address: 'a@shop.example' },

@@ -1,6 +1,5 @@
 import { describe, test } from 'vitest';
-import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { type CreateKey, createKey } from '../../../src/domain/api-key/create-key.ts';
+import { type ApiKey, apiKey, type CreateKey, createKey } from '../../../src/domain/api-key/api-key.ts';
 import { callerWith, keyCreated } from '../../support/controls/api-key.ts';
 import { specify } from '../../support/specification.ts';
 

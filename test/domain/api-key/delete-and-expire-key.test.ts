@@ -1,6 +1,5 @@
 import { describe, test } from 'vitest';
-import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { deleteKey, expireKey } from '../../../src/domain/api-key/end-key.ts';
+import { type ApiKey, apiKey, deleteKey, expireKey } from '../../../src/domain/api-key/api-key.ts';
 import {
   callerWith,
   keyCreated,

@@ -4,7 +4,7 @@ import {
   type NoteRefusal,
   noteRefusal,
   REFUSALS_PER_MINUTE_MAX,
-} from '../../../src/domain/api-key/key-refusals.ts';
+} from '../../../src/domain/api-key/key-history.ts';
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';

@@ -1,6 +1,5 @@
 import { describe, test } from 'vitest';
-import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { type RevokeKey, revokeKey } from '../../../src/domain/api-key/end-key.ts';
+import { type ApiKey, apiKey, type RevokeKey, revokeKey } from '../../../src/domain/api-key/api-key.ts';
 import { callerWith, keyCreated, keyDeleted, keyRevoked, keyRotated } from '../../support/controls/api-key.ts';
 import { NOW, specify } from '../../support/specification.ts';
 

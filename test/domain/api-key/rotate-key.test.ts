@@ -1,7 +1,5 @@
 import { describe, test } from 'vitest';
-import type { ApiKey } from '../../../src/domain/api-key/api-key.ts';
-import { apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { type RotateKey, rotateKey } from '../../../src/domain/api-key/rotate-key.ts';
+import { type ApiKey, apiKey, type RotateKey, rotateKey } from '../../../src/domain/api-key/api-key.ts';
 import {
   callerWith,
   keyCreated,

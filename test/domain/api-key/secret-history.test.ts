@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { secretHistory } from '../../../src/domain/api-key/secret-history.ts';
+import { secretHistory } from '../../../src/domain/api-key/key-history.ts';
 import type { ApiKeyEvent, SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { keyCreated, keyDeleted, keyRevoked, keyRotated } from '../../support/controls/api-key.ts';
 import { contextAt, recordedAs } from '../../support/specification.ts';

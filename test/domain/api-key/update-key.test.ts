@@ -1,6 +1,11 @@
 import { describe, test } from 'vitest';
-import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { type KeyChanges, type UpdateKey, updateKey } from '../../../src/domain/api-key/update-key.ts';
+import {
+  type ApiKey,
+  apiKey,
+  type KeyChanges,
+  type UpdateKey,
+  updateKey,
+} from '../../../src/domain/api-key/api-key.ts';
 import {
   callerWith,
   keyCreated,

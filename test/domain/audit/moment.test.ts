@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutAt, type Moment } from '../../../src/domain/audit/moment.ts';
+import { cutAt, type Moment } from '../../../src/domain/audit/leaf.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 
 interface Happened {

@@ -10,8 +10,15 @@ import {
   quotaLevel,
   tellQuota,
 } from '../../../src/domain/billing/invoice.ts';
-import { type Month, nextMonth, requirePeriod } from '../../../src/domain/billing/period.ts';
-import { BUILT_IN_PLANS, type ChosenPlan, overageOf, type Plan } from '../../../src/domain/billing/plan.ts';
+import {
+  BUILT_IN_PLANS,
+  type ChosenPlan,
+  type Month,
+  nextMonth,
+  overageOf,
+  type Plan,
+  requirePeriod,
+} from '../../../src/domain/billing/plan.ts';
 import { countedDays } from '../../support/counted-days.ts';
 
 const plan = (more: Partial<Plan> = {}): Plan => ({

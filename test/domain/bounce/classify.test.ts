@@ -1,9 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
-import { suppresses } from '../../../src/domain/bounce/categories.ts';
-import { type ClassifiedReply, classifyReply, DEFINITE_WORDS } from '../../../src/domain/bounce/classify.ts';
-import { REPLY_CODES, STATUS_CODES, VAGUE_STATUS_CODES } from '../../../src/domain/bounce/status-codes.ts';
-import { VAGUE_WORDS } from '../../../src/domain/bounce/words/vague.ts';
+import {
+  type ClassifiedReply,
+  classifyReply,
+  DEFINITE_WORDS,
+  REPLY_CODES,
+  STATUS_CODES,
+  VAGUE_STATUS_CODES,
+  VAGUE_WORDS,
+} from '../../../src/domain/bounce/classify.ts';
+import { suppresses } from '../../../src/domain/bounce/reply-words.ts';
 import { slowness } from '../../support/slowness.ts';
 
 const EXAMPLE = /^(\d{1,3}) (?:([245]\.\d{1,3}\.\d{1,3}) )?(.*)$/;

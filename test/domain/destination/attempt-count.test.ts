@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AttemptCount, countAttempt, perMinuteOf } from '../../../src/domain/destination/rate-limit.ts';
+import { type AttemptCount, countAttempt, perMinuteOf } from '../../../src/domain/destination/pacing.ts';
 
 /** Attempts that started at these times, in ms. */
 const after = (...times: readonly number[]): number => {

@@ -3,9 +3,9 @@ import {
   adjustConcurrency,
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
+  type Feedback,
   initialConcurrency,
-} from '../../../src/domain/destination/concurrency-limit.ts';
-import type { Feedback } from '../../../src/domain/destination/feedback.ts';
+} from '../../../src/domain/destination/pacing.ts';
 import { isSuspended } from '../../../src/domain/destination/suspension.ts';
 
 const bounds = CONCURRENCY_BOUNDS;

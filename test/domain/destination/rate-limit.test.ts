@@ -5,7 +5,7 @@ import {
   raiseRate,
   reduceRate,
   waitingMax,
-} from '../../../src/domain/destination/rate-limit.ts';
+} from '../../../src/domain/destination/pacing.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

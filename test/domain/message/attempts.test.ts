@@ -1,7 +1,6 @@
 import { describe, test } from 'vitest';
-import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
+import { type AttemptOutcome, claimAttempt, recordAttempt } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import { about, attemptStarted, messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 

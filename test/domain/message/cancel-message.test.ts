@@ -1,9 +1,8 @@
 import { describe, test } from 'vitest';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
-import { cancelMessage } from '../../../src/domain/message/change-message.ts';
-import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
+import { cancelMessage } from '../../../src/domain/message/accept-message.ts';
+import { type AttemptOutcome, claimAttempt, recordAttempt } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import {
   about,
   attemptStarted,

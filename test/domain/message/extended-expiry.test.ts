@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { rescheduleMessage } from '../../../src/domain/message/change-message.ts';
-import { type ClaimAttempt, claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
+import { rescheduleMessage } from '../../../src/domain/message/accept-message.ts';
+import { type ClaimAttempt, claimAttempt } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';

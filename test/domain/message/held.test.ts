@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
-import { type ClaimAttempt, claimAttempt, type Hold } from '../../../src/domain/message/claim-attempt.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/accept-message.ts';
+import { type ClaimAttempt, claimAttempt, type Hold } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import {
   about,

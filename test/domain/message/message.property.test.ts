@@ -5,11 +5,9 @@ import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
-import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
-import { claimAttempt, type Hold } from '../../../src/domain/message/claim-attempt.ts';
-import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
-import { isOpen } from '../../../src/domain/message/recipient.ts';
-import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/accept-message.ts';
+import { type AttemptOutcome, claimAttempt, type Hold, recordAttempt } from '../../../src/domain/message/attempt.ts';
+import { type ExistingMessage, isOpen, type Message, message } from '../../../src/domain/message/message.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt, recordedAs } from '../../support/specification.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { messageStatus } from '../../../src/domain/message/recipient.ts';
+import { messageStatus } from '../../../src/domain/message/message.ts';
 
 describe('the status of a message', () => {
   test.each([

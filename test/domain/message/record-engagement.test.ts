@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type Engagement, recordEngagement } from '../../../src/domain/message/record-engagement.ts';
+import { type Engagement, recordEngagement } from '../../../src/domain/message/recipient-feedback.ts';
 import { attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
 

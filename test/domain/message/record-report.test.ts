@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import type { ReportDoubt } from '../../../src/domain/message/events.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type ReportedRecipient, recordReport } from '../../../src/domain/message/record-report.ts';
+import { type ReportedRecipient, recordReport } from '../../../src/domain/message/recipient-feedback.ts';
 import {
   about,
   attemptStarted,

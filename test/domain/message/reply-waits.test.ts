@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { BOUNCE_CATEGORIES } from '../../../src/domain/bounce/categories.ts';
+import { BOUNCE_CATEGORIES } from '../../../src/domain/bounce/reply-words.ts';
+import { recordAttempt } from '../../../src/domain/message/attempt.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import { REPLY_WAITS, replyWaitSeconds } from '../../../src/domain/message/retry-schedule.ts';
 import { about, attemptStarted, messageAccepted, smtpReply } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
-import { rescheduleMessage } from '../../../src/domain/message/change-message.ts';
-import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
+import { rescheduleMessage } from '../../../src/domain/message/accept-message.ts';
+import { claimAttempt } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { about, attemptStarted, messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';

@@ -7,7 +7,7 @@ import {
   type ReturnPurpose,
   readReturnPath,
   returnPath,
-} from '../../../src/domain/message/return-path.ts';
+} from '../../../src/domain/message/tokens.ts';
 import { parseMailbox } from '../../../src/lib/mime/mime.ts';
 
 const SECRET = new Uint8Array(32).fill(1);

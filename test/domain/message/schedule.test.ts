@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
-import { requireSchedulable, SCHEDULE_DAYS_MAX } from '../../../src/domain/message/change-message.ts';
+import { requireSchedulable, SCHEDULE_DAYS_MAX } from '../../../src/domain/message/accept-message.ts';
 import { NOW } from '../../support/specification.ts';
 
 const inMs = (ms: number): string => new Date(Date.parse(NOW) + ms).toISOString();

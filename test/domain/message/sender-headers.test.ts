@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listLinkProblem, resentProblems } from '../../../src/domain/message/sender-headers.ts';
+import { listLinkProblem, resentProblems } from '../../../src/domain/message/draft.ts';
 
 describe('a header that says who sent a message again', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../src/domain/message/subject-words.ts';
+import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../src/domain/message/draft.ts';
 
 const SECRET = Buffer.alloc(32, 7);
 

@@ -3,10 +3,11 @@ import {
   createKeyCacheProjection,
   type KeyCacheProjection,
   type KeyEntry,
+  type ReleaseAdminKeys,
+  releaseAdminKeys,
 } from '../../../src/domain/api-key/key-cache.ts';
 import type { EventType, OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { organization } from '../../../src/domain/organization/organization.ts';
-import { type ReleaseAdminKeys, releaseAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked } from '../../support/controls/api-key.ts';
 import { contextAt, NOW, recordedAs, specify } from '../../support/specification.ts';
 

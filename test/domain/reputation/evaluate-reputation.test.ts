@@ -3,15 +3,13 @@ import { describe, expect, test } from 'vitest';
 import {
   countedFrom,
   evaluateReputation,
+  GOOD_REPUTATION,
   NO_COUNTS,
+  REPUTATION_LEVELS,
+  type Reputation,
   type ReputationCounts,
   type ReputationLimits,
   readLimits,
-} from '../../../src/domain/reputation/evaluate-reputation.ts';
-import {
-  GOOD_REPUTATION,
-  REPUTATION_LEVELS,
-  type Reputation,
   releaseSending,
   reputation,
 } from '../../../src/domain/reputation/reputation.ts';

@@ -1,9 +1,12 @@
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
-import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
+import { settleDomain } from '../../../src/domain/sending-domain/domain-records.ts';
 import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';
-import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
+import {
+  dkimHost,
+  type ExistingSendingDomain,
+  sendingDomain,
+} from '../../../src/domain/sending-domain/sending-domain.ts';
 import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 
 export const NAME = 'example.test';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
-import { deleteDomain, registerDomain } from '../../../src/domain/sending-domain/change-domain.ts';
-import { sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { deleteDomain, registerDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { specify } from '../../support/specification.ts';
 
 const domain = { domainId: 'dom_1', name: 'example.test', token: 'token' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
-import { formerKeys, unneededKeys } from '../../../src/domain/sending-domain/former-keys.ts';
+import { formerKeys, unneededKeys } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { contextAt } from '../../support/specification.ts';
 
 const DAY_MS = 86_400_000;

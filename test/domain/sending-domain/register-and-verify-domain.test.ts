@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { requireOwn } from '../../../src/domain/kernel/aggregate.ts';
 import type { DomainNameEvent, SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { isId } from '../../../src/domain/kernel/ids.ts';
-import { registerDomain, verifyByCapture } from '../../../src/domain/sending-domain/change-domain.ts';
-import { domainName, releaseName, takeName } from '../../../src/domain/sending-domain/domain-name.ts';
+import { domainName, releaseName, takeName } from '../../../src/domain/sending-domain/domain-records.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import {
   isVerified,
   lifeOf,
+  registerDomain,
   sendingDomain,
   sendingDomainId,
+  verifyByCapture,
 } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { specify } from '../../support/specification.ts';
 

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
-import { rotateDkim } from '../../../src/domain/sending-domain/change-domain.ts';
-import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
+import { settleDomain } from '../../../src/domain/sending-domain/domain-records.ts';
 import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
 import {
+  dkimHost,
   type ExistingSendingDomain,
   isVerified,
+  rotateDkim,
   type SendingDomain,
   sendingDomain,
 } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
 import { contextAt } from '../../support/specification.ts';
 import { after, domainAfter, NAME, OWNERSHIP, pair, registered, TOKEN } from './checked-domain.ts';
 

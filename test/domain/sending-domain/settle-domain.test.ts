@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { settleDomain } from '../../../src/domain/sending-domain/domain-records.ts';
 import { isVerified, lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
 import { NOW } from '../../support/specification.ts';
 import {
   activated,

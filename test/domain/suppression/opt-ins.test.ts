@@ -1,7 +1,6 @@
 import { describe, test } from 'vitest';
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
-import { addSuppression } from '../../../src/domain/suppression/change-suppression.ts';
-import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
+import { addSuppression, type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { NOW, positionOf, specify } from '../../support/specification.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>;

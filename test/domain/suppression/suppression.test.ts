@@ -2,17 +2,15 @@ import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import {
-  type AddSuppression,
-  addSuppression,
-  removeSuppression,
-} from '../../../src/domain/suppression/change-suppression.ts';
-import {
   isSuppressing,
   type SuppressingEvent,
   suppressionFor,
 } from '../../../src/domain/suppression/suppressing-event.ts';
 import {
+  type AddSuppression,
+  addSuppression,
   isUnsubscribed,
+  removeSuppression,
   type Suppression,
   strongestEntry,
   suppression,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { contentProblems, sourcesOf } from '../../../src/domain/template/check-content.ts';
-import type { TemplateContent } from '../../../src/domain/template/content.ts';
+import { contentProblems, sourcesOf, type TemplateContent } from '../../../src/domain/template/content.ts';
 import { renderTemplate } from '../../../src/domain/template/render-template.ts';
 import { atOnce } from '../../../src/lib/async/async.ts';
 import { checkLiquid } from '../../../src/lib/templates/liquid.ts';

@@ -8,8 +8,9 @@ import {
   deleteTemplate,
   publishTemplate,
   rollBackTemplate,
-} from '../../../src/domain/template/change-template.ts';
-import { type Template, template } from '../../../src/domain/template/template.ts';
+  type Template,
+  template,
+} from '../../../src/domain/template/template.ts';
 
 const ORGANIZATION = 'org_1';
 const FIRST = { contentId: 'content-1', contentDigest: 'aa' };

@@ -6,7 +6,7 @@ import {
   type Variable,
   type VariableType,
   valueProblem,
-} from '../../../src/domain/template/variables.ts';
+} from '../../../src/domain/template/content.ts';
 import { isOnCalendar } from '../../../src/lib/templates/templates.ts';
 
 const variable = (name: string, type: VariableType, more: Partial<Variable> = {}): Variable => ({

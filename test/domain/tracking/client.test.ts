@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recognizeClient } from '../../../src/domain/tracking/client.ts';
+import { recognizeClient } from '../../../src/domain/tracking/tracking.ts';
 import { slowness } from '../../support/slowness.ts';
 
 const PERSON = '203.0.113.7';

@@ -8,7 +8,7 @@ import {
   type TrackedLink,
   type TrackingKey,
   type TrackingKeys,
-} from '../../../src/domain/tracking/tracking-token.ts';
+} from '../../../src/domain/tracking/tracking.ts';
 
 const keyOf = (id: number, fill: number): TrackingKey => ({ id: Buffer.from([0, id]), bytes: Buffer.alloc(32, fill) });
 const KEYS: TrackingKeys = [keyOf(1, 1)];

@@ -6,7 +6,7 @@ import {
   type QuotaRequest,
   type RecipientCounts,
   reserveQuota,
-} from '../../../src/domain/warm-up/daily-quota.ts';
+} from '../../../src/domain/warm-up/warm-up.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const NONE: RecipientCounts = new Map();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextSlot } from '../../../src/domain/warm-up/daily-quota.ts';
+import { nextSlot } from '../../../src/domain/warm-up/warm-up.ts';
 
 const PLAN = { startsOn: '2026-11-22', caps: [2, 4, 8] };
 const turn = (before: number, random = 0, today = '2026-11-22'): string =>

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { signWebhook, webhookRetryWaitMs } from '../../../src/domain/webhook/post.ts';
+import { signWebhook, webhookRetryWaitMs } from '../../../src/domain/webhook/webhook.ts';
 
 const OLD = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const NEW = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;

@@ -3,7 +3,7 @@ import { simpleParser } from 'mailparser';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
+import type { RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { type MailParts, outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 import { MESSAGE_BYTES_MAX } from '../../support/postfix/configuration.ts';
 import { CREDENTIALS, type Postfix, postfixIsMissing, startPostfix } from '../../support/postfix/postfix.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Permission } from '../../../src/domain/api-key/events.ts';
-import type { Environment } from '../../../src/domain/kernel/ids.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { type AnyBody, type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
 import { type OperatorOptions, operator } from '../../support/operator.ts';
 

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import type { RecordedRefusal } from '../../../src/domain/ports/refused-requests.ts';
+import type { RecordedRefusal } from '../../../src/domain/ports/requests.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryRefusedRequests } from '../../support/in-memory/refused-requests.ts';

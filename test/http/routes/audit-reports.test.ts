@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
+import { verifyReport } from '../../../src/domain/audit/verifier/verify-export.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import {
   proofSentence,

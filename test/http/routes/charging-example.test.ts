@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
-import { signWebhook } from '../../../src/domain/webhook/post.ts';
+import { signWebhook } from '../../../src/domain/webhook/webhook.ts';
 import { folderForTest } from '../../support/after-test.ts';
 import { countedDays } from '../../support/counted-days.ts';
 import { freePort } from '../../support/free-port.ts';

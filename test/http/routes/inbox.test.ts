@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { CONFIDENTIAL_HEADER } from '../../../src/domain/ports/inbox.ts';
+import { CONFIDENTIAL_HEADER } from '../../../src/domain/ports/mail.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { codeOf, openPeople, type People } from '../support/passkey-people.ts';
 import { type Service, startService } from '../support/service.ts';

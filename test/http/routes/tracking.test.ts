@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import { clickUrl, openUrl } from '../../../src/domain/tracking/tracking-token.ts';
+import { clickUrl, openUrl } from '../../../src/domain/tracking/tracking.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { TRACKING_KEYS } from '../../support/tracking-keys.ts';

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { InvoiceLine } from '../../../src/domain/billing/events.ts';
+import type { InvoiceLine } from '../../../src/domain/billing/plan.ts';
 import { invoicePdf } from '../../../src/http/resources/billing.ts';
 import type { ClosedInvoice } from '../../../src/projections/invoices.ts';
 

@@ -5,8 +5,8 @@ import { customerEvents } from '../../../src/domain/customer-events/customer-eve
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
-import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import type { Service } from './service.ts';
 
 /** Mail with its history, in which every word that identifies a person can be recognised in a response. */

@@ -1,4 +1,4 @@
-import type { Environment } from '../../../src/domain/kernel/ids.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { makeDomain } from './key-tenant.ts';
 import type { Service } from './service.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
 import { messageStream, suppressionStream } from '../../../src/domain/kernel/streams.ts';
-import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
+import { unsubscribeToken } from '../../../src/domain/message/tokens.ts';
 import { suppressionId } from '../../../src/domain/suppression/suppression.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';

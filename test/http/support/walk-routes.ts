@@ -1,6 +1,7 @@
 import type { Permission } from '../../../src/domain/api-key/events.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import type { Details, ErrorCode } from '../../../src/domain/kernel/errors.ts';
-import type { Environment, IdPrefix } from '../../../src/domain/kernel/ids.ts';
+import type { IdPrefix } from '../../../src/domain/kernel/ids.ts';
 import type { GuardedRoute, RouteRule } from '../../../src/http/route-rules.ts';
 import {
   type GuardedRouteName,

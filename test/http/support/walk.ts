@@ -9,11 +9,10 @@ import { addressDigest, recordSuppression } from '../../../src/commands/suppress
 import { permissionSchema } from '../../../src/domain/api-key/events.ts';
 import { invoiceIdOf } from '../../../src/domain/billing/invoice.ts';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
-import { type Environment, environmentSchema } from '../../../src/domain/kernel/ids.ts';
+import { type Environment, environmentSchema } from '../../../src/domain/kernel/environment.ts';
 import { membersStream } from '../../../src/domain/kernel/streams.ts';
-import { members } from '../../../src/domain/member/member.ts';
-import { addPasskey } from '../../../src/domain/member/passkey.ts';
-import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { addPasskey, members } from '../../../src/domain/member/member.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
 import { operator, type Service } from './service.ts';
 import { signInWith } from './sign-in.ts';

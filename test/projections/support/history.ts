@@ -11,12 +11,12 @@ import { registerDomain } from '../../../src/commands/sending-domain/change-doma
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
-import type { Environment } from '../../../src/domain/kernel/ids.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
+import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { countedDays } from '../../support/counted-days.ts';

@@ -1,4 +1,4 @@
-import type { DkimKeys, MadeDkimKey } from '../../../src/domain/ports/dkim-keys.ts';
+import type { DkimKeys, MadeDkimKey } from '../../../src/domain/ports/secrets.ts';
 
 const RSA_PRIVATE = [
   'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDAZYEbxJElG3krTrOM+l4KYjxSnxRrc7kLR+cecosRScTvrlyM',

@@ -6,7 +6,7 @@ import {
   type Inbox,
   type InboxFilter,
   type ReceivedMail,
-} from '../../../src/domain/ports/inbox.ts';
+} from '../../../src/domain/ports/mail.ts';
 import { domainOf } from '../../../src/lib/mime/mime.ts';
 
 interface StoredMail extends ReceivedMail {

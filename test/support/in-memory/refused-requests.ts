@@ -1,8 +1,4 @@
-import type {
-  RecordedRefusal,
-  RefusedRequestFilter,
-  RefusedRequests,
-} from '../../../src/domain/ports/refused-requests.ts';
+import type { RecordedRefusal, RefusedRequestFilter, RefusedRequests } from '../../../src/domain/ports/requests.ts';
 
 /** True if a request matches the filter. */
 const matches =

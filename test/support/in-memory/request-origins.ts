@@ -1,4 +1,4 @@
-import { originPart, type RequestOrigin, type RequestOrigins } from '../../../src/domain/ports/request-origins.ts';
+import { originPart, type RequestOrigin, type RequestOrigins } from '../../../src/domain/ports/requests.ts';
 
 /** Origins that are lost when the process ends. @param kept holds them. */
 export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): RequestOrigins => ({

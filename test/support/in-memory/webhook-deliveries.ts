@@ -14,7 +14,7 @@ import {
   type WebhookDeliveryState,
   type WebhookReplay,
   type WebhookTry,
-} from '../../../src/domain/ports/webhook-deliveries.ts';
+} from '../../../src/domain/ports/webhooks.ts';
 
 interface Row extends OwedDelivery {
   readonly number: number;

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { eventContext } from '../../../src/commands/context.ts';
 import { makeKeys } from '../../../src/commands/sending-domain/dkim-keys.ts';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
-import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { dkimValue } from '../../../src/domain/sending-domain/records-to-publish.ts';
+import { dkimHost } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { createVerifier } from '../../adapters/mail/dkim/verify.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
-import type { MailTransport, OutgoingMail, SendOptions } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport, OutgoingMail, SendOptions } from '../../../src/domain/ports/mail.ts';
 import { createSemaphore } from '../../../src/lib/async/async.ts';
 import { type Deliver, deliver } from '../../../src/workers/delivery/deliver.ts';
 import type { DueMail } from '../../../src/workers/delivery/due.ts';

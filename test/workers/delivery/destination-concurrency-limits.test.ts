@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
 import type { SmtpFacts } from '../../../src/domain/message/events.ts';
-import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import { createDestinationLimits } from '../../../src/workers/delivery/destination-concurrency-limits.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 import { createRecordingLogger } from '../recording-logger.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail.ts';
 import {
   createDestinationQueues,
   type DestinationQueuesParts,

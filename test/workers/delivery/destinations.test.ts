@@ -6,7 +6,7 @@ import { createOrganization } from '../../../src/commands/organization.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
 import { destinationStream } from '../../../src/domain/kernel/streams.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../src/domain/message/retry-schedule.ts';
-import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { statuses, until } from '../delivering.ts';

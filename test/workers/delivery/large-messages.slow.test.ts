@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 
 describe('large messages', () => {

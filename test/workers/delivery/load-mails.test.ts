@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { isLinkToken, readLinkToken } from '../../../src/domain/message/recipient-link.ts';
+import { isLinkToken, readLinkToken } from '../../../src/domain/message/tokens.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
-import type { Tracking } from '../../../src/domain/tracking/tracking.ts';
-import { readClick, readOpen } from '../../../src/domain/tracking/tracking-token.ts';
+import type { OutgoingMail } from '../../../src/domain/ports/mail.ts';
+import { readClick, readOpen, type Tracking } from '../../../src/domain/tracking/tracking.ts';
 import { composeMails, type LoadMailsParts, loadMaterial } from '../../../src/workers/delivery/load-mails.ts';
 import { createSendingDomains, type SendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
-import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
+import { unsubscribeToken } from '../../../src/domain/message/tokens.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 
 const header = (raw: string, name: string): string | undefined =>

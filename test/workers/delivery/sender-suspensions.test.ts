@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CONCURRENCY_BOUNDS } from '../../../src/domain/destination/concurrency-limit.ts';
-import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
+import { CONCURRENCY_BOUNDS } from '../../../src/domain/destination/pacing.ts';
+import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
 import { createSenderSuspensions, type Sender } from '../../../src/workers/delivery/sender-suspensions.ts';
 import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';

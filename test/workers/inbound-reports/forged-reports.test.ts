@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import { returnPath } from '../../../src/domain/message/return-path.ts';
+import { returnPath } from '../../../src/domain/message/tokens.ts';
 import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
 import { type Delivering, openDelivering, statuses } from '../delivering.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport } from './receiving.ts';

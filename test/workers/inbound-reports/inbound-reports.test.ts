@@ -4,7 +4,7 @@ import { createOrganization, organizationSecret } from '../../../src/commands/or
 import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import { returnPath } from '../../../src/domain/message/return-path.ts';
+import { returnPath } from '../../../src/domain/message/tokens.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import { suppressions } from '../suppressions/happenings.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';

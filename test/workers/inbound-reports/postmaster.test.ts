@@ -1,7 +1,7 @@
 import { simpleParser } from 'mailparser';
 import { describe, expect, test } from 'vitest';
 import { createPostmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
-import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { talkSmtp } from '../../submission/support/smtp-talk.ts';
 import { statuses } from '../delivering.ts';
 import { BOUNCE_DOMAIN, deliveryReport, openReceiving } from './receiving.ts';

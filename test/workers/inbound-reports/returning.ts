@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
+import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domain/message/tokens.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { evaluateReputation, releaseSending } from '../../../src/commands/reputation.ts';
 import { messageStream, reputationStream, sendingDomainStream } from '../../../src/domain/kernel/streams.ts';
-import type { ReputationLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
+import type { ReputationLimits } from '../../../src/domain/reputation/reputation.ts';
 import type { PageOfCounts } from '../../../src/workers/reputation/evaluate-reputation.ts';
 import { createSendingHolds } from '../../../src/workers/reputation/sending-holds.ts';
 import { contextAt } from '../../support/specification.ts';

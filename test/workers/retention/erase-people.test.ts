@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
 import { recordReport } from '../../../src/commands/message/record-report.ts';
-import { readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
-import type { Retention } from '../../../src/domain/ports/retention.ts';
-import { deliveryId } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { readReturnPath, returnPath } from '../../../src/domain/message/tokens.ts';
+import type { Retention } from '../../../src/domain/ports/contents.ts';
+import { deliveryId } from '../../../src/domain/ports/webhooks.ts';
 import { ADDRESS, formsIn } from '../../support/traces.ts';
 import { createErasing } from '../erasing.ts';
 

@@ -8,7 +8,7 @@ import type { Origin } from '../../../src/commands/context.ts';
 import { removeMember } from '../../../src/commands/member.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
-import type { Retention } from '../../../src/domain/ports/retention.ts';
+import type { Retention } from '../../../src/domain/ports/contents.ts';
 import type { System } from '../../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import { updateWebhook } from '../../../src/commands/webhook.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
-import type { FinishedTry } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { FinishedTry } from '../../../src/domain/ports/webhooks.ts';
 import { type ExistingWebhook, webhook } from '../../../src/domain/webhook/webhook.ts';
 import { createDisableEndpoint } from '../../../src/workers/webhooks/post-webhook.ts';
 import { service } from './opened.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { pingWebhook } from '../../../src/commands/webhook.ts';
-import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';

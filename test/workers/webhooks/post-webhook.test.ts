@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
-import type { ClaimedDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
-import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhook-target.ts';
+import type { ClaimedDelivery, WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
 import { postWebhook, startWithinMs, WEBHOOK_TIMES } from '../../../src/workers/webhooks/post-webhook.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 

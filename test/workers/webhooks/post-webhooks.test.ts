@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
-import type { WebhookDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { WebhookDelivery } from '../../../src/domain/ports/webhooks.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { until } from '../delivering.ts';
 import type { Service } from '../service.ts';

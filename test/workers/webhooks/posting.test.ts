@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
-import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhook-target.ts';
+import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
 import {
   createEndpoints,
   createReadyEndpoints,

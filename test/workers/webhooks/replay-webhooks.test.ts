@@ -4,7 +4,7 @@ import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/comm
 import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
-import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import type { WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import type { Service } from '../service.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isOwnHeader } from '../../../domain/message/draft.ts';
 import type { MessageBody, ShownRecipients } from '../../../domain/ports/contents.ts';
-import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail.ts';
 import type { UnsignedMessage } from '../../../lib/mime/mime.ts';
 import {
   addressHeader,

@@ -1,6 +1,6 @@
-import { withViewUrl } from '../../../domain/message/recipient-link.ts';
+import { withViewUrl } from '../../../domain/message/tokens.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
-import type { MessageSources, OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import type { MessageSources, OutgoingMail } from '../../../domain/ports/mail.ts';
 import type { System } from '../../../lib/async/async.ts';
 import { createTextAlternatives, type TextAlternatives } from '../../../lib/html/html.ts';
 import {

@@ -1,5 +1,5 @@
 import { ownDestination } from '../../../domain/destination/suspension.ts';
-import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail.ts';
 import { untilAborted } from '../../../lib/async/async.ts';
 import { registeredName, SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 import { deferredAll } from '../outcomes.ts';

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import {

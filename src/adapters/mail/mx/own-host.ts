@@ -1,4 +1,4 @@
-import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { RecipientOutcome } from '../../../domain/ports/mail.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 
 /**

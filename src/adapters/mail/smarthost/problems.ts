@@ -1,6 +1,6 @@
-import type { BounceCategory } from '../../../domain/bounce/categories.ts';
 import { classifyReply } from '../../../domain/bounce/classify.ts';
-import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { BounceCategory } from '../../../domain/bounce/reply-words.ts';
+import type { RecipientOutcome } from '../../../domain/ports/mail.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail.ts';
 import type { System } from '../../../lib/async/async.ts';
 import {
   createGreetingTimeouts,

@@ -1,17 +1,24 @@
 import {
   type Checkpoint,
+  type CompactRange,
   checkpointText,
+  extended,
+  HASH_BYTES,
+  joined,
   MalformedNote,
   meetsQuorum,
   type Note,
   type Policy,
   parseCheckpoint,
   parseNote,
+  parseVerifierKey,
+  rootOfComplete,
+  signedAt,
+  subtreesOf,
   type VerifierKey,
 } from '../../../lib/transparency/transparency.ts';
+import { BUNDLE_LEAVES } from '../export-format.ts';
 import type { Leaf } from '../leaf.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import { type LogKeys, signatureBy } from './log-keys.ts';
 
 /** Compares checkpoints, from leaves and from elsewhere, with the recomputed tree. */
 
@@ -66,7 +73,7 @@ const textIn = ({ data }: Leaf, member: string): string => {
 };
 
 /** A continuation under another origin. Leaves signed before it may be missing from the log. */
-export interface Reopening {
+interface Reopening {
   readonly leaf: number;
   readonly previousOrigin: string;
   /** Size of the last checkpoint of that origin whose leaves the log still has. */
@@ -84,7 +91,7 @@ const reopeningOf = (event: Leaf, leaf: number): Reopening => ({
   reason: textIn(event, 'reason'),
 });
 
-export interface InnerCheckpoints {
+interface InnerCheckpoints {
   /** Processes a checkpoint, a cosignature or a key event. @returns the problems found in it. */
   next(event: Leaf, leaf: number): readonly string[];
   /** The largest size for which a checkpoint of a trusted key has the recomputed root. */
@@ -187,5 +194,162 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
     get quorumUpTo() {
       return quorumUpTo;
     },
+  };
+};
+
+/**
+ * The keys that sign a log's checkpoints. The first ones are configured from outside. A later key is trusted once a
+ * checkpoint of a trusted key covers the leaf that added it, and is no longer trusted for leaves after the one that
+ * retired it.
+ */
+
+/** `unknown`: no trusted key has signed. `forged`: a line names a trusted key, but the signature is not by that key. */
+type Signed = 'trusted' | 'unknown' | 'forged';
+
+interface LogKeys {
+  /** Whether a key trusted at this size has signed. */
+  check(note: Note, size: number): Signed;
+  /** Adds the key of a leaf. @param vkey as in the leaf; an invalid one is ignored. */
+  add(vkey: string, leaf: number): void;
+  retire(vkey: string, leaf: number): void;
+  /** Trusts what the first `size` leaves say about keys: a checkpoint of a trusted key has their root. */
+  cover(size: number): void;
+  readonly trusted: readonly VerifierKey[];
+}
+
+interface Announced {
+  readonly key: VerifierKey;
+  readonly leaf: number;
+}
+
+const keyOf = (vkey: string): VerifierKey | null => {
+  try {
+    return parseVerifierKey(vkey);
+  } catch {
+    return null;
+  }
+};
+
+/** Whether a note has a signature line of this key. */
+const isNamed = ({ signatures }: Note, { name, id }: VerifierKey): boolean =>
+  signatures.some((signature) => signature.name === name && signature.id === id);
+
+/** Verifies a key's signature on a note. @returns the time of a cosignature in seconds since 1970, or 0. */
+const signatureBy = (note: Note, key: VerifierKey): number | 'forged' | null =>
+  isNamed(note, key) ? (signedAt(note, key) ?? 'forged') : null;
+
+export const createLogKeys = (pinned: readonly VerifierKey[]): LogKeys => {
+  const trusted = new Map(pinned.map((key) => [key.text, key]));
+  const retired = new Map<string, number>();
+  let added: Announced[] = [];
+  let ended: Announced[] = [];
+
+  const announced = (vkey: string, leaf: number): readonly Announced[] => {
+    const key = keyOf(vkey);
+    return key === null ? [] : [{ key, leaf }];
+  };
+
+  return {
+    check: (note, size) => {
+      const valid = [...trusted.values()].filter(({ text }) => size <= (retired.get(text) ?? Number.POSITIVE_INFINITY));
+      const signatures = valid.map((key) => signatureBy(note, key));
+      if (signatures.includes('forged')) return 'forged';
+      return signatures.some((signature) => signature !== null) ? 'trusted' : 'unknown';
+    },
+    add: (vkey, leaf) => added.push(...announced(vkey, leaf)),
+    retire: (vkey, leaf) => ended.push(...announced(vkey, leaf)),
+    cover: (size) => {
+      for (const { key } of added.filter(({ leaf }) => leaf < size)) trusted.set(key.text, key);
+      for (const { key, leaf } of ended.filter((each) => each.leaf < size)) retired.set(key.text, leaf);
+      added = added.filter(({ leaf }) => leaf >= size);
+      ended = ended.filter(({ leaf }) => leaf >= size);
+    },
+    get trusted() {
+      return [...trusted.values()];
+    },
+  };
+};
+
+/**
+ * The tree of an export, built bundle by bundle in two versions: from the hashes that the export claims, and from the
+ * recomputed leaf hashes. The versions are equal until something was changed. The one with the signed root is right.
+ */
+
+const LEVEL = Math.log2(BUNDLE_LEAVES);
+
+/** Bundles inside which roots can still be computed. Takes 32 MB of hashes, for a million leaves. */
+const BUNDLES_KEPT_MAX = 4_096;
+
+interface Kept {
+  readonly before: CompactRange;
+  readonly hashes: Buffer;
+}
+
+interface GrowingTree {
+  /** Adds a bundle. @param recomputed null if its number of leaves differs from the claimed one. */
+  add(claimed: Buffer, recomputed: Buffer | null): void;
+  /** Continues at a later leaf. The root is wrong from here on. */
+  skip(to: number): void;
+  /** Leaves in the tree, including those before the export. */
+  readonly size: number;
+  /**
+   * Root of the first `size` leaves; null if they end before the export, are no longer in memory, or are not complete
+   * yet.
+   */
+  rootAt(size: number): Buffer | null;
+  /** Root of the recomputed hashes; null if they are incomplete. */
+  recomputedRoot(): Buffer | null;
+}
+
+const hashesIn = (hashes: Buffer): number => hashes.length / HASH_BYTES;
+
+const extendedByLeaves = (range: CompactRange, hashes: Buffer, count: number): CompactRange => {
+  let after = range;
+  for (let at = 0; at < count; at += 1) {
+    after = extended(after, hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES));
+  }
+  return after;
+};
+
+const extendedByBundle = (range: CompactRange, hashes: Buffer): CompactRange =>
+  hashesIn(hashes) === BUNDLE_LEAVES && range.size % BUNDLE_LEAVES === 0
+    ? extended(range, rootOfComplete(hashes), LEVEL)
+    : extendedByLeaves(range, hashes, hashesIn(hashes));
+
+/** @param edge the leaves before the export. */
+export const createGrowingTree = (edge: CompactRange): GrowingTree => {
+  let claimed = edge;
+  let recomputed: CompactRange | null = edge;
+  const kept: Kept[] = [];
+
+  const grow = (hashes: Buffer, own: Buffer | null): void => {
+    const before = claimed;
+    claimed = extendedByBundle(before, hashes);
+    if (recomputed === null || own === null) recomputed = null;
+    else if (recomputed === before && own.equals(hashes)) recomputed = claimed;
+    else recomputed = extendedByBundle(recomputed, own);
+  };
+
+  return {
+    add: (hashes, own) => {
+      kept.push({ before: claimed, hashes });
+      if (kept.length > BUNDLES_KEPT_MAX) kept.shift();
+      grow(hashes, own);
+    },
+    skip: (to) => {
+      claimed = { size: to, hashes: subtreesOf({ from: 0, to }).map(() => Buffer.alloc(HASH_BYTES)) };
+      recomputed = null;
+      kept.length = 0;
+    },
+    get size() {
+      return claimed.size;
+    },
+    rootAt: (size) => {
+      if (size === claimed.size) return joined(claimed.hashes);
+      const bundle = kept.findLast(({ before }) => before.size <= size);
+      if (bundle === undefined || size > claimed.size) return null;
+      return joined(extendedByLeaves(bundle.before, bundle.hashes, size - bundle.before.size).hashes);
+    },
+    recomputedRoot: () => (recomputed === null ? null : joined(recomputed.hashes)),
   };
 };

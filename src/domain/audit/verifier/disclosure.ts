@@ -1,4 +1,6 @@
 import { canonicalJson, HASH_BYTES, leafHash, rootOfParts } from '../../../lib/transparency/transparency.ts';
+import { CATEGORIES } from '../../kernel/streams.ts';
+import type { Leaf } from '../leaf.ts';
 
 /**
  * Parses disclosures (docs/audit.md): every disclosed part is hashed again, and the root is computed from all hashes.
@@ -13,7 +15,7 @@ export class MalformedDisclosure extends Error {
 
 /** Contents that have one part, whose hash is their root. */
 const SINGLE = ['reply', 'origin'] as const;
-export type Single = (typeof SINGLE)[number];
+type Single = (typeof SINGLE)[number];
 
 export interface Disclosure {
   readonly eventId: string;
@@ -55,7 +57,7 @@ const isObject = (value: unknown): value is Members =>
 const CHARACTERS_SHOWN_MAX = 300;
 
 /** Shortens a text to fit in a sentence. */
-export const cut = (text: string): string =>
+const cut = (text: string): string =>
   text.length <= CHARACTERS_SHOWN_MAX ? text : `${text.slice(0, CHARACTERS_SHOWN_MAX)}… (${text.length} characters)`;
 
 const hashOf = (name: string, base64: unknown): Buffer => {
@@ -167,4 +169,228 @@ export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
     parts: all.length,
     erasureIds: new Set(all.flatMap(({ erasureId }) => erasureId ?? [])),
   };
+};
+
+/** Checks that disclosures supplied with an export show the content to which its leaves are bound. */
+
+interface DisclosureChecks {
+  /** Checks the disclosure of this event. @returns the problems found in it. */
+  next(event: Leaf, leaf: number): readonly string[];
+  /** Reports problems within the disclosures, and disclosures of events that are not in the export. */
+  end(): readonly Finding[];
+  /** Disclosed content that is bound to leaves of the export. */
+  readonly sentences: readonly string[];
+}
+
+/** Further sentences of a kind are counted, not listed. */
+const NAMED_MAX = 100;
+
+const named = (sentences: readonly string[]): readonly string[] =>
+  sentences.length <= NAMED_MAX
+    ? sentences
+    : [...sentences.slice(0, NAMED_MAX), `and ${sentences.length - NAMED_MAX} more of disclosures`];
+
+const ERASURE = `${CATEGORIES.erasure}-`;
+
+/** The root that the leaf states for a content of one part. */
+const singleRoot = ({ data, metadata }: Leaf, what: Single): unknown => {
+  const { smtp } = data as { readonly smtp?: { readonly replyRoot?: unknown } | null };
+  const { originRoot } = metadata as { readonly originRoot?: unknown };
+  return (what === 'reply' ? smtp?.replyRoot : originRoot) ?? null;
+};
+
+const unbound = (event: Leaf, at: number, { single }: Disclosure): readonly string[] =>
+  single
+    .filter(([what, hash]) => singleRoot(event, what) !== hash)
+    .map(([what]) => `the ${what} that is disclosed of event ${event.id} is not what leaf ${at} is bound to`);
+
+/** Contradictions between an event's leaf and its disclosure. */
+const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readonly string[] => {
+  const { data, id } = event;
+  const { leaf, contentRoot, ownRoot } = disclosure;
+  const found: string[] = [...unbound(event, at, disclosure)];
+  if (leaf !== at) found.push(`event ${id} is leaf ${at}, and not ${leaf} as its disclosure says`);
+  const bound = data.contentRoot ?? null;
+  if (bound !== contentRoot) found.push(`leaf ${at}, event ${id}, says another content root than its disclosure`);
+  else if (ownRoot !== null && ownRoot !== bound)
+    found.push(`the parts that are disclosed of event ${id} are not the content that leaf ${at} is bound to`);
+  return found;
+};
+
+/** Creates the checks. `from` and `size` are those of the export. */
+export const createDisclosureChecks = (
+  { from, size }: { readonly from: number; readonly size: number },
+  disclosures: readonly Disclosure[],
+): DisclosureChecks => {
+  const awaited = new Map(disclosures.map((each) => [each.eventId, each]));
+  const erasures = new Set(disclosures.flatMap(({ erasureIds }) => [...erasureIds]));
+  const sentences: string[] = [];
+  let unnamed = 0;
+
+  const show = ({ eventId, contentRoot, parts, words, problems }: Disclosure, leaf: number): void => {
+    const what = `leaf ${leaf}, event ${eventId}`;
+    if (contentRoot === null && parts === 0) sentences.push(`${what}, is bound to no content`);
+    for (const each of words) sentences.push(`${what}: ${each}`);
+    unnamed += parts - words.length - problems.length;
+  };
+
+  const next = (event: Leaf, leaf: number): readonly string[] => {
+    if (event.stream.startsWith(ERASURE)) erasures.delete(event.stream.slice(ERASURE.length));
+    const disclosure = awaited.get(event.id);
+    if (disclosure === undefined) return [];
+    awaited.delete(event.id);
+    const problems = contradictions(event, leaf, disclosure);
+    if (problems.length === 0) show(disclosure, leaf);
+    return problems;
+  };
+
+  const isOutside = ({ leaf }: Disclosure): boolean => leaf < from || leaf >= size;
+
+  const outside = ({ eventId, leaf }: Disclosure): string =>
+    `event ${eventId} is not in this export: its disclosure says leaf ${leaf}, and the export has ${from} to ${size - 1}`;
+
+  const end = (): readonly Finding[] => {
+    const rest = [...awaited.values()];
+    const faults = [
+      ...disclosures.flatMap(({ eventId, problems }) => problems.map((each) => `event ${eventId}: ${each}`)),
+      ...rest
+        .filter((each) => !isOutside(each))
+        .map(({ eventId, leaf }) => `event ${eventId}, leaf ${leaf} as its disclosure says, is not in the log`),
+    ];
+    const doubts = [
+      ...rest.filter(isOutside).map(outside),
+      ...disclosures
+        .filter(({ contentRoot, ownRoot }) => contentRoot !== null && ownRoot === null)
+        .map(({ eventId }) => `of the content of event ${eventId} nothing is disclosed, no hash either`),
+      ...[...erasures].map((id) => `the erasure ${cut(id)}, by which parts were removed, is not in this export`),
+    ];
+    return [
+      ...named(faults).map((sentence) => ({ kind: 'fault', sentence }) as const),
+      ...named(doubts).map((sentence) => ({ kind: 'doubt', sentence }) as const),
+    ];
+  };
+
+  return {
+    next,
+    end,
+    get sentences() {
+      return unnamed > 0 ? [...sentences, `and ${unnamed} more parts that are not named`] : sentences;
+    },
+  };
+};
+
+/** Compares the leaves of a bundle with the hashes that the export claims for them. */
+
+/** `doubt`: not wrong, but not proved right either. `difference`: the leaves and the hashes after them disagree. */
+export type Finding =
+  | { readonly kind: 'fault' | 'doubt'; readonly sentence: string }
+  | {
+      readonly kind: 'difference';
+      readonly sentence: string;
+      /** The first leaf of the bundle. */
+      readonly leaf: number;
+    };
+
+/** A leaf found in the export. */
+interface FoundLeaf {
+  /** A description of the event, or a note that the leaf is not an event. */
+  readonly words: string;
+}
+
+interface Bundle {
+  /** Number of the first leaf. */
+  readonly start: number;
+  readonly leaves: readonly FoundLeaf[];
+  /** Concatenated hashes of the leaves in the export. */
+  readonly found: Buffer;
+  /** Concatenated hashes on the line after the leaves. */
+  readonly claimed: Buffer;
+}
+
+/** Hashes as text, and the index of each hash in its list. */
+interface Sides {
+  readonly found: readonly string[];
+  readonly claimed: readonly string[];
+  readonly foundAt: ReadonlyMap<string, number>;
+  readonly claimedAt: ReadonlyMap<string, number>;
+}
+
+const listOf = (hashes: Buffer): readonly string[] =>
+  Array.from({ length: hashes.length / HASH_BYTES }, (_, at) =>
+    hashes.toString('latin1', at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  );
+
+/** Keeps the last index of each hash. If a leaf is repeated, its first occurrence is the right one. */
+const placesOf = (hashes: readonly string[]): ReadonlyMap<string, number> =>
+  new Map(hashes.map((hash, at) => [hash, at]));
+
+/** One step through both lists: the sentence to report, and how far to advance in each list. */
+interface Step {
+  readonly sentence: string | null;
+  readonly found: 0 | 1;
+  readonly claimed: 0 | 1;
+}
+
+const isRepeated = (sides: Sides, hash: string): boolean => sides.found.indexOf(hash) !== sides.foundAt.get(hash);
+
+/** Handles two leaves that are in both lists but in a different order. */
+const stepOutOfOrder = ({ start, leaves }: Bundle, sides: Sides, i: number, j: number): Step => {
+  const [hash, wanted] = [sides.found[i] as string, sides.claimed[j] as string];
+  const place = sides.claimedAt.get(hash) as number;
+  const ahead = (sides.foundAt.get(wanted) as number) - i;
+  if (ahead < 0) return { sentence: null, found: 0, claimed: 1 };
+  if (place > j && place - j <= ahead) return { sentence: null, found: 0, claimed: 1 };
+  const words = leaves[i]?.words;
+  const sentence = isRepeated(sides, hash)
+    ? `leaf ${start + place}, ${words}, stands there a second time`
+    : `leaf ${start + place}, ${words}, does not stand in its place`;
+  return { sentence, found: 1, claimed: 0 };
+};
+
+const missing = ({ start, leaves }: Bundle, i: number, j: number): string => {
+  const before = i > 0 ? ` behind ${leaves[i - 1]?.words}` : '';
+  const after = leaves[i] === undefined ? '' : ` before ${leaves[i].words}`;
+  const between = before !== '' && after !== '' ? ` between ${leaves[i - 1]?.words} and ${leaves[i]?.words}` : '';
+  return `leaf ${start + j} is missing${between || before || after}`;
+};
+
+/** Handles the rest of one list after the other has ended. */
+const stepAtEnd = ({ start, leaves }: Bundle, sides: Sides, i: number): Step => {
+  const hash = sides.found[i];
+  if (hash === undefined) return { sentence: null, found: 0, claimed: 1 };
+  const leaf = `leaf ${start + (sides.claimedAt.get(hash) as number)}, ${leaves[i]?.words},`;
+  const sentence = isRepeated(sides, hash)
+    ? `${leaf} stands there a second time`
+    : `${leaf} does not stand in its place`;
+  return { sentence, found: 1, claimed: 0 };
+};
+
+const lacks = (places: ReadonlyMap<string, number>, hash: string | undefined): boolean =>
+  hash !== undefined && !places.has(hash);
+
+const stepOf = (bundle: Bundle, sides: Sides, i: number, j: number): Step => {
+  const [hash, wanted] = [sides.found[i], sides.claimed[j]];
+  if (hash === wanted) return { sentence: null, found: 1, claimed: 1 };
+  const isForeign = lacks(sides.claimedAt, hash);
+  const isGone = lacks(sides.foundAt, wanted);
+  const words = bundle.leaves[i]?.words;
+  const leaf = `leaf ${bundle.start + j}`;
+  if (isForeign && isGone) return { sentence: `${leaf} was altered: now it says ${words}`, found: 1, claimed: 1 };
+  if (isGone) return { sentence: missing(bundle, i, j), found: 0, claimed: 1 };
+  if (isForeign) return { sentence: `${words} was inserted before ${leaf}`, found: 1, claimed: 0 };
+  return hash === undefined || wanted === undefined ? stepAtEnd(bundle, sides, i) : stepOutOfOrder(bundle, sides, i, j);
+};
+
+/** Reports each difference, in leaf order. */
+export const differences = (bundle: Bundle): readonly Finding[] => {
+  const [found, claimed] = [listOf(bundle.found), listOf(bundle.claimed)];
+  const sides: Sides = { found, claimed, foundAt: placesOf(found), claimedAt: placesOf(claimed) };
+  const findings: Finding[] = [];
+  for (let i = 0, j = 0; i < found.length || j < claimed.length; ) {
+    const { sentence, ...step } = stepOf(bundle, sides, i, j);
+    if (sentence !== null) findings.push({ kind: 'difference', sentence, leaf: bundle.start });
+    i += step.found;
+    j += step.claimed;
+  }
+  return findings;
 };

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../../lib/transparency/transparency.ts';
 import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type SignedCheckpoint } from './checkpoints.ts';
-import type { Finding } from './compare-bundle.ts';
+import type { Finding } from './disclosure.ts';
 import type { Parts } from './export-body.ts';
 
 /** Derives the verdict from the recomputed tree, the checkpoint at the end and checkpoints from elsewhere. */

@@ -13,6 +13,7 @@ import {
   POSTFIX,
   QMAIL,
   QQ,
+  RECIPIENT_WORDS_BY_LANGUAGE,
   type ReplyWords,
   SENDMAIL,
   SISIMAI,
@@ -22,7 +23,6 @@ import {
   YANDEX,
   ZONEMTA,
 } from '../reply-words.ts';
-import { RECIPIENT_WORDS_BY_LANGUAGE } from './languages.ts';
 
 const policy = saying('policy');
 const full = saying('mailbox_full');

@@ -16,6 +16,7 @@ import {
   QQ,
   type ReplyWords,
   RSPAMD,
+  SENDER_WORDS_BY_LANGUAGE,
   SENDMAIL,
   SISIMAI,
   saying,
@@ -23,7 +24,6 @@ import {
   YAHOO,
   ZONEMTA,
 } from '../reply-words.ts';
-import { SENDER_WORDS_BY_LANGUAGE } from './languages.ts';
 
 const policy = saying('policy');
 const tooLarge = saying('too_large');

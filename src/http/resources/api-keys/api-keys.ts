@@ -4,6 +4,8 @@ import { load } from '../../../commands/execute.ts';
 import {
   apiKey,
   type ExistingApiKey,
+  GRACE_PERIOD_MINUTES_DEFAULT,
+  GRACE_PERIOD_MINUTES_MAX,
   isExpired,
   type KeyCircumstances,
   liveEarlierSecrets,
@@ -11,14 +13,14 @@ import {
 } from '../../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-refusals.ts';
-import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
+import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-history.ts';
+import type { UsageMark } from '../../../domain/api-key/secret.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';
-import { environmentSchema, isId } from '../../../domain/kernel/ids.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../domain/kernel/rate-limits.ts';
 import { apiKeyStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import type { UsageMark } from '../../../domain/ports/usage-marks.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { mapConcurrently, withTimeout } from '../../../lib/async/async.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';

@@ -4,10 +4,10 @@ import { type ApiKey, apiKey, type ExistingApiKey } from '../../../domain/api-ke
 import { allows, permissionSchema } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEventId } from '../../../domain/customer-events/customer-events.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../domain/kernel/errors.ts';
 import type { EventContext, EventStore, RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/kernel/events.ts';
-import { environmentSchema } from '../../../domain/kernel/ids.ts';
 import { apiKeyStream } from '../../../domain/kernel/streams.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { createKey, updateKey } from '../../../commands/api-key.ts';
+import type { KeyChanges } from '../../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
 import type { KeyBounds } from '../../../domain/api-key/key-authority.ts';
-import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { isWithin, parseRange, rangeProblem } from '../../../domain/kernel/addresses.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import { environmentSchema, isId } from '../../../domain/kernel/ids.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import { ACTION_KINDS, type RateLimits, rateLimitsSchema } from '../../../domain/kernel/rate-limits.ts';
 import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';

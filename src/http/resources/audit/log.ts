@@ -25,7 +25,7 @@ import {
   type RemovedPart,
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
-import { ORIGIN_DAYS } from '../../../domain/ports/request-origins.ts';
+import { ORIGIN_DAYS } from '../../../domain/ports/requests.ts';
 import { inTurns } from '../../../lib/async/async.ts';
 import {
   leafHash,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { type DkimPair, dkimHost, type RetiredDkimPair } from '../../../domain/sending-domain/dkim.ts';
 import { type DomainRecords, nextCheckMs, RECORDS_UNKNOWN } from '../../../domain/sending-domain/domain-records.ts';
 import { RECORD_KINDS, type RecordState } from '../../../domain/sending-domain/events.ts';
 import {
@@ -8,10 +7,13 @@ import {
   type ServiceHosts,
 } from '../../../domain/sending-domain/records-to-publish.ts';
 import {
+  type DkimPair,
   DOMAIN_LIVES,
+  dkimHost,
   type ExistingSendingDomain,
   isVerified,
   lifeOf,
+  type RetiredDkimPair,
 } from '../../../domain/sending-domain/sending-domain.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
 

@@ -3,27 +3,30 @@ import { load } from '../../../commands/execute.ts';
 import { pauseBulkMail, releaseSending } from '../../../commands/reputation.ts';
 import { endWarmUp, startWarmUp } from '../../../commands/warm-up.ts';
 import { dailyQuotaStream, reputationStream, warmUpStream } from '../../../domain/kernel/streams.ts';
+import { MEASURES } from '../../../domain/reputation/events.ts';
 import {
   countedFrom,
   type Limits,
   NO_COUNTS,
+  REPUTATION_LEVELS,
+  type Reputation,
   type ReputationCounts,
   type ReputationLimits,
+  reputation,
   type Share,
   sharesOf,
-} from '../../../domain/reputation/evaluate-reputation.ts';
-import { MEASURES } from '../../../domain/reputation/events.ts';
-import { REPUTATION_LEVELS, type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
-import { dailyQuota, type RecipientCounts } from '../../../domain/warm-up/daily-quota.ts';
+} from '../../../domain/reputation/reputation.ts';
 import {
   CAP_MAX,
   DEFAULT_PLAN,
+  dailyQuota,
   dayOf,
   lastDayOf,
   PLAN_DAYS_MAX,
   type Plan,
   type PlannedDay,
   plannedDay,
+  type RecipientCounts,
   type WarmUp,
   warmUp,
 } from '../../../domain/warm-up/warm-up.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
 import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
-import { environmentSchema } from '../../../domain/kernel/ids.ts';
-import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail-transport.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
+import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
-import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../../domain/tracking/client.ts';
+import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../../domain/tracking/tracking.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
 
 /** Reply of a mail server. */

@@ -4,15 +4,15 @@ import { z } from 'zod';
 import { withHostName } from '../../../domain/kernel/addresses.ts';
 import { keyedBytes, sha256Hex } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import { invitationExpiry } from '../../../domain/member/create-sign-in-link.ts';
 import { type Proof, roleSchema } from '../../../domain/member/events.ts';
-import { oidcInvalid } from '../../../domain/member/session.ts';
 import {
   type IdentityProvider,
   IdentityProviderUnavailable,
+  invitationExpiry,
   type OidcTransaction,
-} from '../../../domain/ports/identity-provider.ts';
-import type { TrackingKeys } from '../../../domain/tracking/tracking-token.ts';
+  oidcInvalid,
+} from '../../../domain/member/session.ts';
+import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
 import type { System } from '../../../lib/async/async.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, OIDC_COOKIE, requireSameOrigin } from '../../auth/presented.ts';

@@ -6,10 +6,9 @@ import { addPasskey, listPasskeys, removePasskey } from '../../../commands/passk
 import { withHostName } from '../../../domain/kernel/addresses.ts';
 import { keyedBytes } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import type { Passkey } from '../../../domain/member/member.ts';
-import { PASSKEYS_MAX } from '../../../domain/member/passkey.ts';
+import { PASSKEYS_MAX, type Passkey } from '../../../domain/member/member.ts';
 import { isPresent } from '../../../domain/member/session.ts';
-import type { TrackingKeys } from '../../../domain/tracking/tracking-token.ts';
+import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
 import type { System } from '../../../lib/async/async.ts';
 import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, requireSameOrigin } from '../../auth/presented.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';

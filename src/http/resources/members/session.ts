@@ -7,11 +7,16 @@ import { formatSecret, readSecret } from '../../../domain/api-key/secret.ts';
 import { keyedBytes, sha256Hex } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Proof } from '../../../domain/member/events.ts';
-import type { Passkey } from '../../../domain/member/member.ts';
-import { linkInvalid, passkeyInvalid } from '../../../domain/member/passkey.ts';
+import {
+  LINK_MINUTES,
+  linkInvalid,
+  MAILED_LINKS_MAX,
+  MAILED_LINKS_PER_NETWORK_MAX,
+  type Passkey,
+  passkeyInvalid,
+} from '../../../domain/member/member.ts';
 import { PRESENCE_MINUTES, presentUntil, SESSION_MS, usedOnce } from '../../../domain/member/session.ts';
-import { LINK_MINUTES, MAILED_LINKS_MAX, MAILED_LINKS_PER_NETWORK_MAX } from '../../../domain/member/sign-in-link.ts';
-import type { TrackingKeys } from '../../../domain/tracking/tracking-token.ts';
+import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { cookieOf, isSecure, requireSameOrigin, SESSION_COOKIE } from '../../auth/presented.ts';

@@ -24,11 +24,10 @@ import {
   templateStream,
 } from '../../../domain/kernel/streams.ts';
 import type { HoldReason } from '../../../domain/message/events.ts';
-import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import { isOpen } from '../../../domain/message/recipient.ts';
+import { type ExistingMessage, isOpen, message } from '../../../domain/message/message.ts';
 import { organization, suspensionOf } from '../../../domain/organization/organization.ts';
 import { findingsOf, type MessageBody } from '../../../domain/ports/contents.ts';
-import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
+import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhooks.ts';
 import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { template } from '../../../domain/template/template.ts';

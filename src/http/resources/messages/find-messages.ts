@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';
-import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import { messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
-import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/subject-words.ts';
+import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/draft.ts';
+import { type ExistingMessage, message, messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/message.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import { templateLabel } from '../../../projections/messages/labels.ts';

@@ -1,11 +1,15 @@
 import { z } from 'zod';
-import { RULE_TABLE, type RuleName } from '../../../domain/analysis/rule-table.ts';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
+import { RULE_TABLE, type RuleName } from '../../../domain/analysis/analysis.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import { environmentSchema } from '../../../domain/kernel/ids.ts';
 import { HOLD_REASONS } from '../../../domain/message/events.ts';
-import type { ExistingMessage } from '../../../domain/message/message.ts';
-import { messageStatus, RECIPIENT_STATUSES, type Recipient } from '../../../domain/message/recipient.ts';
+import {
+  type ExistingMessage,
+  messageStatus,
+  RECIPIENT_STATUSES,
+  type Recipient,
+} from '../../../domain/message/message.ts';
 import {
   type Contents,
   findingsOf,

@@ -12,7 +12,7 @@ import { isId } from '../../../domain/kernel/ids.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
-import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
 import { resourceEndpoint } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';

@@ -3,8 +3,12 @@ import type { Finding } from '../../../domain/analysis/analysis.ts';
 import { htmlFindings } from '../../../domain/analysis/judge.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { isBase64, mediaTypeOf } from '../../../domain/message/content-parts.ts';
-import { isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
-import { isOneClickHeader, listLinkProblem } from '../../../domain/message/sender-headers.ts';
+import {
+  isOneClickHeader,
+  isOwnHeader,
+  listLinkProblem,
+  unsubscribeUrlProblem,
+} from '../../../domain/message/draft.ts';
 import type { HtmlEntry, HtmlRule } from '../../../domain/organization/events.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
 import type { HtmlChecker } from '../../../lib/html/html.ts';

@@ -4,11 +4,11 @@ import { requireFromDomain, type SendRequest } from '../../../commands/message/p
 import { type SentMessage, sendMessage } from '../../../commands/message/send-message.ts';
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
-import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
+import { RULES_VERSION } from '../../../domain/analysis/analysis.ts';
+import type { DomainFacts } from '../../../domain/analysis/facts.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
-import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression/change-suppression.ts';
 import { loadTopic } from '../../../commands/topic.ts';
+import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import { environmentSchema, isId } from '../../../domain/kernel/ids.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
 import type { Contents, SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES, type SuppressionScope } from '../../../domain/suppression/events.ts';
 import {

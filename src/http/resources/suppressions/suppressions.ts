@@ -7,7 +7,6 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { suppressionStream } from '../../../domain/kernel/streams.ts';
-import { requireSuppression } from '../../../domain/suppression/change-suppression.ts';
 import {
   SUPPRESSION_REASONS,
   SUPPRESSION_SCOPES,
@@ -18,6 +17,7 @@ import {
   type ExistingSuppression,
   isInForce,
   optIns,
+  requireSuppression,
   type SuppressionEntry,
   strongestEntry,
   suppression,

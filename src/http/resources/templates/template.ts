@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { isAlias } from '../../../domain/template/alias.ts';
-import { type LocalizedContent, TEMPLATE_FORMATS, type TemplateContent } from '../../../domain/template/content.ts';
-import type { ExistingTemplate, TemplateVersion } from '../../../domain/template/template.ts';
-import { VARIABLE_TYPES, type Variable } from '../../../domain/template/variables.ts';
+import {
+  type LocalizedContent,
+  TEMPLATE_FORMATS,
+  type TemplateContent,
+  VARIABLE_TYPES,
+  type Variable,
+} from '../../../domain/template/content.ts';
+import { type ExistingTemplate, isAlias, type TemplateVersion } from '../../../domain/template/template.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
 import { atMost, line, text } from '../../validation/fields.ts';
 import { templateAnalysisSchema } from '../messages/sent-message.ts';

@@ -15,11 +15,11 @@ import {
 } from '../../../commands/template/template-content.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { templateStream } from '../../../domain/kernel/streams.ts';
-import { requireVersion } from '../../../domain/template/change-template.ts';
 import { sourceOf } from '../../../domain/template/content.ts';
 import { differencesOf } from '../../../domain/template/differences.ts';
 import {
   type ExistingTemplate,
+  requireVersion,
   type TemplateVersion,
   template,
   templateIdOf,

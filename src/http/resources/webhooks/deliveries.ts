@@ -8,9 +8,8 @@ import type { CustomerEvent } from '../../../domain/customer-events/customer-eve
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Position } from '../../../domain/kernel/event-store.ts';
 import { formatId, ID_BYTES, isId } from '../../../domain/kernel/ids.ts';
-import type { CountedReplay, WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
-import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
-import { requireEnabled } from '../../../domain/webhook/webhook.ts';
+import type { CountedReplay, WebhookDelivery, WebhookTry } from '../../../domain/ports/webhooks.ts';
+import { POST_HEADERS, REPLAY_HEADER, requireEnabled, webhookTimestamp } from '../../../domain/webhook/webhook.ts';
 import {
   type SerializedEvent,
   serializeEvents,

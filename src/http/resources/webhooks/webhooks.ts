@@ -8,13 +8,13 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../commands/webhook.ts';
+import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { webhookStream } from '../../../domain/kernel/streams.ts';
-import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
+import { deliveryId } from '../../../domain/ports/webhooks.ts';
 import {
   type ExistingWebhook,
   requireWebhook,

@@ -9,7 +9,7 @@ import {
   type RecordedEvent,
 } from '../../../domain/kernel/event-store.ts';
 import type { Contents } from '../../../domain/ports/contents.ts';
-import type { RequestOrigins } from '../../../domain/ports/request-origins.ts';
+import type { RequestOrigins } from '../../../domain/ports/requests.ts';
 import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
 import type { VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';

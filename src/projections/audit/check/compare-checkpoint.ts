@@ -1,4 +1,4 @@
-import { NotInTree } from '../../../domain/ports/audit-trees.ts';
+import { NotInTree } from '../../../domain/ports/audit.ts';
 import {
   checkpointText,
   MalformedNote,

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
-import { ORIGIN_DAYS, type RequestOrigins } from '../../../domain/ports/request-origins.ts';
+import { ORIGIN_DAYS, type RequestOrigins } from '../../../domain/ports/requests.ts';
 import type { System } from '../../../lib/async/async.ts';
 import { rootOfPart } from '../../../lib/transparency/transparency.ts';
 

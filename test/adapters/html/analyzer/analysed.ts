@@ -1,7 +1,6 @@
 import { analyzeMessage, inputOf } from '../../../../src/adapters/html/analyzer.ts';
-import type { Analysis } from '../../../../src/domain/analysis/analysis.ts';
-import type { RuleName } from '../../../../src/domain/analysis/rule-table.ts';
-import type { AnalyzedMessage, DomainFacts } from '../../../../src/domain/ports/analyzer.ts';
+import type { Analysis, RuleName } from '../../../../src/domain/analysis/analysis.ts';
+import type { AnalyzedMessage, DomainFacts } from '../../../../src/domain/analysis/facts.ts';
 
 type Draft = AnalyzedMessage['draft'];
 

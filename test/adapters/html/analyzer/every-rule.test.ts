@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { FINDINGS_MAX } from '../../../../src/domain/analysis/analysis.ts';
-import { RULE_TABLE, RULES_VERSION, type RuleName } from '../../../../src/domain/analysis/rule-table.ts';
+import { FINDINGS_MAX, RULE_TABLE, RULES_VERSION, type RuleName } from '../../../../src/domain/analysis/analysis.ts';
 import { analysed } from './analysed.ts';
 
 type Example = () => Parameters<typeof analysed>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnalyzerOptions, createAnalyzer } from '../../../../src/adapters/html/analyzer.ts';
-import { AnalysisUnavailable, type Analyzer } from '../../../../src/domain/ports/analyzer.ts';
+import { AnalysisUnavailable, type Analyzer } from '../../../../src/domain/analysis/facts.ts';
 import { ADVERSARIAL_HTML } from '../../../support/adversarial-html.ts';
 import { closedAfterTest } from '../../../support/after-test.ts';
 import { messageWith } from './analysed.ts';

@@ -1,5 +1,5 @@
 import { createOutgoingMessages } from '../../../../src/adapters/mail/compose/signed-message.ts';
-import type { OutgoingMail } from '../../../../src/domain/ports/mail-transport.ts';
+import type { OutgoingMail } from '../../../../src/domain/ports/mail.ts';
 import type { MimeMessage } from '../../../../src/lib/mime/mime.ts';
 import type { SigningKey } from '../../../../src/lib/smtp/smtp.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';

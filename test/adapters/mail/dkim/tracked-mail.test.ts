@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
-import type { TrackedHtml } from '../../../../src/domain/ports/mail-transport.ts';
+import type { TrackedHtml } from '../../../../src/domain/ports/mail.ts';
 import { htmlToText } from '../../../../src/lib/html/html.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { CORPUS } from './corpus.ts';

@@ -3,7 +3,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { createDirectTransport, type DirectTransportOptions } from '../../../../src/adapters/mail/mx/mx.ts';
 import { createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail.ts';
 import { createStubResolver } from '../../../../src/lib/smtp/smtp.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { startNameServer } from '../../../support/name-server.ts';

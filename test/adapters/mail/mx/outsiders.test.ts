@@ -3,7 +3,7 @@ import { createMailDestinations } from '../../../../src/adapters/mail/mx/destina
 import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import type { SuspendDestination } from '../../../../src/domain/destination/suspension.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
-import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../../../src/domain/ports/mail.ts';
 import { createTransportSecurity, type StsPolicy, type TransportSecurity } from '../../../../src/lib/smtp/smtp.ts';
 import { createDestinationLimits } from '../../../../src/workers/delivery/destination-concurrency-limits.ts';
 import { reportOf } from '../../../../src/workers/delivery/record.ts';

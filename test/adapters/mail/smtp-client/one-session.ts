@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport } from '../../../../src/domain/ports/mail.ts';
 import {
   type Script,
   type ScriptedServerOptions,

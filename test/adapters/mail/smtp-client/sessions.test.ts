@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { MailTransport, SendOptions } from '../../../../src/domain/ports/mail-transport.ts';
+import type { MailTransport, SendOptions } from '../../../../src/domain/ports/mail.ts';
 import { type Script, startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { refusalOutcome } from '../../../../src/adapters/mail/refusal.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
-import { feedbackOf } from '../../../../src/domain/destination/feedback.ts';
+import { feedbackOf } from '../../../../src/domain/destination/pacing.ts';
 import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';
 
 interface Stock {

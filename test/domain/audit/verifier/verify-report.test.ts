@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
 import type { BodyOptions } from '../../../../src/domain/audit/verifier/export-body.ts';
-import { isReport, verifyReport } from '../../../../src/domain/audit/verifier/verify-report.ts';
+import { isReport, verifyReport } from '../../../../src/domain/audit/verifier/verify-export.ts';
 import {
   createCosigner,
   createSigner,

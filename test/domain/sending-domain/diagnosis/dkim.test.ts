@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { diagnoseDkim } from '../../../../src/domain/sending-domain/diagnosis/dkim.ts';
+import { diagnoseDkim } from '../../../../src/domain/sending-domain/diagnose.ts';
 import type { DkimKey } from '../../../../src/domain/sending-domain/events.ts';
 import { dkimValue, inStrings } from '../../../../src/domain/sending-domain/records-to-publish.ts';
 import { createInMemoryDkimKeys } from '../../../support/in-memory/dkim-keys.ts';

@@ -4,7 +4,7 @@ import {
   diagnoseAlias,
   diagnoseDmarc,
   diagnoseOwnership,
-} from '../../../../src/domain/sending-domain/diagnosis/diagnose.ts';
+} from '../../../../src/domain/sending-domain/diagnose.ts';
 import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
 import { sightingOf } from './sighting-of.ts';
 

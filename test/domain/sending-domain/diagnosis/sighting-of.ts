@@ -1,4 +1,4 @@
-import type { Sighting } from '../../../../src/domain/sending-domain/diagnosis/sighting.ts';
+import type { Sighting } from '../../../../src/domain/sending-domain/spf.ts';
 
 export interface Circumstances {
   readonly exists?: boolean;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IncludedAnswers } from '../../../../src/domain/sending-domain/diagnosis/sighting.ts';
-import { diagnoseSpf } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
+import { diagnoseSpf, type IncludedAnswers } from '../../../../src/domain/sending-domain/spf.ts';
 import { sightingOf } from './sighting-of.ts';
 
 type Texts = readonly string[] | null;

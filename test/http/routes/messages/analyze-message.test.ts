@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { AnalysisUnavailable } from '../../../../src/domain/ports/analyzer.ts';
+import { AnalysisUnavailable } from '../../../../src/domain/analysis/facts.ts';
 import { closedAfterTest } from '../../../support/after-test.ts';
 import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { type Overrides, type Service, startService } from '../../support/service.ts';

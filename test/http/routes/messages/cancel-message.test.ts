@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Claim, claimAttempt, recordAttempt } from '../../../../src/commands/message/attempt.ts';
 import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';
-import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
+import type { AttemptOutcome } from '../../../../src/domain/message/attempt.ts';
 import { smtpReply } from '../../../support/controls/message.ts';
 import { type Service, startService } from '../../support/service.ts';
 

@@ -5,8 +5,8 @@ import { claimAttempt, recordAttempt } from '../../../../src/commands/message/at
 import { customerEvents } from '../../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';
-import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
-import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhook-deliveries.ts';
+import type { AttemptOutcome } from '../../../../src/domain/message/attempt.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhooks.ts';
 import type { Explanation } from '../../../../src/http/resources/messages/explain/explanation.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { type Service, startService } from '../../support/service.ts';

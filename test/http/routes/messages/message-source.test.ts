@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openUrl } from '../../../../src/domain/tracking/tracking-token.ts';
+import { openUrl } from '../../../../src/domain/tracking/tracking.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 let service: DatabaseService;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatId } from '../../../../src/domain/kernel/ids.ts';
-import { unsubscribeToken } from '../../../../src/domain/message/recipient-link.ts';
+import { unsubscribeToken } from '../../../../src/domain/message/tokens.ts';
 import { PAGE_REQUESTS_MAX } from '../../../../src/http/pages/define-page.ts';
 import { createUnsubscribing, expectPage, FORM } from '../../support/unsubscribing.ts';
 

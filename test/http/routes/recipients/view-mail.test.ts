@@ -1,8 +1,8 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { organizationSecret } from '../../../../src/commands/organization.ts';
-import { unsubscribeToken, viewToken } from '../../../../src/domain/message/recipient-link.ts';
-import { clickUrl } from '../../../../src/domain/tracking/tracking-token.ts';
+import { unsubscribeToken, viewToken } from '../../../../src/domain/message/tokens.ts';
+import { clickUrl } from '../../../../src/domain/tracking/tracking.ts';
 import { LOCALES } from '../../../../src/http/pages/languages.ts';
 import { StoreUnavailable } from '../../../../src/lib/async/async.ts';
 import { TRACKING_KEYS } from '../../../support/tracking-keys.ts';

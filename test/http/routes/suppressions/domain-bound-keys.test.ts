@@ -3,7 +3,7 @@ import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { organizationSecret } from '../../../../src/commands/organization.ts';
 import { suppressRecipient } from '../../../../src/commands/suppression/change-suppression.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';
-import { unsubscribeToken } from '../../../../src/domain/message/recipient-link.ts';
+import { unsubscribeToken } from '../../../../src/domain/message/tokens.ts';
 import { isSuppressing } from '../../../../src/domain/suppression/suppressing-event.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { internalOrigin } from '../../../../src/commands/context.ts';
 import { pauseWebhook } from '../../../../src/commands/webhook.ts';
 import type { CustomerEvent } from '../../../../src/domain/customer-events/customer-events.ts';
-import { deliveryId } from '../../../../src/domain/ports/webhook-deliveries.ts';
+import { deliveryId } from '../../../../src/domain/ports/webhooks.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CustomerEvent } from '../../../../src/domain/customer-events/customer-events.ts';
-import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhook-deliveries.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhooks.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { customerEvents } from '../../../../src/domain/customer-events/customer-events.ts';
-import type { WebhookDelivery, WebhookTry } from '../../../../src/domain/ports/webhook-deliveries.ts';
+import type { WebhookDelivery, WebhookTry } from '../../../../src/domain/ports/webhooks.ts';
 import { messageAccepted } from '../../../support/controls/message.ts';
 import { NOW } from '../../../support/specification.ts';
 import { explain, minute, recorded } from './explaining.ts';

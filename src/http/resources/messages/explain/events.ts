@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
-import type { ClientFamily, MachineReason } from '../../../../domain/tracking/client.ts';
+import type { ClientFamily, MachineReason } from '../../../../domain/tracking/tracking.ts';
 import {
   actorOf,
   atTime,

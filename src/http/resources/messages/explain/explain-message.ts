@@ -1,10 +1,14 @@
 import type { Finding } from '../../../../domain/analysis/analysis.ts';
 import { isId } from '../../../../domain/kernel/ids.ts';
-import type { ExistingMessage } from '../../../../domain/message/message.ts';
-import { RECIPIENT_STATUSES, type Recipient, type RecipientStatus } from '../../../../domain/message/recipient.ts';
-import { REFUSED } from '../../../../domain/message/record-attempt.ts';
+import { REFUSED } from '../../../../domain/message/attempt.ts';
+import {
+  type ExistingMessage,
+  RECIPIENT_STATUSES,
+  type Recipient,
+  type RecipientStatus,
+} from '../../../../domain/message/message.ts';
 import type { ToldAnalysis } from '../../../../domain/ports/contents.ts';
-import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhook-deliveries.ts';
+import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhooks.ts';
 import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
 import type { LoadedContents } from '../../../../projections/events/serialize-events.ts';
 import { explainEvent } from './events.ts';

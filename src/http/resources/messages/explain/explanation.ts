@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ExistingMessage } from '../../../../domain/message/message.ts';
-import type { ReplyStage } from '../../../../domain/ports/mail-transport.ts';
+import type { ReplyStage } from '../../../../domain/ports/mail.ts';
 import type { TlsPolicy } from '../../../../lib/smtp/smtp.ts';
 import {
   type LoadedContents,

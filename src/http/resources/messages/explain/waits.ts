@@ -1,7 +1,7 @@
 import { classifyReply } from '../../../../domain/bounce/classify.ts';
 import { isOwnDestination, partsOfDestination, type Suspension } from '../../../../domain/destination/suspension.ts';
 import type { HoldReason } from '../../../../domain/message/events.ts';
-import { type Held, isOpen, type Recipient } from '../../../../domain/message/recipient.ts';
+import { type Held, isOpen, type Recipient } from '../../../../domain/message/message.ts';
 import { holdsBack, type Reputation } from '../../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../../../projections/events/serialize-events.ts';
 import {
