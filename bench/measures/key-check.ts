@@ -1,10 +1,8 @@
 import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
-import { authenticate } from '../../src/http/auth/authenticate.ts';
-import { createKeyCache } from '../../src/http/auth/key-cache.ts';
-import { presentedBearer } from '../../src/http/auth/presented.ts';
-import { createCatchUpLimit } from '../../src/http/auth/rate-limits.ts';
-import { createSessionActivity } from '../../src/http/auth/session-activity.ts';
+import { authenticate, presentedBearer } from '../../src/http/auth/authenticate.ts';
+import { createKeyCache, createSessionActivity } from '../../src/http/auth/key-cache.ts';
+import { createCatchUpLimit } from '../../src/http/auth/limits.ts';
 import { createInMemoryContents } from '../../test/support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';

@@ -9,8 +9,8 @@ import { rangeProblem } from '../domain/kernel/addresses.ts';
 import { type Environment, environmentSchema } from '../domain/kernel/environment.ts';
 import { effectiveLimits, type RateLimits } from '../domain/kernel/rate-limits.ts';
 import type { Organization } from '../domain/organization/organization.ts';
+import { definedIn, line, parseTime } from '../http/fields.ts';
 import { serializeRateLimits } from '../http/resources/api-keys/api-keys.ts';
-import { definedIn, line, parseTime } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated } from './command.ts';
 import { UsageError } from './failures.ts';
 

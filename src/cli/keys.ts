@@ -5,8 +5,8 @@ import type { CommandContext } from '../commands/context.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';
+import { definedIn } from '../http/fields.ts';
 import { serializeApiKey } from '../http/resources/api-keys/api-keys.ts';
-import { definedIn } from '../http/validation/fields.ts';
 import { type Invocation, type OperatorCommand, optional, type PlainCommand, required } from './command.ts';
 import { UsageError } from './failures.ts';
 import {

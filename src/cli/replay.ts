@@ -1,7 +1,7 @@
 import type { Operator } from '../composition/open-operator.ts';
 import { leafIn, type Moment } from '../domain/audit/leaf.ts';
 import { EventsDetached } from '../domain/kernel/event-store.ts';
-import { parseTime } from '../http/validation/fields.ts';
+import { parseTime } from '../http/fields.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import { ChangedLog } from '../projections/audit/signed-checkpoints.ts';
 import {

@@ -6,25 +6,27 @@ import type { TemplateUses } from '../commands/template/use-template.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { TimedOut, withTimeout } from '../lib/async/async.ts';
-import { type AuthContext, authenticateRequest, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
-import type { MemberAddresses } from './auth/member-addresses.ts';
-import { seesContents } from './auth/permissions.ts';
-import { requirePresence } from './auth/presence.ts';
-import type { JsonBounds } from './bodies/bounded-json.ts';
+import { type JsonBounds, jsonAnswer } from '../lib/http/http.ts';
+import { type AuthContext, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
+import type { LargeAnswers } from './auth/limits.ts';
+import { maskContents, requirePresence, seesContents } from './auth/permissions.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
-import { jsonAnswer } from './json-answer.ts';
-import type { LargeAnswers } from './large-answers.ts';
+import { dateFieldsOf, nulProblems, readDates } from './fields.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
+import { detailsOf, type Problem, parseBody, problemsIn } from './problems.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
 import type { GuardedRoute, PublicRoute } from './route-rules.ts';
 import { type GuardedRouteName, methodAndUrl, type PublicRouteName, ROUTES } from './route-table.ts';
-import { maskContents } from './serialize/mask-contents.ts';
-import type { SignInMail } from './sign-in-mail.ts';
-import { nulProblems } from './validation/fields.ts';
-import { detailsOf, type Problem, parseBody, problemsIn } from './validation/problems.ts';
-import { dateFieldsOf, readDates } from './validation/zoned-dates.ts';
+import type { MemberAddresses, SignInMail } from './sign-in-mail.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may use the route; absent: it needs no key. */
+    readonly rule?: GuardedRoute;
+  }
+}
 
 /** Context with which a route is registered. */
 export interface RouteContext {
@@ -200,8 +202,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     method: method as HTTPMethods, // the table's own
     url,
     schema: routeSchema(operationId, name, definition),
-    config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
-    onRequest: (request, reply) => authenticateRequest(auth, rule, request, reply),
+    // `server.ts` authenticates the request by the rule and reads its body within the bounds.
+    config: definition.bounds === undefined ? { rule } : { rule, bounds: definition.bounds },
     handler: async (request, reply) => {
       const body = await withTimeout({ ms: deadlineMs }, answer(request, reply)).catch((error: unknown) => {
         request.isLate = error instanceof TimedOut;

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import { withTimeout } from '../lib/async/async.ts';
 import type { ProjectionLag } from '../projections/progress.ts';
@@ -10,7 +10,7 @@ const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const MS_PER_SECOND = 1000;
 
 /** Duration of requests by route and status, never by path: paths hold ids. */
-export const measureRequests = (server: FastifyInstance, registry: Registry): void => {
+export const requestDurations = (registry: Registry): ((request: FastifyRequest, reply: FastifyReply) => void) => {
   const seconds = new Histogram({
     name: 'outbox_http_request_duration_seconds',
     help: 'Duration of requests',
@@ -18,12 +18,10 @@ export const measureRequests = (server: FastifyInstance, registry: Registry): vo
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
-  server.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request;
+  return ({ method, routeOptions }, reply) => {
     const labels = { method, route: routeOptions.url ?? 'unknown', status: String(reply.statusCode) };
     seconds.observe(labels, reply.elapsedTime / MS_PER_SECOND);
-    done();
-  });
+  };
 };
 
 export interface MetricsServerOptions {

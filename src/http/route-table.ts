@@ -1,23 +1,30 @@
-import { COMPAT_ROUTES } from './compat/compat-routes.ts';
-import { MANAGED_ROUTES } from './managed-routes.ts';
+import { POSTMARK_TOKEN_HEADER } from './compat/vendors.ts';
 import {
   ADMIN,
   ADMIN_CHANGE_LIVE,
   ADMIN_LIVE,
   AUDIT,
   BODY,
+  CAPTURED,
   CHALLENGE_ERRORS,
   CHANGED_LIVE,
   DASHBOARD,
   FORM_ERRORS,
+  INBOX,
+  INBOX_CHANGE,
   LIST,
   LOOK,
   MAIL_LINK_ERRORS,
+  MANAGE,
+  MANAGE_KEYS,
+  MANAGE_LIVE,
   MEMBERSHIPS_ERRORS,
   OIDC_ERRORS,
   ONE,
   ONE_CHANGED,
   OPEN,
+  OWN,
+  OWN_PASSKEYS,
   PAGE,
   PAGE_ERRORS,
   PEOPLE,
@@ -28,7 +35,19 @@ import {
   SIGN_IN_ERRORS,
   STEP_UP,
   TRACKED_ERRORS,
+  WIDENING,
 } from './route-rules.ts';
+
+/** Sends by clients of other services. */
+const SENT = { ...SEND, idempotent: true, errors: [...BODY, ...SENDING] } as const;
+/** Several messages: its cost is in its body. */
+const SENT_BATCH = { ...SENT, costInBody: true, errors: [...SENT.errors, 'batch_exceeds_limit'] } as const;
+/** It shows what a message says. */
+const READ_ONE = { ...READ, contents: true, errors: [...ONE, 'content_gone'] } as const;
+
+const RESEND = { compat: 'resend' } as const;
+const POSTMARK = { compat: 'postmark', tokenHeader: POSTMARK_TOKEN_HEADER } as const;
+const SENDGRID = { compat: 'sendgrid' } as const;
 
 /** Every route. Drives authentication, rate limits, the OpenAPI document and the tests. */
 export const ROUTES = {
@@ -65,7 +84,218 @@ export const ROUTES = {
     ],
   },
 
-  ...MANAGED_ROUTES,
+  'POST /v1/api-keys': { ...MANAGE_KEYS, status: 201, secret: true, errors: [...BODY, ...ONE, ...WIDENING] },
+  'GET /v1/api-keys': { ...LOOK, errors: LIST },
+  'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/api-keys/:id': {
+    ...MANAGE_KEYS,
+    errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key', 'key_not_active', 'last_admin_key'],
+  },
+  'DELETE /v1/api-keys/:id': { ...MANAGE_KEYS, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
+  'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/api-keys/:id/secrets': { ...LOOK, errors: [...ONE, ...LIST] },
+  'POST /v1/api-keys/:id/rotate': {
+    ...MANAGE_KEYS,
+    secret: true,
+    errors: [...BODY, ...ONE_CHANGED, ...WIDENING, 'key_not_active', 'too_many_live_secrets'],
+  },
+  'POST /v1/api-keys/:id/revoke': {
+    ...MANAGE_KEYS,
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'last_admin_key'],
+  },
+
+  'POST /v1/domains': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [
+      ...BODY,
+      'environment_not_allowed',
+      'domain_already_exists',
+      'domain_is_public_suffix',
+      'resource_conflict',
+    ],
+  },
+  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...CHANGED_LIVE, 'last_admin_key'] },
+  'GET /v1/domains': { ...LOOK, errors: LIST },
+  'GET /v1/domains/:id': { ...LOOK, errors: ONE },
+  'GET /v1/domains/:id/reputation': { ...LOOK, errors: ONE },
+  'POST /v1/domains/:id/release': {
+    ...ADMIN_CHANGE_LIVE,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
+  'GET /v1/domains/:id/warm-up': { ...LOOK, errors: ONE },
+  'PUT /v1/domains/:id/warm-up': {
+    ...MANAGE_LIVE,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
+  'DELETE /v1/domains/:id/warm-up': {
+    ...MANAGE_LIVE,
+    status: 204,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
+  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'POST /v1/domains/:id/verify': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'domain_already_exists'] },
+
+  'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE, 'too_many_webhooks'] },
+  'GET /v1/webhooks': { ...LOOK, errors: LIST },
+  'GET /v1/webhooks/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/webhooks/:id': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED, 'webhook_disabled'] },
+  'POST /v1/webhooks/:id/adopt': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key'] },
+  'POST /v1/webhooks/:id/rotate-secret': {
+    ...MANAGE,
+    secret: true,
+    errors: [...BODY, ...ONE_CHANGED, 'too_many_live_secrets'],
+  },
+  'POST /v1/webhooks/:id/ping': { ...MANAGE, status: 202, errors: [...BODY, ...ONE_CHANGED, 'webhook_disabled'] },
+  'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
+  'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/webhooks/:id/deliveries/:delivery': { ...LOOK, errors: ONE },
+  'POST /v1/webhooks/:id/replay': {
+    ...MANAGE,
+    status: 202,
+    errors: [...BODY, ...ONE, ...LIST, 'webhook_disabled', 'resource_conflict'],
+  },
+  'GET /v1/webhooks/:id/replays': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/webhooks/:id/replays/:replay': { ...LOOK, errors: ONE },
+  'DELETE /v1/webhooks/:id/replays/:replay': { ...MANAGE, status: 204, errors: [...BODY, ...ONE] },
+  'POST /v1/webhooks/:id/deliveries/:delivery/resend': {
+    ...MANAGE,
+    status: 202,
+    errors: [...BODY, ...ONE, 'webhook_disabled'],
+  },
+
+  'POST /v1/templates': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
+  },
+  'GET /v1/templates': { ...LOOK, errors: LIST },
+  'GET /v1/templates/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/templates/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'DELETE /v1/templates/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
+  'POST /v1/templates/:id/publish': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'template_invalid'] },
+  'POST /v1/templates/:id/rollback': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'GET /v1/templates/:id/versions': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/templates/:id/versions/:version': { ...LOOK, errors: ONE },
+  'GET /v1/templates/:id/versions/:version/diff': { ...LOOK, errors: ONE },
+  'POST /v1/templates/:id/render': {
+    ...LOOK,
+    errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
+  },
+  'GET /v1/templates/:id/preview': {
+    ...LOOK,
+    secret: true,
+    errors: [...ONE, 'template_invalid', 'template_variables_invalid'],
+  },
+  'POST /v1/templates/:id/test-send': {
+    ...SEND,
+    status: 202,
+    errors: [
+      ...BODY,
+      ...ONE,
+      'organization_suspended',
+      'from_domain_mismatch',
+      'domain_not_verified',
+      'template_invalid',
+      'template_variables_invalid',
+    ],
+  },
+
+  'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, ...ONE, 'resource_conflict'] },
+  'GET /v1/suppressions': { ...READ, errors: LIST },
+  'GET /v1/suppressions/check': { ...READ, contents: true, errors: [] },
+  'GET /v1/suppressions/export': { ...READ, contents: true, errors: [] },
+  'POST /v1/suppressions/import': { ...MANAGE, errors: BODY },
+  'GET /v1/suppressions/:id': { ...READ, errors: ONE },
+  'DELETE /v1/suppressions/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
+
+  'POST /v1/topics': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_topics'],
+  },
+  'POST /v1/topics/:id/opt-ins': { ...MANAGE, errors: [...BODY, ...ONE, 'resource_conflict'] },
+  'GET /v1/topics/:id/opt-ins': { ...READ, errors: [...ONE, ...LIST] },
+  'GET /v1/topics': { ...LOOK, errors: LIST },
+  'GET /v1/topics/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
+
+  'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
+  'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
+  'POST /v1/session/presence': {
+    ...READ,
+    mail: 'none',
+    ownSession: true,
+    membersOnly: true,
+    secret: true,
+    errors: [...BODY, 'sign_in_link_invalid', 'passkey_invalid', 'resource_conflict'],
+  },
+  'GET /v1/passkeys': { ...OWN_PASSKEYS, errors: ['not_found', 'environment_not_allowed'] },
+  'POST /v1/passkeys': {
+    ...OWN_PASSKEYS,
+    kind: 'manage',
+    presence: 'unlessFirst',
+    status: 201,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'too_many_passkeys', 'resource_conflict'],
+  },
+  'DELETE /v1/passkeys/:passkey': {
+    ...OWN_PASSKEYS,
+    kind: 'manage',
+    presence: 'always',
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
+  'GET /v1/members': { ...PEOPLE, errors: ['environment_not_allowed'] },
+  'POST /v1/members': {
+    ...STEP_UP,
+    status: 201,
+    secret: true,
+    errors: [
+      ...BODY,
+      'environment_not_allowed',
+      'member_already_exists',
+      'too_many_members',
+      'wider_than_own_key',
+      'resource_conflict',
+    ],
+  },
+  'GET /v1/members/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
+  'PATCH /v1/members/:id': {
+    ...STEP_UP,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'last_owner', 'resource_conflict'],
+  },
+  'DELETE /v1/members/:id': {
+    ...STEP_UP,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'last_owner', 'resource_conflict'],
+  },
+  'POST /v1/members/:id/links': {
+    ...STEP_UP,
+    status: 201,
+    secret: true,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'resource_conflict'],
+  },
+  'GET /v1/members/:id/passkeys': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
+  'DELETE /v1/members/:id/passkeys/:passkey': {
+    ...STEP_UP,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
+  'GET /v1/sessions': { ...PEOPLE, errors: ['environment_not_allowed'] },
+  'GET /v1/sessions/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
+  'DELETE /v1/sessions/:id': {
+    ...ADMIN_CHANGE_LIVE,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
+  'GET /v1/inbox': { ...INBOX, errors: LIST },
+  'GET /v1/inbox/:id': { ...CAPTURED, secret: true },
+  'GET /v1/inbox/:id/raw': { ...CAPTURED, secret: true },
+  'GET /v1/inbox/:id/attachments/:place': { ...CAPTURED, secret: true },
+  'DELETE /v1/inbox': { ...INBOX_CHANGE, errors: BODY },
+  'DELETE /v1/inbox/:id': { ...INBOX_CHANGE, errors: [...BODY, 'not_found'] },
 
   'GET /v1/events': { ...READ, unattended: true, mail: 'masked', errors: LIST },
   'GET /v1/stats': { ...READ, mail: 'masked', ranges: true, errors: [] },
@@ -165,7 +395,34 @@ export const ROUTES = {
   'POST /v1/session/memberships': { ...OPEN, secret: true, errors: MEMBERSHIPS_ERRORS },
   'GET /v1/session/methods': { ...OPEN, errors: ['invalid_request', 'header_not_allowed', 'internal_error'] },
 
-  ...COMPAT_ROUTES,
+  'POST /compat/resend/emails': { ...SENT, ...RESEND },
+  'POST /compat/resend/emails/batch': { ...SENT_BATCH, ...RESEND },
+  'GET /compat/resend/emails': { ...READ, ...RESEND, errors: LIST },
+  'GET /compat/resend/emails/:id': { ...READ_ONE, ...RESEND },
+  'PATCH /compat/resend/emails/:id': {
+    ...SEND,
+    ...RESEND,
+    errors: [
+      ...BODY,
+      ...ONE_CHANGED,
+      'message_being_sent',
+      'message_ended',
+      'message_not_scheduled',
+      'schedule_not_possible',
+    ],
+  },
+  'POST /compat/resend/emails/:id/cancel': {
+    ...SEND,
+    ...RESEND,
+    errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
+  },
+  'POST /compat/postmark/email': { ...SENT, ...POSTMARK },
+  'POST /compat/postmark/email/batch': { ...SENT_BATCH, ...POSTMARK },
+  'POST /compat/postmark/email/withTemplate': { ...SENT, ...POSTMARK },
+  'POST /compat/postmark/email/batchWithTemplates': { ...SENT_BATCH, ...POSTMARK },
+  'GET /compat/postmark/messages/outbound/:id/details': { ...READ_ONE, ...POSTMARK },
+  'GET /compat/postmark/messages/outbound/:id/dump': { ...READ_ONE, ...POSTMARK },
+  'POST /compat/sendgrid/v3/mail/send': { ...SENT_BATCH, ...SENDGRID, status: 202 },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },

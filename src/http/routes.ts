@@ -1,7 +1,22 @@
-import { COMPAT_REGISTRATIONS } from './compat/registrations.ts';
-import { dashboardAssetRoute, dashboardRoute } from './dashboard/routes.ts';
+import {
+  getPostmarkDetailsRoute,
+  getPostmarkDumpRoute,
+  sendPostmarkBatchRoute,
+  sendPostmarkEmailRoute,
+  sendPostmarkTemplateBatchRoute,
+  sendPostmarkTemplateRoute,
+} from './compat/postmark.ts';
+import {
+  cancelResendEmailRoute,
+  getResendEmailRoute,
+  listResendEmailsRoute,
+  rescheduleResendEmailRoute,
+  sendResendBatchRoute,
+  sendResendEmailRoute,
+} from './compat/resend.ts';
+import { sendSendgridMailRoute } from './compat/sendgrid.ts';
+import { dashboardAssetRoute, dashboardRoute } from './dashboard.ts';
 import type { Registration } from './endpoint.ts';
-import { ORGANIZATION_REGISTRATIONS } from './organization-registrations.ts';
 import {
   deleteKeyRoute,
   getKeyRoute,
@@ -11,7 +26,18 @@ import {
 } from './resources/api-keys/api-keys.ts';
 import { listKeyHistoryRoute, listKeySecretsRoute } from './resources/api-keys/key-history.ts';
 import { createKeyRoute, updateKeyRoute } from './resources/api-keys/write-key.ts';
-import { getTlogPolicyRoute } from './resources/audit/checkpoints.ts';
+import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './resources/audit/auditors.ts';
+import {
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getConsistencyProofRoute,
+  getTlogCheckpointRoute,
+  getTlogPolicyRoute,
+  getTlogTileRoute,
+  listCheckpointsRoute,
+} from './resources/audit/checkpoints.ts';
+import { exportAuditLogRoute, getDisclosureRoute, listAuditLogRoute } from './resources/audit/log.ts';
+import { getKeyReportRoute, getMessageReportRoute } from './resources/audit/reports.ts';
 import {
   choosePlanRoute,
   getBillingRoute,
@@ -20,6 +46,7 @@ import {
   listInvoicesRoute,
   listPlansRoute,
 } from './resources/billing.ts';
+import { getBacklogRoute, listDestinationsRoute, releaseDestinationRoute } from './resources/destinations.ts';
 import {
   deleteDomainRoute,
   getDomainRoute,
@@ -32,11 +59,51 @@ import {
 import {
   endWarmUpRoute,
   getDomainReputationRoute,
+  getOrganizationReputationRoute,
   getWarmUpRoute,
+  pauseBulkMailRoute,
+  releaseOrganizationSendingRoute,
   releaseSendingRoute,
   startWarmUpRoute,
 } from './resources/domains/reputation.ts';
+import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
+import {
+  deleteCapturedMailRoute,
+  deleteInboxRoute,
+  getCapturedAttachmentRoute,
+  getCapturedMailRoute,
+  getRawCapturedMailRoute,
+  listInboxRoute,
+} from './resources/inbox.ts';
+import {
+  changeMemberRoute,
+  createMemberLinkRoute,
+  endMemberSessionRoute,
+  getMemberRoute,
+  getMemberSessionRoute,
+  inviteMemberRoute,
+  listMemberSessionsRoute,
+  listMembersRoute,
+  removeMemberRoute,
+} from './resources/members/members.ts';
+import { listMembershipsRoute, startOidcRoute } from './resources/members/oidc.ts';
+import {
+  addPasskeyRoute,
+  createChallengeRoute,
+  listMemberPasskeysRoute,
+  listPasskeysRoute,
+  removeMemberPasskeyRoute,
+  removePasskeyRoute,
+} from './resources/members/passkeys.ts';
+import {
+  getSessionRoute,
+  getSignInMethodsRoute,
+  mailSignInLinkRoute,
+  provePresenceRoute,
+  signInRoute,
+  signOutRoute,
+} from './resources/members/session.ts';
 import { cancelMessagesRoute } from './resources/messages/cancel-messages.ts';
 import { explainMessageRoute } from './resources/messages/explain-route.ts';
 import { listMessagesRoute } from './resources/messages/find-messages.ts';
@@ -51,6 +118,12 @@ import {
 } from './resources/messages/messages.ts';
 import { sendBatchRoute } from './resources/messages/send-batch.ts';
 import { analyzeMessageRoute, sendMessageRoute } from './resources/messages/send-message.ts';
+import {
+  getOrganizationRoute,
+  setContentsRolesRoute,
+  setLegalHoldRoute,
+  updateOrganizationRoute,
+} from './resources/organization.ts';
 import {
   savePreferencesRoute,
   showPreferencesPageRoute,
@@ -221,8 +294,77 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   choosePlanRoute,
   listInvoicesRoute,
   getInvoiceRoute,
-  ...ORGANIZATION_REGISTRATIONS,
-  ...COMPAT_REGISTRATIONS,
+  listAuditLogRoute,
+  listCheckpointsRoute,
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getDisclosureRoute,
+  getConsistencyProofRoute,
+  exportAuditLogRoute,
+  getTlogCheckpointRoute,
+  getTlogTileRoute,
+  getKeyReportRoute,
+  getMessageReportRoute,
+  addAuditorRoute,
+  listAuditorsRoute,
+  getAuditorRoute,
+  removeAuditorRoute,
+  requestErasureRoute,
+  previewErasureRoute,
+  listErasuresRoute,
+  getErasureRoute,
+  getOrganizationRoute,
+  getOrganizationReputationRoute,
+  updateOrganizationRoute,
+  setLegalHoldRoute,
+  setContentsRolesRoute,
+  releaseOrganizationSendingRoute,
+  pauseBulkMailRoute,
+  signInRoute,
+  createChallengeRoute,
+  mailSignInLinkRoute,
+  startOidcRoute,
+  listMembershipsRoute,
+  getSignInMethodsRoute,
+  getSessionRoute,
+  signOutRoute,
+  provePresenceRoute,
+  listPasskeysRoute,
+  addPasskeyRoute,
+  removePasskeyRoute,
+  inviteMemberRoute,
+  listMembersRoute,
+  getMemberRoute,
+  changeMemberRoute,
+  removeMemberRoute,
+  createMemberLinkRoute,
+  listMemberPasskeysRoute,
+  removeMemberPasskeyRoute,
+  listMemberSessionsRoute,
+  getMemberSessionRoute,
+  endMemberSessionRoute,
+  listInboxRoute,
+  getCapturedMailRoute,
+  getRawCapturedMailRoute,
+  getCapturedAttachmentRoute,
+  deleteInboxRoute,
+  deleteCapturedMailRoute,
+  listDestinationsRoute,
+  getBacklogRoute,
+  releaseDestinationRoute,
+  sendResendEmailRoute,
+  sendResendBatchRoute,
+  listResendEmailsRoute,
+  getResendEmailRoute,
+  rescheduleResendEmailRoute,
+  cancelResendEmailRoute,
+  sendPostmarkEmailRoute,
+  sendPostmarkBatchRoute,
+  sendPostmarkTemplateRoute,
+  sendPostmarkTemplateBatchRoute,
+  getPostmarkDetailsRoute,
+  getPostmarkDumpRoute,
+  sendSendgridMailRoute,
   showUnsubscribePageRoute,
   viewMailRoute,
   unsubscribeRecipientRoute,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type System, TimedOut, withTimeout } from '../lib/async/async.ts';
-import { timeSchema } from './schemas/envelope.ts';
+import { timeSchema } from './fields.ts';
 
 /** Health of the whole service, for operators. No field holds or counts data of one organization. */
 

@@ -5,16 +5,87 @@ import { clientNetworkOf, signInUrl } from '../domain/kernel/addresses.ts';
 import { keyedDigest, sha256Hex } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
-import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/member.ts';
+import { INVITATION_DAYS, LINK_MINUTES, type Members } from '../domain/member/member.ts';
 import type { Notice } from '../domain/organization/notices.ts';
+import type { Contents, StoredBody } from '../domain/ports/contents.ts';
 import { createSemaphore } from '../lib/async/async.ts';
 import { escapeHtml } from '../lib/html/html.ts';
 import type { KeyCache } from './auth/key-cache.ts';
 import type { MemberOfOrganization } from './auth/key-cache-queries.ts';
-import type { MemberAddresses } from './auth/member-addresses.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { fill, type Locale, localeFor } from './pages/languages.ts';
 import { keepOrigin, requestOrigin } from './request-origin.ts';
+
+/**
+ * Members by their address. Addresses are in the vault, and nothing there finds one: they are read once for each member, and
+ * kept in memory as the members are.
+ */
+export interface MemberAddresses {
+  /**
+   * Members with this address, of all organizations; letters of ASCII are the same in either case.
+   * @throws {DomainError} `unavailable`: the vault is away.
+   */
+  find(address: string): Promise<readonly MemberOfOrganization[]>;
+}
+
+/** Letters outside ASCII stay: a K may be the sign of the kelvin, which `toLowerCase` takes for one. */
+const folded = (address: string): string => address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+export const createMemberAddresses = ({
+  keyCache,
+  contents,
+}: {
+  readonly keyCache: Pick<KeyCache, 'catchUp' | 'members' | 'memberOf'>;
+  readonly contents: Pick<Contents, 'get'>;
+}): MemberAddresses => {
+  /** By organization: what was read of it. */
+  const read = new Map<string, Members>();
+  const addressOf = new Map<string, string>();
+  const membersWith = new Map<string, Set<string>>();
+  let refreshing: Promise<void> | null = null;
+
+  const forget = (memberId: string): void => {
+    const address = addressOf.get(memberId);
+    if (address === undefined) return;
+    addressOf.delete(memberId);
+    const others = membersWith.get(address);
+    others?.delete(memberId);
+    if (others?.size === 0) membersWith.delete(address);
+  };
+
+  const note = (memberId: string, body: StoredBody | undefined): void => {
+    if (body?.kind !== 'contact' || body.address === null) return;
+    const address = folded(body.address);
+    addressOf.set(memberId, address);
+    membersWith.set(address, (membersWith.get(address) ?? new Set()).add(memberId));
+  };
+
+  const refresh = async (): Promise<void> => {
+    const changed = [...keyCache.members()].filter(([id, state]) => read.get(id) !== state);
+    const found = changed.flatMap(([, { members }]) => Object.values(members));
+    const added = found.filter(({ memberId }) => !addressOf.has(memberId));
+    const bodies = await contents.get(added.map(({ contactId }) => contactId));
+    for (const { memberId, contactId } of added) note(memberId, bodies.get(contactId));
+    for (const [id, state] of changed) {
+      const before = Object.keys(read.get(id)?.members ?? {});
+      for (const memberId of before.filter((one) => state.members[one] === undefined)) forget(memberId);
+      read.set(id, state);
+    }
+  };
+
+  return {
+    find: async (address) => {
+      await keyCache.catchUp();
+      // One after the other: two at once would read the same.
+      await refreshing?.catch(() => undefined);
+      refreshing ??= refresh().finally(() => {
+        refreshing = null;
+      });
+      await refreshing;
+      return [...(membersWith.get(folded(address)) ?? [])].flatMap((memberId) => keyCache.memberOf(memberId) ?? []);
+    },
+  };
+};
 
 /**
  * Mails links to sign in and invitations. Links to sign in are mailed behind the answers to their requests: the answer is
@@ -32,7 +103,7 @@ export interface SignInMail {
   close(): Promise<void>;
 }
 
-export interface PasskeyOfMember {
+interface PasskeyOfMember {
   readonly organizationId: string;
   readonly memberId: string;
   readonly passkeyId: string;
@@ -87,7 +158,7 @@ const passkeyNotice = (locale: Locale, organization: string): Notice => {
 };
 
 /** @param url of the link. @param organization its name, which its owners choose. */
-export const signInNotice = (locale: Locale, url: string, organization: string): Notice => {
+const signInNotice = (locale: Locale, url: string, organization: string): Notice => {
   const { say } = locale;
   const values = { organization, minutes: String(LINK_MINUTES) };
   return noticeOf(locale, url, {
@@ -100,7 +171,7 @@ export const signInNotice = (locale: Locale, url: string, organization: string):
 };
 
 /** @param url of the link. @param organization its name, which its owners choose. */
-export const invitationNotice = (locale: Locale, url: string, organization: string): Notice => {
+const invitationNotice = (locale: Locale, url: string, organization: string): Notice => {
   const { say } = locale;
   const values = { organization, days: String(INVITATION_DAYS) };
   return noticeOf(locale, url, {

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../domain/kernel/digest.ts';
 import type { ShownRecipients } from '../domain/ports/contents.ts';
-import type { Problem } from '../http/validation/problems.ts';
+import type { Problem } from '../http/problems.ts';
 import {
   canonicalAddress,
   type Mailbox,

@@ -1,6 +1,6 @@
 import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import { isWithin, parseRange } from '../domain/kernel/addresses.ts';
-import { errorAnswer } from '../http/errors/error-response.ts';
+import { errorAnswer } from '../http/errors.ts';
 import { withTimeout } from '../lib/async/async.ts';
 import { parseMailbox } from '../lib/mime/mime.ts';
 import {

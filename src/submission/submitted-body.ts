@@ -2,6 +2,8 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { isOwnHeader } from '../domain/message/draft.ts';
 import type { RepeatedHeader } from '../domain/ports/contents.ts';
+import { headerText } from '../http/fields.ts';
+import { detailsOf, type Problem, problemsIn } from '../http/problems.ts';
 import {
   type BeyondBody,
   type SendBody,
@@ -20,8 +22,6 @@ import {
   MESSAGE_BASE64_MAX,
   mailboxes,
 } from '../http/resources/messages/send-fields.ts';
-import { headerText } from '../http/validation/fields.ts';
-import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
 import {
   canonicalAddress,
   isAttachmentType,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-event-types.ts';
 import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/webhook.ts';
-import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
+import { EVENT_EXAMPLE } from '../../src/http/openapi/schemas.ts';
 import { eventSchema } from '../../src/http/resources/events/event.ts';
 import { WEBHOOK_TIMES } from '../../src/workers/webhooks/post-webhook.ts';
 

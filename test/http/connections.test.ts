@@ -3,13 +3,13 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseRange } from '../../src/domain/kernel/addresses.ts';
+import { clientNetworkOf } from '../../src/domain/kernel/addresses.ts';
 import {
   boundHttpConnections,
   CONNECTIONS_MAX,
   type ConnectionBounds,
   connectionsMax,
-} from '../../src/http/connections.ts';
+} from '../../src/lib/http/connections.ts';
 
 /** Answers `/` immediately, and other paths when `answer` is called. `/key` authenticates. */
 const start = async (bounds: Partial<ConnectionBounds>) => {
@@ -19,7 +19,13 @@ const start = async (bounds: Partial<ConnectionBounds>) => {
     if (request.url === '/wait') waiting.push(response);
     else response.end('ok');
   });
-  const connections = boundHttpConnections(server, { max: 100, perNetwork: 3, trusted: [], ...bounds });
+  const connections = boundHttpConnections(server, {
+    max: 100,
+    perNetwork: 3,
+    networkOf: clientNetworkOf,
+    isTrusted: () => false,
+    ...bounds,
+  });
   let seen = 0;
   server.on('connection', () => {
     seen += 1;
@@ -88,8 +94,7 @@ describe('connections that have not authenticated', () => {
   });
 
   test('of a trusted proxy have no limit of their own', async () => {
-    const trusted = [parseRange('127.0.0.3')].filter((range) => range !== null);
-    const { open, ask } = await start({ perNetwork: 1, trusted });
+    const { open, ask } = await start({ perNetwork: 1, isTrusted: (address) => address === '127.0.0.3' });
     const sockets = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')];
     for (const socket of sockets) await ask(socket, '/');
   });
@@ -100,7 +105,7 @@ describe('when descriptors run out', () => {
     const { open, ask } = await start({
       max: 4,
       perNetwork: 4,
-      trusted: [parseRange('127.0.0.9')].filter((range) => range !== null),
+      isTrusted: (address) => address === '127.0.0.9',
     });
     const busy = await open('127.0.0.9');
     await ask(busy, '/wait');

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { oneAtATime } from '../../src/http/http-pipelining.ts';
+import { oneAtATime } from '../../src/lib/http/connections.ts';
 
 test('nothing more is read from a connection while its requests wait, also after the first responses', async () => {
   let began = 0;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyReply } from 'fastify';
 import { describe, expect, test } from 'vitest';
-import { jsonAnswer, jsonPieces } from '../../src/http/json-answer.ts';
+import { jsonAnswer, jsonPieces } from '../../src/lib/http/answers.ts';
 
 const LONG = `${'😀'.repeat(60_000)}"\\\n\0\ud800${'x'.repeat(500_000)}`;
 

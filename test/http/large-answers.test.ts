@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLargeAnswers } from '../../src/http/large-answers.ts';
+import { createLargeAnswers } from '../../src/http/auth/limits.ts';
 import { type Service, startService } from './support/service.ts';
 
 const replies = () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERROR_CATALOGUE } from '../../src/domain/kernel/errors.ts';
-import { buildServer } from '../../src/http/build-server.ts';
-import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
+import { ERROR_STATUSES } from '../../src/http/errors.ts';
 import { PRESENCE_ERRORS } from '../../src/http/route-rules.ts';
 import { isRouteName, methodAndUrl, methodsOf, ROUTES } from '../../src/http/route-table.ts';
+import { buildServer } from '../../src/http/server.ts';
 import { createInMemoryInbox } from '../support/in-memory/inbox.ts';
 import { type Service, startService } from './support/service.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BODY_LIMITS, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
+import { BODY_LIMITS, createBodyBudget } from '../../src/lib/http/body-budget.ts';
 import { holdAllRoom } from '../support/hold-all-room.ts';
 import { plain, talkSmtp } from './support/smtp-talk.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { SMTPServerDataStream } from 'smtp-server';
 import { describe, expect, test } from 'vitest';
-import { type BodyBudget, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
+import { type BodyBudget, createBodyBudget } from '../../src/lib/http/body-budget.ts';
 import { MESSAGE_BYTES_MAX, receiveMessage } from '../../src/submission/submit-message.ts';
 
 const KILOBYTE = 1_000;

@@ -1,8 +1,4 @@
-import {
-  BODIES_IN_FLIGHT_BYTES_MAX,
-  type BodyBudget,
-  SMALL_BODY_BYTES_MAX,
-} from '../../src/http/bodies/body-budget.ts';
+import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, SMALL_BODY_BYTES_MAX } from '../../src/lib/http/body-budget.ts';
 
 /** Reserves all memory for bodies, a little for each of many organizations. @returns a function that releases it. */
 export const holdAllRoom = async (bodies: BodyBudget): Promise<() => void> => {

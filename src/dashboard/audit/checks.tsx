@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { AuditCheckpoint, AuditEntry, AuditProof } from '../../http/resources/audit/checkpoints.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Icon, Mark, Pill } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';
 import { Fault } from '../components/states.tsx';

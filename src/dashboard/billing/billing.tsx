@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type {
   SerializedBilling,
   SerializedInvoice,
@@ -7,7 +8,6 @@ import type {
   SerializedUsage,
 } from '../../http/resources/billing.ts';
 import type { FeedEvent } from '../../http/resources/events/event.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Action } from '../components/action.tsx';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';

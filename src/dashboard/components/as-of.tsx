@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import type { AsOf, List } from '../../http/fields.ts';
 import type { FeedEvent } from '../../http/resources/events/event.ts';
-import type { AsOf, List } from '../../http/schemas/envelope.ts';
 import type { Query } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { SerializedSuspension } from '../../http/resources/destinations.ts';
 import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
@@ -7,7 +8,6 @@ import type {
   SerializedOrganizationReputation,
 } from '../../http/resources/domains/reputation.ts';
 import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { ApiFault, request } from './api.ts';
 import { onEvents } from './live.ts';
 import { currentEnvironment } from './location.ts';

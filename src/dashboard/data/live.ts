@@ -1,5 +1,5 @@
+import type { List } from '../../http/fields.ts';
 import type { FeedEvent } from '../../http/resources/events/event.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { request, send } from './api.ts';
 import { keys, session } from './credentials.ts';
 import type { Environment } from './location.ts';

@@ -1,6 +1,6 @@
+import type { List } from '../../http/fields.ts';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { SerializedSession } from '../../http/resources/members/members.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { request } from './api.ts';
 import { environmentOfOrganization, session } from './credentials.ts';
 import { currentEnvironment } from './location.ts';

@@ -8,7 +8,7 @@ import {
   type QueryObserverResult,
 } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { List } from '../../http/schemas/envelope.ts';
+import type { List } from '../../http/fields.ts';
 import { ApiFault, type Query, request } from './api.ts';
 import { currentEnvironment } from './location.ts';
 import { createStore } from './store.ts';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import type { List } from '../../http/fields.ts';
 import type { SerializedBacklog, SerializedSuspension } from '../../http/resources/destinations.ts';
 import type { SerializedOrganizationReputation, SerializedWarmUp } from '../../http/resources/domains/reputation.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton } from '../components/screen.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { FeedEvent } from '../../http/resources/events/event.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { STATES, type State } from '../components/icons.tsx';
 import { liveness, onEvents } from '../data/live.ts';
 import { useResource } from '../data/queries.ts';

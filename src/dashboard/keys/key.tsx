@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { SerializedKeySecret } from '../../http/resources/api-keys/key-history.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { AsOfBar, AsOfButton, momentsOf, type Past, queryAt, useAsOf, wordOfType } from '../components/as-of.tsx';
 import { Fact, Facts } from '../components/facts.tsx';
 import { Pill, type Tone } from '../components/icons.tsx';

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Action, type Outcome } from '../components/action.tsx';
 import { Icon } from '../components/icons.tsx';
 import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';

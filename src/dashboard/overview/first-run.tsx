@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import type { SerializedSubmission } from '../../http/resources/service.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { CopyWhole } from '../components/facts.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { session } from '../data/credentials.ts';

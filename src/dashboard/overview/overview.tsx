@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { List } from '../../http/schemas/envelope.ts';
+import type { List } from '../../http/fields.ts';
 import { Icon, Mark, STATES } from '../components/icons.tsx';
 import type { Stats } from '../components/outcome-bars.tsx';
 import { ApiButton, LiveMark } from '../components/screen.tsx';

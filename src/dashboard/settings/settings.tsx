@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
+import type { List } from '../../http/fields.ts';
 import type { MemberSession, SerializedLink, SerializedMember } from '../../http/resources/members/members.ts';
 import type { SerializedPasskey } from '../../http/resources/members/passkeys.ts';
 import type { SerializedOrganization } from '../../http/resources/organization.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Action, type Outcome } from '../components/action.tsx';
 import { CopyButton, CopyField, Fact, Facts } from '../components/facts.tsx';
 import { ApiButton } from '../components/screen.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedSearchResult } from '../../http/resources/search.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Icon, type IconName } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedPasskey } from '../../http/resources/members/passkeys.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Action } from '../components/action.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { ApiFault, request } from '../data/api.ts';

@@ -4,9 +4,9 @@ import {
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser';
+import type { List } from '../../http/fields.ts';
 import type { SerializedSession } from '../../http/resources/members/members.ts';
 import type { SerializedChallenge, SerializedPasskey } from '../../http/resources/members/passkeys.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { askForPresence, request } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
 import { type Proof, provePresence, signInWith } from '../data/session.ts';

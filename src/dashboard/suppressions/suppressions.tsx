@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { z } from 'zod';
+import type { AsOf, List } from '../../http/fields.ts';
 import type {
   SerializedSuppression,
   suppressionCheckSchema,
 } from '../../http/resources/suppressions/add-suppressions.ts';
-import type { AsOf, List } from '../../http/schemas/envelope.ts';
 import {
   AsOfBar,
   AsOfButton,

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { List } from '../../http/fields.ts';
 import type {
   SerializedContent,
   SerializedTemplateDiff,
@@ -6,7 +7,6 @@ import type {
   SerializedWholeTemplate,
   SerializedWholeVersion,
 } from '../../http/resources/templates/template.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';

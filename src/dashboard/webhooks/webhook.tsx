@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedReplay, SerializedWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
 import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
-import type { List } from '../../http/schemas/envelope.ts';
 import { ActButton } from '../components/action.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';

@@ -1,5 +1,5 @@
 /**
- * Every error code of the API with its meaning and remedy. `http/errors/error-response.ts` assigns the statuses, and a
+ * Every error code of the API with its meaning and remedy. `http/errors.ts` assigns the statuses, and a
  * test provokes each error. The OpenAPI document and `docs/errors.md` are generated from this catalogue.
  */
 export const ERROR_CATALOGUE = {

@@ -2,12 +2,114 @@ import { allows, type Permission } from '../../domain/api-key/events.ts';
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { ROLES, type Role } from '../../domain/member/events.ts';
-import { POWERS } from '../../domain/member/member.ts';
+import { POWERS, presenceRequired } from '../../domain/member/member.ts';
+import { isPresent } from '../../domain/member/session.ts';
+import type { Contents, StoredBody, StoredHead } from '../../domain/ports/contents.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import type { GuardedRoute } from '../route-rules.ts';
-import { maskText } from '../serialize/mask-contents.ts';
-import { isSafe } from './presented.ts';
+import type { KeyCache } from './key-cache.ts';
+
+/**
+ * Masks responses for members who may not see contents of mail. Addresses keep their domain. Texts written by people or
+ * other servers are withheld entirely, because they may identify a mailbox without an address: subjects, bodies, metadata,
+ * texts of SMTP replies, evidence of suppressions, bodies and responses of webhooks, problems with a request. A reply
+ * keeps its code, its enhanced status and its category. One pass masks the whole response, so that no route can forget it.
+ */
+
+const MASK = '***';
+
+/** Fields that hold what people or other servers wrote. */
+const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'metadata', 'evidence', 'response']);
+
+/** The name of a mailbox, beside its address. Resources have names of their own. */
+const isName = (name: string, of: object): boolean => name === 'name' && 'address' in of && !('object' in of);
+
+/** True for the target of a link in mail. URLs of resources are not masked. */
+const isLink = (name: string, of: object): boolean => name === 'url' && !('object' in of);
+
+/** Fields masked in objects with a `code`: texts of mail servers, and problems that contain field names of the request. */
+const BESIDE_CODE: ReadonlySet<string> = new Set(['text', 'problems']);
+const isAboutCode = (name: string, of: object): boolean => BESIDE_CODE.has(name) && 'code' in of;
+
+const isWritten = (name: string, of: object): boolean =>
+  WRITTEN.has(name) || isName(name, of) || isLink(name, of) || isAboutCode(name, of);
+
+/** Characters that end an unquoted local part, read backwards (RFC 5322 §3.2.3, and punctuation around addresses). */
+const DELIMITERS: ReadonlySet<string> = new Set(' \t\r\n<>()[],;:"\\');
+
+/** Start of the local part at the end of a text, found in linear time. */
+const localPartAt = (text: string): number => {
+  let start = text.length;
+  if (!text.endsWith('"')) {
+    while (start > 0 && !DELIMITERS.has(text.charAt(start - 1))) start -= 1;
+    return start;
+  }
+  do start = text.lastIndexOf('"', start - 2) + 1;
+  while (start > 1 && text.charAt(start - 2) === '\\');
+  return Math.max(0, start - 1);
+};
+
+/** Between the parts of an address: full width too, and as URLs have it, encoded once or more often. */
+const AT = /(@|＠|%(?:25)*40)/iu;
+
+/** Addresses as sentences and tags quote them, whatever alphabet they are written in. */
+export const maskText = (text: string): string => {
+  const parts = text.split(AT);
+  // Each part at an even place but the last ends with a local part.
+  return parts
+    .map((part, index) =>
+      index % 2 === 0 && index < parts.length - 1 ? part.slice(0, localPartAt(part)) + MASK : part,
+    )
+    .join('');
+};
+
+const maskWritten = (value: unknown): unknown => {
+  if (typeof value === 'string') return value === '' ? '' : MASK;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return {};
+  return Array.isArray(value) ? [] : value;
+};
+
+const maskField = (name: string, value: unknown, of: object): unknown =>
+  isWritten(name, of) ? maskWritten(value) : maskContents(value);
+
+/** @throws {Error} a stream or a file: a route whose answer cannot be masked has to say so, see `GuardedRoute`. */
+const requireJson = (value: object): void => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new Error('an answer that is no JSON cannot be masked');
+};
+
+/** @param value JSON. */
+export const maskContents = (value: unknown): unknown => {
+  if (typeof value === 'string') return maskText(value);
+  if (Array.isArray(value)) return value.map(maskContents);
+  if (typeof value !== 'object' || value === null) return value;
+  requireJson(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [maskText(name), maskField(name, field, value)]),
+  );
+};
+
+/** A link keeps its host: what follows may be a secret of the recipient. */
+const maskLink = (url: string): string => {
+  const parsed = URL.parse(url);
+  return parsed !== null && /^https?:$/.test(parsed.protocol) ? `${parsed.origin}/${MASK}` : MASK;
+};
+
+const maskQuoted = (body: StoredHead): StoredHead => {
+  if (body.kind === 'reply') return { ...body, text: MASK };
+  return body.kind === 'link' ? { ...body, url: maskLink(body.url) } : body;
+};
+
+/** Contents that sentences quote, as they may be quoted: of what `maskContents` cannot find again in a sentence, a mask. */
+export const maskQuotes = (contents: ReadonlyMap<string, StoredHead>): ReadonlyMap<string, StoredHead> =>
+  new Map([...contents].map(([id, body]) => [id, maskQuoted(body)]));
 
 /** Checks of what a principal may do and see. */
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export const isSafe = (method: string): boolean => SAFE_METHODS.has(method);
 
 /** Whether addresses, subjects and bodies of mail are shown. */
 export const seesContents = ({ member, auditor }: Caller): boolean =>
@@ -171,3 +273,95 @@ export const visibleDomainId = ({ permissions, member, auditor, domain }: Caller
   member !== undefined || auditor !== undefined || permissions.includes('manage') || permissions.includes('admin')
     ? null
     : domain.id;
+
+/** Presence of members (step-up): what a browser that was left open must not allow needs a proof of who it is, not long ago. */
+
+interface PresenceContext {
+  readonly keyCache: Pick<KeyCache, 'isAdminKey'>;
+  readonly system: Pick<System, 'now'>;
+}
+
+interface PresenceCall {
+  readonly caller: Caller;
+  /** Authenticates again, up to the log: another process may have just accepted the proof. */
+  callerNow(): Promise<Caller>;
+  /** `:id` of the path. */
+  readonly id: string;
+  /** Valid. */
+  readonly body: unknown;
+}
+
+/** Whether it is about a key that holds `admin`, or is to. */
+const isOfAdminKey = ({ keyCache }: Pick<PresenceContext, 'keyCache'>, { caller, id, body }: PresenceCall): boolean => {
+  const { permissions } = body as { readonly permissions?: readonly string[] };
+  return permissions?.includes('admin') === true || keyCache.isAdminKey(caller.organizationId, id);
+};
+
+type CallerAccess = Pick<PresenceCall, 'caller' | 'callerNow'>;
+
+/** @throws {DomainError} `presence_required`. */
+const requirePresent = async (
+  { system }: Pick<PresenceContext, 'system'>,
+  { caller, callerNow }: CallerAccess,
+  isAllowed: (member: CallingMember) => boolean = (member) => isPresent(member, system.now()),
+): Promise<void> => {
+  if (caller.member !== undefined && isAllowed(caller.member)) return;
+  const { member } = await callerNow();
+  if (member === undefined || !isAllowed(member)) throw presenceRequired();
+};
+
+/** The first passkey is the way to show presence: those who got in by a link of the operator may add it for an hour. */
+const mayAddFirstPasskey = (
+  { system }: Pick<PresenceContext, 'system'>,
+  { firstPasskeyUntil }: Pick<CallingMember, 'firstPasskeyUntil'>,
+): boolean => firstPasskeyUntil !== undefined && system.now().toISOString() < firstPasskeyUntil;
+
+/** @throws {DomainError} `presence_required`. */
+export const requirePresence = async (
+  auth: PresenceContext,
+  { presence }: Pick<GuardedRoute, 'presence'>,
+  asked: PresenceCall,
+): Promise<void> => {
+  if (presence === undefined || asked.caller.member === undefined) return;
+  if (presence === 'ofAdminKeys' && !isOfAdminKey(auth, asked)) return;
+  const isAllowed = (member: CallingMember): boolean =>
+    isPresent(member, auth.system.now()) || (presence === 'unlessFirst' && mayAddFirstPasskey(auth, member));
+  await requirePresent(auth, asked, isAllowed);
+};
+
+/** For what would let its reader become another member. @throws {DomainError} `permission_missing`, `presence_required`. */
+export const requireOwnerPresence = async (
+  auth: Pick<PresenceContext, 'system'>,
+  asking: CallerAccess,
+): Promise<void> => {
+  if (asking.caller.member?.role !== 'owner')
+    throw new DomainError('permission_missing', 'this mail lets its recipient sign in: only an owner can read it');
+  await requirePresent(auth, asking);
+};
+
+/** Names of owners, for the sentence that says who can give a member what their role lacks. They are in the vault. */
+
+interface Parts {
+  readonly keyCache: Pick<KeyCache, 'members'>;
+  readonly contents: Pick<Contents, 'get'>;
+  readonly logger: Logger;
+}
+
+const nameIn = (body: StoredBody | undefined): readonly string[] =>
+  body?.kind === 'contact' && body.member !== undefined ? [body.member.name] : [];
+
+/** Names of owners who have signed in, earliest first. Empty if the vault is down: the refusal is sent without names. */
+export const createOwnersOf =
+  ({ keyCache, contents, logger }: Parts) =>
+  async (organizationId: string): Promise<readonly string[]> => {
+    const members = Object.values(keyCache.members().get(organizationId)?.members ?? {});
+    const ids = members.flatMap(({ role, status, contactId }) =>
+      role === 'owner' && status === 'joined' ? [contactId] : [],
+    );
+    if (ids.length === 0) return [];
+    const bodies = await contents.get(ids).catch((error: unknown) => {
+      logger.warn({ err: error }, 'names of owners cannot be read');
+      return new Map<string, StoredBody>();
+    });
+    return ids.flatMap((id) => nameIn(bodies.get(id)));
+  };

@@ -5,8 +5,9 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { aliasOf } from '../../domain/template/template.ts';
-import { readYourWrites } from '../consistency.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
+import { integerParameter, timeField } from '../fields.ts';
+import { readYourWrites } from '../reading.ts';
 import { findMessages } from '../resources/messages/find-messages.ts';
 import {
   requireShowable,
@@ -18,9 +19,20 @@ import { loadMessage, serializeCurrent } from '../resources/messages/messages.ts
 import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../resources/messages/send-batch.ts';
 import { isSent } from '../resources/messages/send-body.ts';
 import { SEND_BOUNDS } from '../resources/messages/send-message.ts';
-import { integerParameter, timeField } from '../validation/fields.ts';
-import { as, type FieldRule, type FieldRules, listOf, mailboxText, refused, takeFields } from './fields.ts';
-import { type PathNames, requireMessages, sendMany, sendOne, type Translate } from './translate.ts';
+import {
+  as,
+  type FieldRule,
+  type FieldRules,
+  listOf,
+  mailboxText,
+  type PathNames,
+  refused,
+  requireMessages,
+  sendMany,
+  sendOne,
+  type Translate,
+  takeFields,
+} from './translate.ts';
 
 /**
  * Endpoints for the npm package `resend` (version 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.

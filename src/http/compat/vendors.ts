@@ -1,4 +1,4 @@
-import { ERROR_STATUSES, type ErrorBody } from '../errors/error-response.ts';
+import { ERROR_STATUSES, type ErrorBody } from '../errors.ts';
 
 /** The services whose published clients work with this one, and the shape of errors that each client expects. */
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/kernel/errors.ts';
 import { GUARDED_ERRORS, PRESENCE_ERRORS, type RouteRule } from '../route-rules.ts';
@@ -61,16 +61,6 @@ export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
   rule.permission === null
     ? rule.errors
     : [...new Set([...GUARDED_ERRORS, ...(rule.presence === undefined ? [] : PRESENCE_ERRORS), ...rule.errors])].sort();
-
-/** Collects operations of the routes registered from now on, in order. */
-export const collectOperations = (server: FastifyInstance): readonly Operation[] => {
-  const operations: Operation[] = [];
-  server.addHook('onRoute', ({ method, schema }) => {
-    // Fastify adds HEAD to every GET: the same operation without its body.
-    if (method !== 'HEAD' && schema?.operation !== undefined) operations.push(schema.operation);
-  });
-  return operations;
-};
 
 /** Schema of a route that carries its operation. @param operationId its name in generated clients. */
 export const routeSchema = (operationId: string, name: RouteName, described: Described): FastifySchema => ({

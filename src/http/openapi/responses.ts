@@ -1,5 +1,5 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
-import { ERROR_STATUSES } from '../errors/error-response.ts';
+import { ERROR_STATUSES } from '../errors.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
 import { errorsOf, type Json, type Operation, present, ruleOf } from './operation.ts';

@@ -17,13 +17,12 @@ import {
   requirePeriod,
 } from '../../domain/billing/plan.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
+import { acceptedIn } from '../../lib/http/http.ts';
 import { afterAllOf } from '../../projections/events/queries.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
-import { acceptedIn } from '../accept.ts';
-import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
-import { listEndpoint } from '../lists.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { listOf, listSchema, timeSchema } from '../fields.ts';
+import { ifMatch, listEndpoint, readYourWrites, setRevision } from '../reading.ts';
 import { encodeFeedCursor, START } from './events/event-pages.ts';
 
 /** Plans, usage and invoices. */

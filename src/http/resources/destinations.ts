@@ -3,10 +3,9 @@ import { releaseDestination } from '../../commands/destination.ts';
 import { partsOfDestination, type Suspension } from '../../domain/destination/suspension.ts';
 import type { DeferredMail } from '../../projections/deliveries/deferred.ts';
 import type { FeedEvent } from '../../projections/events/queries.ts';
-import { readYourWrites } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { listEndpoint } from '../lists.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import { timeSchema } from '../fields.ts';
+import { listEndpoint, readYourWrites } from '../reading.ts';
 
 const suspensionSchema = z.strictObject({
   object: z.literal('suspended_destination'),

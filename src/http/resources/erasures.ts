@@ -18,11 +18,10 @@ import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE, ERASURE_REASONS } from '../../domain/erasure/events.ts';
 import type { ErasureProgress } from '../../domain/ports/contents.ts';
 import { serializeErasureCounts } from '../../projections/events/serialize-events.ts';
-import { readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
-import { listEndpoint } from '../lists.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import { timeSchema } from '../fields.ts';
+import { listEndpoint, readYourWrites, setRevision } from '../reading.ts';
 import { erasureCountsSchema } from './events/event.ts';
 import { addressField } from './suppressions/add-suppressions.ts';
 

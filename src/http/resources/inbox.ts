@@ -5,11 +5,10 @@ import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/mail.ts';
-import { requireOwnerPresence } from '../auth/presence.ts';
+import { requireOwnerPresence } from '../auth/permissions.ts';
 import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';
-import { decodePlace, encodePlace } from '../lists.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { pageParameters } from '../validation/fields.ts';
+import { listOf, listSchema, pageParameters, timeSchema } from '../fields.ts';
+import { decodePlace, encodePlace } from '../reading.ts';
 
 const outlineFields = {
   id: z.string(),

@@ -15,10 +15,9 @@ import {
   SESSION_HOURS,
   SESSION_IDLE_MINUTES,
 } from '../../domain/organization/events.ts';
-import { ifMatch, setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
-import { shownLine, timeZone } from '../validation/fields.ts';
+import { shownLine, timeSchema, timeZone } from '../fields.ts';
+import { ifMatch, setRevision } from '../reading.ts';
 import { bareAddress } from './messages/send-fields.ts';
 
 const htmlRule = z.enum(HTML_RULES);

@@ -18,11 +18,19 @@ import { type ExistingTopic, topic } from '../../domain/topic/topic.ts';
 import { NO_TRACKING, trackedHtml } from '../../domain/tracking/tracking.ts';
 import { withTimeout } from '../../lib/async/async.ts';
 import type { HttpDependencies } from '../dependencies.ts';
-import { type PageCall, page, publicRoute } from '../pages/define-page.ts';
-import { fill } from '../pages/languages.ts';
-import type { Sentences } from '../pages/locales/en.ts';
+import { fill, type Sentences } from '../pages/languages.ts';
 import { pageOfText, withImages } from '../pages/mail-page.ts';
-import { type Button, CHOSEN_FIELD, type Page, type Sender, SHOWN_FIELD, secretHeaders } from '../pages/page.ts';
+import {
+  type Button,
+  CHOSEN_FIELD,
+  type Page,
+  type PageCall,
+  page,
+  publicRoute,
+  type Sender,
+  SHOWN_FIELD,
+  secretHeaders,
+} from '../pages/page.ts';
 import { requireContent } from './messages/message.ts';
 import { TOPICS_MAX } from './topics.ts';
 import { linkSuspended } from './tracking.ts';

@@ -6,9 +6,17 @@ import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/re
 import { pageOf, rowsToAsk } from '../../projections/page-of.ts';
 import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';
-import { decodeCursor, encodeCursor } from '../lists.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { definedIn, integerParameter, line, pageParameters, timeParameter } from '../validation/fields.ts';
+import {
+  definedIn,
+  integerParameter,
+  line,
+  listOf,
+  listSchema,
+  pageParameters,
+  timeParameter,
+  timeSchema,
+} from '../fields.ts';
+import { decodeCursor, encodeCursor } from '../reading.ts';
 
 const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
 

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { withTimeout } from '../../lib/async/async.ts';
-import { acceptedIn } from '../accept.ts';
+import { acceptedIn } from '../../lib/http/http.ts';
 import { docsPage } from '../docs/page.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { openApiDocument } from '../openapi/document.ts';

@@ -7,6 +7,7 @@ import { BOUNCE_CATEGORIES } from '../../domain/bounce/reply-words.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
+import { acceptedIn } from '../../lib/http/http.ts';
 import { areKept } from '../../projections/stats/counts-sql.ts';
 import {
   STATS_ATTRIBUTIONS,
@@ -28,15 +29,12 @@ import {
   type Stats,
   type StatsRow,
 } from '../../projections/stats/queries.ts';
-import { acceptedIn } from '../accept.ts';
-import { seesContents, visibleDomainId } from '../auth/permissions.ts';
-import { readYourWrites } from '../consistency.ts';
+import { maskText, seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { writeCsv } from '../csv.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
-import { maskText } from '../serialize/mask-contents.ts';
-import { integerParameter, recipientDomain, tagParameter, timeParameter, timeZone } from '../validation/fields.ts';
+import { integerParameter, recipientDomain, tagParameter, timeParameter, timeSchema, timeZone } from '../fields.ts';
+import { readYourWrites } from '../reading.ts';
 
 const count = z.number().int().optional();
 const latency = z

@@ -7,13 +7,19 @@ import { topicStream } from '../../domain/kernel/streams.ts';
 import { strongestEntry } from '../../domain/suppression/suppression.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import { type ExistingTopic, topic } from '../../domain/topic/topic.ts';
-import { resourceEndpoint, statesOf } from '../as-of.ts';
-import { bodyOf } from '../bodies/json-bodies.ts';
-import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
+import { bodyOf } from '../bodies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
-import { decodeCursor, encodeCursor, listEndpoint } from '../lists.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { atMost, pageParameters, shownLine, text } from '../validation/fields.ts';
+import { atMost, listOf, listSchema, pageParameters, shownLine, text, timeSchema } from '../fields.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  ifMatch,
+  listEndpoint,
+  readYourWrites,
+  resourceEndpoint,
+  setRevision,
+  statesOf,
+} from '../reading.ts';
 import { loadDomain } from './domains/domains.ts';
 import { addressField, distinct, loadEvidence } from './suppressions/add-suppressions.ts';
 import { idOfAddress, visibleDomain } from './suppressions/suppressions.ts';

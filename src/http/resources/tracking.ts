@@ -14,7 +14,7 @@ import { createSemaphore, withTimeout } from '../../lib/async/async.ts';
 import type { RouteContext } from '../endpoint.ts';
 import type { EngagementRecorder } from '../engagement-recorder.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';
-import { sendErrorPage } from '../pages/define-page.ts';
+import { sendErrorPage } from '../pages/page.ts';
 import { methodAndUrl } from '../route-table.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
   createBodyBudget,
   type Reservation,
   SMALL_BODY_BYTES_MAX,
-} from '../../../src/http/bodies/body-budget.ts';
+} from '../../../src/lib/http/body-budget.ts';
 
 const LARGE = 24_000_000;
 const budgetOf = (patienceMs = 200) => createBodyBudget({ ...BODY_LIMITS, patienceMs });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DomainError } from '../../../src/domain/kernel/errors.ts';
-import { createBoundedJson, type JsonBounds } from '../../../src/http/bodies/bounded-json.ts';
+import { createBoundedJson, type JsonBounds } from '../../../src/lib/http/bounded-json.ts';
 
 const BOUNDS: JsonBounds = {
   bytesMax: 29_000_000,

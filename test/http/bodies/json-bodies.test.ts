@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BODY_LIMITS, createBodyBudget } from '../../../src/http/bodies/body-budget.ts';
+import { BODY_LIMITS, createBodyBudget } from '../../../src/lib/http/body-budget.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const PATIENCE_MS = 500;

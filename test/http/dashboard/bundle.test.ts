@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Bundle, readBundle, type StoredBundle } from '../../../src/http/dashboard/bundle.ts';
+import { type Bundle, readBundle, type StoredBundle } from '../../../src/http/dashboard.ts';
 
 describe('the bundle of the dashboard', () => {
   let folder: string;

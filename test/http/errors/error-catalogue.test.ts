@@ -11,7 +11,7 @@ import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { MEMBERS_MAX, PASSKEYS_MAX } from '../../../src/domain/member/member.ts';
 import { openUrl } from '../../../src/domain/tracking/tracking.ts';
 import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
-import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors.ts';
 import { TOPICS_MAX } from '../../../src/http/resources/topics.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOMER_EVENT_TYPES } from '../../../src/domain/customer-events/customer-event-types.ts';
 import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
-import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors.ts';
 import { errorsOf, isCompat, ruleOf } from '../../../src/http/openapi/operation.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
 import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '../../support/openapi/document.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
-import { describeRefusal } from '../../../src/http/refused-requests/describe-refusal.ts';
+import { describeRefusal } from '../../../src/http/refused-requests/refusal-recorder.ts';
 
 const CALLER: Caller = {
   keyId: 'key_a',

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createBoundedJson, type SentJson } from '../../../src/http/bodies/bounded-json.ts';
-import { redactBody } from '../../../src/http/refused-requests/redact-body.ts';
-import { redactPath, redactSentence } from '../../../src/http/refused-requests/redact-text.ts';
+import { redactBody, redactPath, redactSentence } from '../../../src/http/refused-requests/redact.ts';
+import { createBoundedJson, type SentJson } from '../../../src/lib/http/bounded-json.ts';
 
 /** Number of characters that are read from a body. */
 const BEGINNING = 256_000;

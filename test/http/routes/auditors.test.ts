@@ -4,7 +4,7 @@ import { readWholeStream } from '../../../src/commands/execute.ts';
 import { formatSecret } from '../../../src/domain/api-key/secret.ts';
 import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { auditorStream } from '../../../src/domain/kernel/streams.ts';
-import { buildServer } from '../../../src/http/build-server.ts';
+import { buildServer } from '../../../src/http/server.ts';
 import { authenticateKey } from '../../../src/submission/submit-message.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';

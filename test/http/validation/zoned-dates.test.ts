@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { timeField, timeParameter } from '../../../src/http/validation/fields.ts';
-import { dateFieldsOf, endOfDay, readDates, startOfDay } from '../../../src/http/validation/zoned-dates.ts';
+import { dateFieldsOf, endOfDay, readDates, startOfDay, timeField, timeParameter } from '../../../src/http/fields.ts';
 
 describe('a day of a time zone', () => {
   test.each([

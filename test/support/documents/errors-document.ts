@@ -1,11 +1,11 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/kernel/errors.ts';
-import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors.ts';
 import { errorsOf, isCompat, ruleOf } from '../../../src/http/openapi/operation.ts';
 import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
 
 const HEAD = `# Errors
 
-Made from \`src/domain/kernel/errors.ts\`, \`src/http/errors/error-response.ts\` and \`src/http/route-table.ts\`; a test says
+Made from \`src/domain/kernel/errors.ts\`, \`src/http/errors.ts\` and \`src/http/route-table.ts\`; a test says
 when it is stale and how to make it anew.
 
 Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. Programs decide by the status and \`code\`;

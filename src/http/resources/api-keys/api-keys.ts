@@ -23,12 +23,10 @@ import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../domain/kernel/rat
 import { apiKeyStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { mapConcurrently, withTimeout } from '../../../lib/async/async.ts';
-import { resourceEndpoint, statesOf } from '../../as-of.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
-import { listEndpoint } from '../../lists.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
+import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 
 export const rateLimitsAnswerSchema = z.strictObject({
   send: z.number().int(),

@@ -11,7 +11,7 @@ import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../
 import { apiKeyStream } from '../../../domain/kernel/streams.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 import { rateLimitsAnswerSchema, serializeRateLimits } from './api-keys.ts';
 
 const nothing = z.strictObject({});

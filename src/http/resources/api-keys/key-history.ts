@@ -10,12 +10,18 @@ import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../
 import { isId } from '../../../domain/kernel/ids.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
 import type { SecretSends } from '../../../projections/messages/key-sends.ts';
-import { atParameter, routeAsOf } from '../../as-of.ts';
-import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
-import { decodeParts, decodePlace, encodeParts, encodePlace, invalidCursor } from '../../lists.ts';
-import { asOfFields, listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { pageParameters } from '../../validation/fields.ts';
+import { asOfFields, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
+import {
+  atParameter,
+  decodeParts,
+  decodePlace,
+  encodeParts,
+  encodePlace,
+  invalidCursor,
+  readYourWrites,
+  routeAsOf,
+} from '../../reading.ts';
 import {
   actorSchema,
   addressSchema,

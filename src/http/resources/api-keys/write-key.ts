@@ -8,10 +8,10 @@ import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { ACTION_KINDS, type RateLimits, rateLimitsSchema } from '../../../domain/kernel/rate-limits.ts';
-import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { atMost, definedIn, line, timeParameter } from '../../validation/fields.ts';
-import type { Problem } from '../../validation/problems.ts';
+import { atMost, definedIn, line, timeParameter } from '../../fields.ts';
+import type { Problem } from '../../problems.ts';
+import { setRevision } from '../../reading.ts';
 import { apiKeySchema, changeOwnKey, createdKeySchema, serializeApiKey, serializeKey } from './api-keys.ts';
 
 /** Creating and updating an API key: their fields, and problems that a schema cannot find. */

@@ -7,10 +7,9 @@ import {
   type NamedAuditor,
   removeAuditor,
 } from '../../../commands/auditor.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { shownLine, timeParameter } from '../../validation/fields.ts';
+import { listOf, listSchema, shownLine, timeParameter, timeSchema } from '../../fields.ts';
+import { ifMatch, setRevision } from '../../reading.ts';
 import { expiryProblems } from '../api-keys/write-key.ts';
 import { bareAddress } from '../messages/send-fields.ts';
 

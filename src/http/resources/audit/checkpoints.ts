@@ -8,6 +8,7 @@ import { isId } from '../../../domain/kernel/ids.ts';
 import { organizationStream } from '../../../domain/kernel/streams.ts';
 import { organization } from '../../../domain/organization/organization.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit.ts';
+import { acceptedIn } from '../../../lib/http/http.ts';
 import {
   consistencyRanges,
   inclusionRanges,
@@ -18,14 +19,11 @@ import {
 } from '../../../lib/transparency/transparency.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH, type TileName } from '../../../projections/audit/tiles.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
-import { acceptedIn } from '../../accept.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
+import { integerParameter, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
 import { routeSchema } from '../../openapi/operation.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { integerParameter, pageParameters } from '../../validation/fields.ts';
+import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { addressSchema } from '../api-keys/key-events.ts';
 
 /** The audit log, its signed checkpoints, and proofs. */

@@ -35,12 +35,10 @@ import {
   type SaltedPart,
   subtreesOf,
 } from '../../../lib/transparency/transparency.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { integerParameter, line, pageParameters, timeParameter } from '../../validation/fields.ts';
+import { integerParameter, line, listOf, listSchema, pageParameters, timeParameter, timeSchema } from '../../fields.ts';
+import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { type RequestFacts, readRequestFacts } from '../api-keys/key-events.ts';
 import { requireShowable } from '../messages/message.ts';
 import { type AuditEntry, auditEntrySchema, requireCheckpoint, requireEvent } from './checkpoints.ts';

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { EventContext } from '../../../domain/kernel/event-store.ts';
 import { escapeHtml } from '../../../lib/html/html.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 import { printable } from '../billing.ts';
 import { atTime, byWhom, type People } from '../messages/explain/explanation.ts';
 

@@ -15,7 +15,7 @@ import {
   lifeOf,
   type RetiredDkimPair,
 } from '../../../domain/sending-domain/sending-domain.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 
 const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown'] satisfies RecordState[]);
 

@@ -23,13 +23,11 @@ import {
 } from '../../../domain/sending-domain/sending-domain.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import { domainOf, parseMailbox } from '../../../lib/mime/mime.ts';
-import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { listEndpoint } from '../../lists.ts';
-import { shownLine } from '../../validation/fields.ts';
+import { shownLine } from '../../fields.ts';
+import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import { tracking } from '../messages/send-fields.ts';
 import { domainSchema, type SerializedDomain, serializeDomain } from './domain.ts';
 

@@ -30,11 +30,10 @@ import {
   type WarmUp,
   warmUp,
 } from '../../../domain/warm-up/warm-up.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
-import { atMost } from '../../validation/fields.ts';
+import { atMost, timeSchema } from '../../fields.ts';
+import { readYourWrites } from '../../reading.ts';
 import { loadDomain } from './domains.ts';
 
 const shareSchema = z.strictObject({

@@ -13,10 +13,9 @@ import {
 import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { ReadModels } from '../../../projections/read-models.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
-import { recipientDomain } from '../../validation/fields.ts';
+import { recipientDomain } from '../../fields.ts';
+import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 
 /** Filters of the feed, the same for pages and for streams. */
 

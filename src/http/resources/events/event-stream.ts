@@ -4,14 +4,13 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { createSemaphore, createShares, type Place, pause } from '../../../lib/async/async.ts';
+import { acceptedIn } from '../../../lib/http/http.ts';
 import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../projections/events/live-feed.ts';
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
-import { acceptedIn } from '../../accept.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
-import { seesContents } from '../../auth/permissions.ts';
+import { maskContents, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
-import { maskContents } from '../../serialize/mask-contents.ts';
 import {
   decodeFeedCursor,
   domainToRead,

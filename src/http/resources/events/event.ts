@@ -5,7 +5,7 @@ import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../../domain/tracking/tracking.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 
 /** Reply of a mail server. */
 export const smtpSchema = z.strictObject({

@@ -4,8 +4,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import { pause } from '../../../lib/async/async.ts';
 import type { FeedCursor } from '../../../projections/events/queries.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
-import { integerParameter, pageParameters } from '../../validation/fields.ts';
+import { integerParameter, listOf, listSchema, pageParameters } from '../../fields.ts';
 import { eventSchema } from './event.ts';
 import {
   decodeFeedCursor,

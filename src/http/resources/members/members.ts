@@ -19,8 +19,7 @@ import { roleSchema } from '../../../domain/member/events.ts';
 import { HANDED_LINKS_MAX, INVITATION_DAYS, LINK_MINUTES, MEMBERS_MAX } from '../../../domain/member/member.ts';
 import { type ExistingSession, endOfSession, idleMsOf, invitationExpiry } from '../../../domain/member/session.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { shownLine } from '../../validation/fields.ts';
+import { listOf, listSchema, shownLine, timeSchema } from '../../fields.ts';
 import { bareAddress } from '../messages/send-fields.ts';
 
 /** Members of an organization, and their sessions. */

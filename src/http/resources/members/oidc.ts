@@ -14,11 +14,18 @@ import {
 } from '../../../domain/member/session.ts';
 import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
 import type { System } from '../../../lib/async/async.ts';
+import {
+  BROWSER_COOKIE,
+  cookieOf,
+  cookiesIn,
+  isSecure,
+  OIDC_COOKIE,
+  requireSameOrigin,
+} from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
-import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, OIDC_COOKIE, requireSameOrigin } from '../../auth/presented.ts';
-import { consumeSignInLimit } from '../../auth/rate-limits.ts';
+import { consumeSignInLimit } from '../../auth/limits.ts';
 import { publicEndpoint, type RouteContext } from '../../endpoint.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 import { BROWSER_BYTES } from './passkeys.ts';
 
 /** Ways in which members sign in. */

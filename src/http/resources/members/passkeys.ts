@@ -10,10 +10,10 @@ import { PASSKEYS_MAX, type Passkey } from '../../../domain/member/member.ts';
 import { isPresent } from '../../../domain/member/session.ts';
 import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
 import type { System } from '../../../lib/async/async.ts';
-import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, requireSameOrigin } from '../../auth/presented.ts';
+import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, requireSameOrigin } from '../../auth/authenticate.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../../fields.ts';
 import { keepOrigin } from '../../request-origin.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
 
 /** Passkeys of members, and the WebAuthn responses that browsers send. */
 

@@ -17,10 +17,9 @@ import {
 } from '../../../domain/member/member.ts';
 import { PRESENCE_MINUTES, presentUntil, SESSION_MS, usedOnce } from '../../../domain/member/session.ts';
 import type { TrackingKeys } from '../../../domain/tracking/tracking.ts';
-import { lookUp } from '../../auth/authenticate.ts';
+import { cookieOf, isSecure, lookUp, requireSameOrigin, SESSION_COOKIE } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
-import { cookieOf, isSecure, requireSameOrigin, SESSION_COOKIE } from '../../auth/presented.ts';
-import { consumeSignInLimit } from '../../auth/rate-limits.ts';
+import { consumeSignInLimit } from '../../auth/limits.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
 import { bareAddress } from '../messages/send-fields.ts';

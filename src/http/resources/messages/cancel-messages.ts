@@ -6,11 +6,11 @@ import { DomainError, ERROR_CATALOGUE, type ErrorCode } from '../../../domain/ke
 import { cancelMessage as decideCancel } from '../../../domain/message/accept-message.ts';
 import type { RecipientStatus } from '../../../domain/message/message.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
+import { consumeRateLimit, limitOf } from '../../auth/limits.ts';
 import { requireOpenFilters } from '../../auth/permissions.ts';
-import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
-import { readYourWrites } from '../../consistency.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
-import { atMost } from '../../validation/fields.ts';
+import { atMost } from '../../fields.ts';
+import { readYourWrites } from '../../reading.ts';
 import { findMessages, type MessageFilters, messageFilters } from './find-messages.ts';
 import { loadMessage } from './messages.ts';
 

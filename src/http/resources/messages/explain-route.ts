@@ -33,12 +33,11 @@ import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts'
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import { withTimeout } from '../../../lib/async/async.ts';
-import { resourceEndpoint } from '../../as-of.ts';
-import { seesContents } from '../../auth/permissions.ts';
+import { maskQuotes, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { isUnavailable } from '../../errors/error-response.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
-import { maskQuotes } from '../../serialize/mask-contents.ts';
+import { isUnavailable } from '../../errors.ts';
+import { timeSchema } from '../../fields.ts';
+import { resourceEndpoint } from '../../reading.ts';
 import { smtpSchema } from '../events/event.ts';
 import { type Circumstances, explainMessage, type MessageFacts } from './explain/explain-message.ts';
 import {

@@ -13,22 +13,30 @@ import { templateLabel } from '../../../projections/messages/labels.ts';
 import type { ListedMessage } from '../../../projections/messages/queries.ts';
 import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
-import { atParameter, routeAsOf, statesOf } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { cursorFrom, decodeCursor, encodeCursor } from '../../lists.ts';
-import { asOfFields, listOf, listSchema } from '../../schemas/envelope.ts';
 import {
+  asOfFields,
   integerParameter,
   line,
+  listOf,
+  listSchema,
   pageParameters,
   recipientDomain,
   tagParameter,
   text,
   timeParameter,
-} from '../../validation/fields.ts';
+} from '../../fields.ts';
+import {
+  atParameter,
+  cursorFrom,
+  decodeCursor,
+  encodeCursor,
+  readYourWrites,
+  routeAsOf,
+  statesOf,
+} from '../../reading.ts';
 import { listedMessageSchema, listedRecipient, serializeListedMessage } from './message.ts';
 
 /** Finds messages by their properties. */

@@ -21,7 +21,7 @@ import {
 import { NO_TRACKING } from '../../../domain/tracking/tracking.ts';
 import { type LoadedContents, serializeSmtp } from '../../../projections/events/serialize-events.ts';
 import type { ListedMessage, ListedRecipient } from '../../../projections/messages/queries.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { timeSchema } from '../../fields.ts';
 import { trackingSchema } from '../domains/domain.ts';
 import { smtpSchema } from '../events/event.ts';
 

@@ -14,16 +14,12 @@ import { type ExistingMessage, message } from '../../../domain/message/message.t
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
-import { resourceEndpoint } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
-import { decodePlace, encodePlace } from '../../lists.ts';
-import { pageOfText, withImages } from '../../pages/mail-page.ts';
-import { imagesField, sealedMail } from '../../pages/sealed-mail.ts';
-import { listOf, listSchema, pageSchema } from '../../schemas/envelope.ts';
-import { pageParameters, timeField } from '../../validation/fields.ts';
+import { listOf, listSchema, pageParameters, pageSchema, timeField } from '../../fields.ts';
+import { imagesField, pageOfText, sealedMail, withImages } from '../../pages/mail-page.ts';
+import { decodePlace, encodePlace, ifMatch, resourceEndpoint, setRevision } from '../../reading.ts';
 import { eventSchema } from '../events/event.ts';
 import {
   messageContentSchema,

@@ -7,13 +7,13 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
+import type { JsonBounds } from '../../../lib/http/http.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
-import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
-import type { JsonBounds } from '../../bodies/bounded-json.ts';
+import { consumeRateLimit, limitOf } from '../../auth/limits.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { ERROR_STATUSES } from '../../errors/error-response.ts';
-import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
+import { ERROR_STATUSES } from '../../errors.ts';
+import { detailsOf, PROBLEMS_MAX, type Problem } from '../../problems.ts';
 import { readSend, type SendRequestBody } from './send-body.ts';
 import { htmlPolicyOf } from './send-fields.ts';
 import {

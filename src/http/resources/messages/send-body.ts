@@ -14,8 +14,8 @@ import {
   parseMailbox,
   type StoredAttachment,
 } from '../../../lib/mime/mime.ts';
-import { headerText, text, timeField } from '../../validation/fields.ts';
-import { detailsOf, type Problem, parseBody } from '../../validation/problems.ts';
+import { headerText, text, timeField } from '../../fields.ts';
+import { detailsOf, type Problem, parseBody } from '../../problems.ts';
 import { localeField, variablesField } from '../templates/template.ts';
 import {
   ATTACHMENTS_MAX,

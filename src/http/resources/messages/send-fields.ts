@@ -26,8 +26,8 @@ import {
   type UnsubscribeWays,
 } from '../../../lib/mime/mime.ts';
 import type { RouteContext } from '../../endpoint.ts';
-import { atMost, headerText, line } from '../../validation/fields.ts';
-import type { Problem } from '../../validation/problems.ts';
+import { atMost, headerText, line } from '../../fields.ts';
+import type { Problem } from '../../problems.ts';
 
 const url = z.string().superRefine((text, context) => {
   const problem = unsubscribeUrlProblem(text);

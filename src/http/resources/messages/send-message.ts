@@ -10,9 +10,9 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
+import type { JsonBounds } from '../../../lib/http/http.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
-import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import {

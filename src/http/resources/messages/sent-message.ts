@@ -4,8 +4,8 @@ import { type Analysis, FINDINGS_MAX } from '../../../domain/analysis/analysis.t
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import type { MessageBody, ToldAnalysis } from '../../../domain/ports/contents.ts';
-import { type ErrorAnswer, refusalAnswer } from '../../errors/error-response.ts';
-import { errorSchema, timeSchema } from '../../schemas/envelope.ts';
+import { type ErrorAnswer, refusalAnswer } from '../../errors.ts';
+import { errorSchema, timeSchema } from '../../fields.ts';
 import { findingSchema, messageHeadSchemas, recipientKindSchema } from './message.ts';
 
 const SCORE_MAX = 100;

@@ -14,11 +14,10 @@ import {
   strongestEntry,
 } from '../../../domain/suppression/suppression.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
-import { bodyOf } from '../../bodies/json-bodies.ts';
+import { bodyOf } from '../../bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
-import { atMost, text, timeField } from '../../validation/fields.ts';
-import type { Problem } from '../../validation/problems.ts';
+import { atMost, text, timeField, timeSchema } from '../../fields.ts';
+import type { Problem } from '../../problems.ts';
 
 const status = z.enum(['active', 'expired', 'removed']);
 const reason = z.enum(SUPPRESSION_REASONS);

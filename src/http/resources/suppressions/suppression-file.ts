@@ -8,11 +8,11 @@ import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
 import { mapConcurrently, type System } from '../../../lib/async/async.ts';
 import { canonicalAddress } from '../../../lib/mime/mime.ts';
-import { bodyOf } from '../../bodies/json-bodies.ts';
-import { readYourWrites } from '../../consistency.ts';
+import { bodyOf } from '../../bodies.ts';
 import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { problemsIn } from '../../validation/problems.ts';
+import { problemsIn } from '../../problems.ts';
+import { readYourWrites } from '../../reading.ts';
 import {
   addressField,
   loadEvidence,

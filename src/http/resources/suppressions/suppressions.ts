@@ -25,12 +25,18 @@ import {
 } from '../../../domain/suppression/suppression.ts';
 import type { ListPage } from '../../../projections/page-of.ts';
 import type { ListAllSuppressions } from '../../../projections/suppressions.ts';
-import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { cursorFrom, listEndpoint } from '../../lists.ts';
+import {
+  cursorFrom,
+  ifMatch,
+  listEndpoint,
+  readYourWrites,
+  resourceEndpoint,
+  setRevision,
+  statesOf,
+} from '../../reading.ts';
 import {
   addressField,
   serializeSuppression,

@@ -7,8 +7,7 @@ import {
   type Variable,
 } from '../../../domain/template/content.ts';
 import { type ExistingTemplate, isAlias, type TemplateVersion } from '../../../domain/template/template.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
-import { atMost, line, text } from '../../validation/fields.ts';
+import { atMost, line, text, timeSchema } from '../../fields.ts';
 import { templateAnalysisSchema } from '../messages/sent-message.ts';
 
 /** Templates as shown to clients. */

@@ -25,14 +25,19 @@ import {
   templateIdOf,
 } from '../../../domain/template/template.ts';
 import { inTurns } from '../../../lib/async/async.ts';
-import { resourceEndpoint, statesOf } from '../../as-of.ts';
-import { bodyOf } from '../../bodies/json-bodies.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
+import { bodyOf } from '../../bodies.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { decodePlace, encodePlace, listEndpoint } from '../../lists.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
-import { pageParameters } from '../../validation/fields.ts';
+import { listOf, listSchema, pageParameters } from '../../fields.ts';
+import {
+  decodePlace,
+  encodePlace,
+  ifMatch,
+  listEndpoint,
+  resourceEndpoint,
+  setRevision,
+  statesOf,
+} from '../../reading.ts';
 import { analyzeRendered } from './render-template.ts';
 import {
   changeBody,

@@ -15,12 +15,10 @@ import {
   serializeEvents,
   serializeWithoutContents,
 } from '../../../projections/events/serialize-events.ts';
-import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { decodePlace, encodePlace } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { pageParameters, timeField } from '../../validation/fields.ts';
+import { listOf, listSchema, pageParameters, timeField, timeSchema } from '../../fields.ts';
+import { decodePlace, encodePlace, readYourWrites } from '../../reading.ts';
 import { eventRecipientSchema } from '../events/event.ts';
 import { issuedCursor, START } from '../events/event-pages.ts';
 import { loadWebhook } from './webhooks.ts';

@@ -7,8 +7,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
 import type { ExistingWebhook } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
-import { atMost, line } from '../../validation/fields.ts';
+import { atMost, line, timeSchema } from '../../fields.ts';
 import { loadDomain } from '../domains/domains.ts';
 
 export const webhookSchema = z

@@ -21,12 +21,10 @@ import {
   WEBHOOKS_MAX_DEFAULT,
   webhook,
 } from '../../../domain/webhook/webhook.ts';
-import { resourceEndpoint, statesOf } from '../../as-of.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { listEndpoint } from '../../lists.ts';
-import type { Problem } from '../../validation/problems.ts';
+import type { Problem } from '../../problems.ts';
+import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import {
   createdWebhookSchema,
   filtersOf,

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maskContents } from '../../../../src/http/auth/permissions.ts';
 import type { GuardedRouteName } from '../../../../src/http/route-table.ts';
-import { maskContents } from '../../../../src/http/serialize/mask-contents.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { PLANTED, type Planted, plantMail } from '../../support/planted-mail.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';

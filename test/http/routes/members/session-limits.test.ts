@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { createKeyCacheProjection } from '../../../../src/domain/api-key/key-cache.ts';
 import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
-import { createSecretIndex } from '../../../../src/http/auth/secret-index.ts';
+import { createSecretIndex } from '../../../../src/http/auth/key-cache-queries.ts';
 import { codeOf, openPeople, type People } from '../../support/passkey-people.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';

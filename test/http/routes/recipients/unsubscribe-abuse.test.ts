@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { formatId } from '../../../../src/domain/kernel/ids.ts';
 import { unsubscribeToken } from '../../../../src/domain/message/tokens.ts';
-import { PAGE_REQUESTS_MAX } from '../../../../src/http/pages/define-page.ts';
+import { PAGE_REQUESTS_MAX } from '../../../../src/http/pages/page.ts';
 import { createUnsubscribing, expectPage, FORM } from '../../support/unsubscribing.ts';
 
 const { send, tokensOf, tokenOf, aToken, ask, post, request, unsubscribedOf, historyOf, whileAway } =

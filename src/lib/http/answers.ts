@@ -1,6 +1,29 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
-import { withTurns } from '../lib/async/async.ts';
+import { withTurns } from '../async/async.ts';
+
+/** Clients send a few hundred characters; more is not read. */
+const HEADER_CHARACTERS_MAX = 1000;
+/** RFC 9110 §12.4.2. */
+const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
+
+const preferenceOf = (text: string): { readonly value: string; readonly weight: number } => {
+  const [value = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
+  return { value, weight: WEIGHT.test(quality) ? Number(quality) : 0 };
+};
+
+/**
+ * Values of a header of preferences, such as `Accept` or `Accept-Language` (RFC 9110 §12.5): in lower case, without
+ * parameters, most wanted first, without those of weight 0.
+ */
+export const acceptedIn = (header: string | undefined): readonly string[] =>
+  (header ?? '')
+    .slice(0, HEADER_CHARACTERS_MAX)
+    .split(',')
+    .map(preferenceOf)
+    .filter(({ value, weight }) => value !== '' && weight > 0)
+    .sort((left, right) => right.weight - left.weight)
+    .map(({ value }) => value);
 
 /** Large JSON answers are written in pieces, so that no answer holds the event loop. */
 
@@ -81,7 +104,7 @@ async function* inPieces(value: unknown): AsyncGenerator<string> {
 }
 
 /** The answer itself while it is small, and its JSON as a stream otherwise. */
-export const jsonAnswer = (reply: FastifyReply, value: unknown): unknown => {
+export const jsonAnswer = (reply: { type(mediaType: string): unknown }, value: unknown): unknown => {
   if (value instanceof Readable || !isLonger(value, WHOLE_CHARACTERS_MAX)) return value;
   reply.type('application/json; charset=utf-8');
   return Readable.from(withTurns(inPieces(value)), { objectMode: false });

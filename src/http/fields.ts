@@ -1,6 +1,62 @@
 import { z } from 'zod';
-import { asciiDomain } from '../../lib/mime/mime.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../domain/kernel/errors.ts';
+import { asciiDomain } from '../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
+
+/** ISO 8601 in UTC with milliseconds. */
+export const timeSchema = () => z.iso.datetime({ precision: 3 });
+
+const asOfSchema = z.strictObject({
+  time: timeSchema().describe('Time of the last event at or before the requested moment.'),
+  leaf_index: z.number().int().describe('Index of that event in the audit log.'),
+});
+/** The moment of the log at which a resource was read. */
+export type AsOf = z.infer<typeof asOfSchema>;
+
+/** Field added to responses that support `at`. */
+export const asOfFields = () => ({
+  as_of: asOfSchema.optional().describe('Moment that the response describes. Only in responses to requests with `at`.'),
+});
+
+/** A page of a list. */
+export const listSchema = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+  });
+
+export interface List<Item> {
+  readonly object: 'list';
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export const listOf = <Item>(data: readonly Item[], hasMore: boolean, cursor: string | null): List<Item> => ({
+  object: 'list',
+  data,
+  has_more: hasMore,
+  next_cursor: cursor,
+});
+
+/** An HTML page. */
+export const pageSchema = z.string().meta({ id: 'Page' });
+
+const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
+
+/** The body of every error (spec §2). */
+export const errorSchema = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      code: z.enum(codes),
+      details: z.record(z.string(), z.array(z.string())).optional(),
+      retry_after: z.number().int().optional(),
+    }),
+  })
+  .meta({ id: 'Error' });
 
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
@@ -41,7 +97,7 @@ export const parseTime = (text: string): string | null =>
 const TIME_PARAMETERS = new WeakSet<object>();
 
 /** Whether a schema was made by `timeParameter`; a description does not change its definition. */
-export const isTimeParameter = ({ _zod: { def } }: z.core.$ZodType): boolean => TIME_PARAMETERS.has(def);
+const isTimeParameter = ({ _zod: { def } }: z.core.$ZodType): boolean => TIME_PARAMETERS.has(def);
 
 /** A time in ISO 8601 in the years 1970 to 9999, or a date, which stays one: see `zoned-dates.ts`. */
 export const timeParameter = () => {
@@ -167,3 +223,87 @@ export const atMost = <Schema extends z.ZodType>(maximum: number, schema: Schema
     context.addIssue({ code: 'custom', message: `must have at most ${maximum} ${unit}` });
     return z.NEVER;
   }, schema);
+
+/**
+ * Dates without a time in requests. A date is a day of the time zone that the request names, or of the organization's:
+ * `since=2026-11-27` begins at that day's midnight there. The validation leaves dates as they are, since it does not know
+ * who asks. `defineEndpoint` turns them into times for all routes.
+ */
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 86_400_000;
+
+export const isDate = (text: string): boolean => DATE.test(text);
+
+const OFFSET = /^GMT(?:(?<sign>[+-])(?<hours>\d{2}):(?<minutes>\d{2})(?::(?<seconds>\d{2}))?)?$/;
+
+/** How far the clocks of a zone are ahead of UTC. */
+const offsetMs = (zone: string, ms: number): number => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+  const name = format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
+  const { sign, hours = '0', minutes = '0', seconds = '0' } = OFFSET.exec(name)?.groups ?? {};
+  const size = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  return sign === '-' ? -size : size;
+};
+
+/** Midnight of a day by the clocks of a zone. If these skip midnight: when they skip it. */
+const midnightMs = (date: string, zone: string, daysLater = 0): number => {
+  const utcMs = Date.parse(date) + daysLater * DAY_MS;
+  const before = offsetMs(zone, utcMs - DAY_MS);
+  const candidates = [before, offsetMs(zone, utcMs + DAY_MS)].map((offset) => ({ offset, ms: utcMs - offset }));
+  return candidates.find(({ offset, ms }) => offsetMs(zone, ms) === offset)?.ms ?? utcMs - before;
+};
+
+/** Days at the ends of the range that storage supports are cut there. */
+const within = (ms: number): string => timeOf(ms) ?? (ms < 0 ? '1970-01-01T00:00:00.000Z' : '9999-12-31T23:59:59.999Z');
+
+/** When a day begins. ISO 8601. */
+export const startOfDay = (date: string, zone: string): string => within(midnightMs(date, zone));
+
+/** The last millisecond of a day. ISO 8601. */
+export const endOfDay = (date: string, zone: string): string => within(midnightMs(date, zone, 1) - 1);
+
+/** Fields of a schema that accept a date, by name; those of an object within it have fields of their own. */
+type DateFields = ReadonlyMap<string, DateFields | null>;
+
+interface Wrapped extends z.core.$ZodTypeDef {
+  readonly innerType?: z.core.$ZodType;
+  readonly in?: z.core.$ZodType;
+}
+
+/** null: it is a time parameter; undefined: it holds none. */
+const fieldsOf = (schema: z.core.$ZodType): DateFields | null | undefined => {
+  if (isTimeParameter(schema)) return null;
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries(schema.shape as Readonly<Record<string, z.core.$ZodType>>).flatMap(
+      ([name, field]) => {
+        const found = fieldsOf(field);
+        return found === undefined ? [] : [[name, found] as const];
+      },
+    );
+    return fields.length === 0 ? undefined : new Map(fields);
+  }
+  const wrapped = schema._zod.def as Wrapped; // of an optional, a default, a pipe; others have neither
+  const inner = wrapped.innerType ?? wrapped.in;
+  return inner === undefined ? undefined : fieldsOf(inner);
+};
+
+const NONE: DateFields = new Map();
+
+/** Fields that `readDates` reads, found once for each route. */
+export const dateFieldsOf = (schema: z.core.$ZodType): DateFields => fieldsOf(schema) ?? NONE;
+
+const readOne = (fields: DateFields | null, value: unknown, zone: string): unknown => {
+  if (fields === null) return typeof value === 'string' && isDate(value) ? startOfDay(value, zone) : value;
+  return typeof value === 'object' && value !== null ? readDates(fields, value, zone) : value;
+};
+
+/** A valid body or query with its dates as times. */
+export const readDates = <Value>(fields: DateFields, value: Value, zone: string): Value => {
+  if (fields.size === 0 || typeof value !== 'object' || value === null) return value;
+  const read = Object.entries(value).map(([name, one]) => {
+    const inner = fields.get(name);
+    return [name, inner === undefined ? one : readOne(inner, one, zone)] as const;
+  });
+  return Object.fromEntries(read) as Value; // the same names, and strings in place of strings
+};

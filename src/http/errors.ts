@@ -1,12 +1,13 @@
-import { AnalysisUnavailable } from '../../domain/analysis/facts.ts';
-import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
-import { AppendOutcomeUnknown } from '../../domain/kernel/event-store.ts';
-import { DkimKeysBusy } from '../../domain/ports/secrets.ts';
-import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
-import { HtmlCheckUnavailable } from '../../lib/html/html.ts';
-import { MailParserUnavailable } from '../../lib/mime/mime.ts';
-import { ResolverUnavailable } from '../../lib/smtp/smtp.ts';
-import { TemplateCompilerUnavailable } from '../../lib/templates/templates.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AnalysisUnavailable } from '../domain/analysis/facts.ts';
+import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
+import { AppendOutcomeUnknown } from '../domain/kernel/event-store.ts';
+import { DkimKeysBusy } from '../domain/ports/secrets.ts';
+import { type Logger, StoreUnavailable, TimedOut } from '../lib/async/async.ts';
+import { HtmlCheckUnavailable } from '../lib/html/html.ts';
+import { MailParserUnavailable } from '../lib/mime/mime.ts';
+import { ResolverUnavailable } from '../lib/smtp/smtp.ts';
+import { TemplateCompilerUnavailable } from '../lib/templates/templates.ts';
 
 /** HTTP status of each error code (spec §7). Fails to compile if one is missing. */
 export const ERROR_STATUSES = {
@@ -176,4 +177,24 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
     return { ...refusalAnswer(new DomainError('internal_error', 'the service failed')), fault: true };
   }
   return { ...refusalAnswer(refusal), fault: isUnavailable(error) };
+};
+
+/** Sets status and headers and logs a fault. @returns the response body. */
+export const beginErrorAnswer = (
+  logger: Logger,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ErrorBody => {
+  const { status, body, fault } = errorAnswer(error);
+  if (fault)
+    logger.error(
+      { error, requestId: request.id, method: request.method, url: request.routeOptions.url },
+      'a request failed',
+    );
+  if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  reply.code(status);
+  request.refusal = body.error;
+  return body;
 };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Details } from '../../domain/kernel/errors.ts';
+import type { Details } from '../domain/kernel/errors.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];

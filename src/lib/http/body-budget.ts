@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { createFairQueue, ENDED } from '../../lib/async/async.ts';
+import { createFairQueue, ENDED } from '../async/async.ts';
 
 /**
  * Bounds the memory for request bodies in flight. Memory for a whole body is reserved before its first byte is read, so
@@ -21,7 +21,7 @@ export interface BodyBudget {
   held(): number;
 }
 
-export interface How {
+interface How {
   readonly waits: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -60,7 +60,7 @@ export interface Reservation {
   release(): void;
 }
 
-export interface BudgetLimits {
+interface BudgetLimits {
   readonly bytesMax: number;
   /** For all large bodies together. */
   readonly largeBytesMax: number;

@@ -1,12 +1,24 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
-import { DomainError } from '../../domain/kernel/errors.ts';
-import { type Cohort, createCohort, startDeadline } from '../../lib/async/async.ts';
-import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
-import { type BodyBudget, type BodyEnd, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
-import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
-import { notJson } from './content-string.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientNetworkOf } from '../domain/kernel/addresses.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import { type Cohort, createCohort, startDeadline } from '../lib/async/async.ts';
+import {
+  announcedBytes,
+  type BodyBudget,
+  type BodyEnd,
+  BodyError,
+  type BoundedJson,
+  createBoundedJson,
+  endOf,
+  type JsonBounds,
+  notJson,
+  REQUESTS_MAX,
+  type Reservation,
+  type SentJson,
+  SMALL_BODY_BYTES_MAX,
+  UNANNOUNCED_BYTES,
+} from '../lib/http/http.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -140,16 +152,29 @@ const readAtOnce = ({ payload, json }: Pick<BodyRead, 'payload' | 'json'>, bytes
   return true;
 };
 
-/**
- * Reads JSON bodies, and no others, within the route's bounds and the memory for bodies in flight. Errors are kept for
- * the handler: thrown here, Fastify would close the connection while the client still writes, and the client would
- * never see the error.
- * @param marker unguessable text; see `createBoundedJson`.
- */
-export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, marker: string): void => {
-  server.decorateRequest('bodyRefusal', null);
-  server.decorateRequest('bodyReservation', null);
-  server.decorateRequest('sentJson', null);
+/** Reads JSON bodies within the route's bounds and the memory for bodies in flight. */
+interface JsonBodies {
+  /**
+   * The parser of JSON for Fastify. Errors are kept for the handler: thrown here, Fastify would close the connection while
+   * the client still writes, and the client would never see the error.
+   */
+  parse(request: FastifyRequest, payload: IncomingMessage, done: (error: Error | null, body?: unknown) => void): void;
+  /** Releases the memory of a request. */
+  release(request: FastifyRequest): void;
+  /** Only `close` shows a client that disconnects before the response; a request by `inject` has no socket. */
+  releaseOnDisconnect(request: FastifyRequest, reply: FastifyReply): void;
+}
+
+/** What a client is told about a body that it cannot send. */
+const refusalOf = (error: Error): DomainError | null => {
+  if (error instanceof DomainError) return error;
+  if (!(error instanceof BodyError)) return null;
+  const { code, message, details } = error;
+  return new DomainError(code, message, details === undefined ? {} : { details });
+};
+
+/** @param marker unguessable text; see `createBoundedJson`. */
+export const createJsonBodies = (budget: BodyBudget, marker: string): JsonBodies => {
   const arrived = createCohort({ membersMax: REQUESTS_MAX });
 
   const release = (request: FastifyRequest): void => {
@@ -212,27 +237,24 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     return value;
   };
 
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
-    const ended = endOf(payload);
-    read(request, payload, ended).then(
-      (value) => done(null, value),
-      (error: Error) => {
-        ended.abort();
-        release(request);
-        if (!(error instanceof DomainError)) return done(error);
-        request.bodyRefusal = error;
-        done(null);
-      },
-    );
-  });
-  // Only `close` shows a client that disconnects before the response; a request by `inject` has no socket.
-  server.addHook('onRequest', (request, reply, done) => {
-    if (request.headers['content-type'] !== undefined) reply.raw.once('close', () => release(request));
-    done();
-  });
-  server.addHook('onResponse', (request, _reply, done) => {
-    release(request);
-    done();
-  });
+  return {
+    parse: (request, payload, done) => {
+      const ended = endOf(payload);
+      read(request, payload, ended).then(
+        (value) => done(null, value),
+        (error: Error) => {
+          ended.abort();
+          release(request);
+          const refusal = refusalOf(error);
+          if (refusal === null) return done(error);
+          request.bodyRefusal = refusal;
+          done(null);
+        },
+      );
+    },
+    release,
+    releaseOnDisconnect: (request, reply) => {
+      if (request.headers['content-type'] !== undefined) reply.raw.once('close', () => release(request));
+    },
+  };
 };
