@@ -46,7 +46,7 @@ const duration = (ms: number): string => {
 test('the document states the time-out, the retry delays and the events of the code', () => {
   const waits = Array.from({ length: 10 }, (_, index) => duration(webhookRetryWaitMs(index + 1, 0.5, null) ?? 0));
   expect(webhookRetryWaitMs(11, 0.5, null)).toBeNull();
-  expect(text).toContain(`tried again after ${waits.join(', ')}, each ±10 %`);
+  expect(text).toContain(`retried after ${waits.join(', ')}, each ±10 %`);
   expect(text).toContain(`Any 2xx within ${duration(WEBHOOK_TIMES.postMs)} is success`);
   for (const type of CUSTOMER_EVENT_TYPES) expect(text).toContain(`\`${type}\``);
 });

@@ -82,7 +82,7 @@ test('docs/first-audit.md leads to a verified history of a key, and its outputs 
     vi.waitFor(async () => {
       const answer = await fetch(`${program.baseUrl}/v1/audit/checkpoints`, { method: 'POST', headers });
       expect(answer.status).toBeLessThan(300);
-    }, 20_000);
+    }, 60_000);
 
   let printed = '';
   let compared = 0;

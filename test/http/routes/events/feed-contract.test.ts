@@ -101,7 +101,7 @@ describe('docs/events.md', () => {
     expect(frames.map(({ data }) => (data as Event).id)).toEqual(idsOf(paged));
   });
 
-  test('What a page or a stream has shown is never followed by an event from before it', async () => {
+  test('A page or a stream never shows an event after a later one', async () => {
     const stream = await open('after=start');
     const before = await readOn('start');
     await Promise.all(Array.from({ length: 20 }, () => send()));
@@ -115,7 +115,7 @@ describe('docs/events.md', () => {
     expect(await readOn('start', 'limit=2')).toEqual(await readOn('start', 'limit=100'));
   });
 
-  test('A cursor is good for ever, also after the read models were rebuilt', async () => {
+  test('A cursor never expires, not even when the read models are rebuilt', async () => {
     const cursor = (await page('after=start&limit=3')).next_cursor;
     const rest = await readOn(cursor);
     const pool = new Pool({ connectionString: service.url, max: 4 });
@@ -124,7 +124,7 @@ describe('docs/events.md', () => {
     expect(await readOn(cursor)).toEqual(rest);
   });
 
-  test('A cursor is good for pages and for streams, with any filter and any page size', async () => {
+  test('A cursor works for pages and streams, with any filter and any page size', async () => {
     const cursor = (await page('after=start&limit=3&types=message.*')).next_cursor;
     const rest = await readOn(cursor);
     expect(await readOn(cursor, 'limit=1')).toEqual(rest);
@@ -137,14 +137,14 @@ describe('docs/events.md', () => {
     );
   });
 
-  test('A page always has a cursor to go on from, also if nothing in it matched', async () => {
+  test('A page always has a cursor to continue from, even if no event matched', async () => {
     const { data, next_cursor } = await page('after=start&tag=none:such');
     expect(data).toEqual([]);
     const id = await send({ tags: [{ name: 'none', value: 'such' }] });
     expect((await readOn(next_cursor, 'tag=none:such')).map((event) => event.data.message_id)).toEqual([id, id]);
   });
 
-  test('A reader that goes on from an earlier cursor sees at least what it would have seen, and misses nothing', async () => {
+  test('A reader that continues from an earlier cursor misses nothing', async () => {
     const first = await page('after=start&limit=4');
     const second = await page(`after=${first.next_cursor}&limit=4`);
     expect(await readOn(first.next_cursor)).toEqual([...second.data, ...(await readOn(second.next_cursor))]);
@@ -158,7 +158,7 @@ describe('docs/events.md', () => {
     expect(events.length).toBeGreaterThan(4);
   });
 
-  test('A stream that the service ends says where to go on', async () => {
+  test('When the service ends a stream, it says where to continue', async () => {
     const organizationId = await service.makeOrganization();
     const domainId = await service.makeDomain(organizationId, 'ending.test');
     const admin = await service.makeKey(organizationId, domainId);
