@@ -127,7 +127,7 @@ describe('GET /v1/messages/{id}/explain', () => {
       { recipient: { address: 'bob@example.org' }, reason: 'greylisted', next_attempt_at: expect.any(String) },
     ]);
     expect(waiting.summary).toMatch(
-      /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.org .*tried again at/,
+      /^2 recipients: 1 delivered and 1 waiting\. Deferred for bob@example\.org: mx\.example\.org .*Next attempt at/,
     );
 
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -136,30 +136,30 @@ describe('GET /v1/messages/{id}/explain', () => {
 
     const done = await explain(id);
     expect(done.waiting_because).toEqual([]);
-    expect(done.summary).toMatch(/^All of its 2 recipients are delivered; complete since /);
+    expect(done.summary).toMatch(/^All 2 recipients: delivered\. Last outcome at /);
     const types = done.steps.slice(0, 11).map(({ type }) => type);
     expect(types.join(' ')).toBe(
       'requested key_checked domain_checked html_checked analyzed accepted ' +
         'attempt_started delivered deferred attempt_started delivered',
     );
     expect(sentences(done).slice(0, 6)).toEqual([
-      expect.stringMatching(/^Request req_[0-9a-f]{32} came from API key key_\w+, with an Idempotency-Key:/),
+      expect.stringMatching(/^Request req_[0-9a-f]{32} came from API key key_\w+ with an Idempotency-Key\./),
       expect.stringMatching(/^API key "Shop" \(key_\w+\) is valid/),
-      expect.stringMatching(/^The domain example\.test may send: it was verified without a check/),
-      'Its HTML was checked and is valid.',
-      expect.stringMatching(/^Its contents were analyzed: \d+ of 100 points/),
-      expect.stringMatching(/^It was accepted for ada@example\.org and bob@example\.org, as transactional mail/),
+      expect.stringMatching(/^Domain example\.test was verified at .* automatically: mail is captured/),
+      'The HTML was checked and is valid.',
+      expect.stringMatching(/^Content analysis: \d+ of 100 points/),
+      expect.stringMatching(/^Accepted for ada@example\.org and bob@example\.org as transactional mail/),
     ]);
     expect(done.steps[8]).toMatchObject({
       sentence: expect.stringMatching(
-        /^mx\.example\.org \(192\.0\.2\.7\) temporarily refused it for bob@example\.org when given the recipient: 451 4\.7\.1 "Greylisted, try later"\. It is tried again at .* The connection was encrypted \(opportunistic TLS\), by TLSv1\.3 with TLS_AES_256_GCM_SHA384\.$/,
+        /^Deferred for bob@example\.org: mx\.example\.org \(192\.0\.2\.7\) asked to try again later \(451 4\.7\.1 "Greylisted, try later", in reply to the recipient\)\. Next attempt at .* The connection was encrypted \(opportunistic TLS\), by TLSv1\.3 with TLS_AES_256_GCM_SHA384\.$/,
       ),
       facts: { attempt: 1, smtp: { text: 'Greylisted, try later', tls: 'TLSv1.3' } },
     });
     const tried = done.steps.filter(({ type }) => type === 'webhook_tried');
     expect(tried.map(({ sentence }) => sentence)).toEqual([
-      `Endpoint ${webhookId} was sent message.accepted of ada@example.org: it answered 500 after 12 ms.`,
-      `Endpoint ${webhookId} was sent message.accepted of ada@example.org: it answered 200 after 12 ms. It is complete.`,
+      `Posted message.accepted for ada@example.org to endpoint ${webhookId}: response 500 after 12 ms.`,
+      `Posted message.accepted for ada@example.org to endpoint ${webhookId}: response 200 after 12 ms.`,
     ]);
     expect(done.steps.filter(({ type }) => type === 'webhook_owed')).toHaveLength(7);
   });
@@ -172,7 +172,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     ]);
     await service.request({ method: 'POST', url: `/v1/messages/${id}/cancel`, key: keys.test ?? '' });
     const { summary, steps } = await explain(id, 'test');
-    expect(summary).toMatch(/^All of its 2 recipients are cancelled \(cancelled by its sender\); complete since/);
+    expect(summary).toMatch(/^All 2 recipients: cancelled \(cancelled by its sender\)\. Last outcome at/);
     expect(steps.at(-1)).toMatchObject({ type: 'cancelled', actor: { type: 'key' } });
     expect(steps[1]?.sentence).toContain('nothing is sent');
   });

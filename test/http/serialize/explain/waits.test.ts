@@ -58,11 +58,11 @@ describe('an explanation says why a recipient waits', () => {
       {
         recipient: { id: 'rcp_1', address: 'ada@example.net' },
         reason: 'due_now',
-        sentence: 'ada@example.net is due since 2026-11-21 12:00:00 UTC.',
+        sentence: 'Waiting to be sent to ada@example.net since 2026-11-21 12:00:00 UTC.',
         next_attempt_at: null,
       },
     ]);
-    expect(summary).toBe('Its only recipient is waiting: ada@example.net is due since 2026-11-21 12:00:00 UTC.');
+    expect(summary).toBe('Waiting to be sent to ada@example.net since 2026-11-21 12:00:00 UTC.');
     const late = explain(recorded([accepted]), { now: minute(180) }).summary;
     expect(late).toContain('since 2026-11-21 12:00:00 UTC, which is unusually long');
   });
@@ -76,7 +76,7 @@ describe('an explanation says why a recipient waits', () => {
     const { waiting_because, summary } = explain(recorded([accepted, started]));
     expect(waiting_because).toMatchObject([{ reason: 'in_hand', next_attempt_at: minute(5) }]);
     expect(summary).toContain(
-      'It is being sent to ada@example.net now, since 2026-11-21 12:01:00 UTC; without an outcome by 2026-11-21 12:05:00 UTC it is checked again.',
+      'Being sent to ada@example.net now, since 2026-11-21 12:01:00 UTC. If there is no result by 2026-11-21 12:05:00 UTC, it is retried.',
     );
   });
 
@@ -103,8 +103,9 @@ describe('an explanation says why a recipient waits', () => {
     const [event, contents] = deferred(code, text);
     const [wait] = explain(recorded([accepted, started, event]), { contents }).waiting_because;
     expect(wait).toMatchObject({ reason, next_attempt_at: minute(30) });
-    expect(wait?.sentence).toContain(text ?? '451');
-    expect(wait?.sentence).toContain('tried again at 2026-11-21 12:30:00 UTC');
+    expect(wait?.sentence).toContain(code === 0 ? 'Deferred for ada@example.net: ' : `(${code}`);
+    if (text !== null) expect(wait?.sentence).not.toContain(text);
+    expect(wait?.sentence).toContain('Next attempt at 2026-11-21 12:30:00 UTC');
   });
 
   test.each([
@@ -128,16 +129,14 @@ describe('an explanation says why a recipient waits', () => {
       suspensions: new Map([['example.net', { ...suspension, ...alone }]]),
     }).waiting_because;
     expect(own?.sentence).toBe(
-      'The DNS records or policies of example.net, about nosuch.mail.example, leave no server for its mail, ' +
-        'and deliveries are suspended since 2026-11-21 12:00:00 UTC: ada@example.net is tried when that ends, at 2026-11-21 12:45:00 UTC.',
+      'The DNS records or policies of example.net, about nosuch.mail.example, name no usable mail server. ' +
+        'Deliveries have been suspended since 2026-11-21 12:00:00 UTC. Next attempt for ada@example.net at 2026-11-21 12:45:00 UTC.',
     );
     const forSender = { operator: 'dom_1@mail.example', reason: 'busy' } as const;
     const [sender] = explain(recorded([accepted, started, event]), {
       suspensions: new Map([['example.net', { ...suspension, ...forSender }]]),
     }).waiting_because;
-    expect(sender?.sentence).toContain(
-      'The mail servers of mail.example asked for less mail for now from this sending domain',
-    );
+    expect(sender?.sentence).toContain('The mail servers of mail.example asked for less mail from this sending domain');
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
     expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });
@@ -173,16 +172,16 @@ describe('an explanation of a recipient on hold', () => {
     const [wait] = explain(recorded([accepted, held()]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(1440) });
     expect(wait?.sentence).toBe(
-      'It is held for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of its sending domain is paused, ' +
-        'because its bounce or complaint rate is too high. It continues when that ends. ' +
-        'It is checked again at 2026-11-22 12:00:00 UTC at the latest.',
+      'Held for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of the sending domain is paused, ' +
+        'because its bounce or complaint rate is too high. Delivery continues when that ends. ' +
+        'The next check is at 2026-11-22 12:00:00 UTC at the latest.',
     );
   });
 
   test('says that it expires, if nothing comes before that', () => {
     const until = messageAccepted().data.expiresAt;
     const [wait] = explain(recorded([accepted, held({ until })]), { reputations }).waiting_because;
-    expect(wait?.sentence).toContain('It expires if it still waits at 2026-11-24 12:00:00 UTC');
+    expect(wait?.sentence).toContain('If it still waits at 2026-11-24 12:00:00 UTC, it expires');
   });
 
   test('says that it is next, once its domain was released or has recovered', () => {
@@ -199,7 +198,7 @@ describe('an explanation of a recipient on hold', () => {
     const [wait] = explain(happenings, { isOrganizationSuspended: true }).waiting_because;
     expect(wait).toMatchObject({ reason: 'held' });
     expect(wait?.sentence).toContain(
-      'the operator of this service has suspended its organization, and only they can resume it. It continues when that ends.',
+      'the operator of this service suspended the organization, and only the operator can resume it. Delivery continues when that ends.',
     );
     const [resumed] = explain(happenings).waiting_because;
     expect(resumed).toMatchObject({ reason: 'due_now' });
@@ -209,7 +208,7 @@ describe('an explanation of a recipient on hold', () => {
     const warmUp = held({ reason: 'warm_up', heldBy: null, until: minute(60) });
     const [wait] = explain(recorded([accepted, warmUp])).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(60) });
-    expect(wait?.sentence).toMatch(/used its daily quota\. It is checked again at 2026-11-21 13:00:00 UTC/);
+    expect(wait?.sentence).toMatch(/used its daily quota\. The next check is at 2026-11-21 13:00:00 UTC/);
     const [later] = explain(recorded([accepted, warmUp]), { now: minute(60) }).waiting_because;
     expect(later).toMatchObject({ reason: 'due_now' });
   });
@@ -230,14 +229,43 @@ describe('a summary', () => {
   test('counts the recipients that have it and says what the next one waits for', () => {
     const [event] = deferred(451, null);
     expect(explain(recorded([two, delivered('rcp_2'), event])).summary).toMatch(
-      /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.net temporarily refused it for ada@example\.net/,
+      /^2 recipients: 1 delivered and 1 waiting\. Deferred for ada@example\.net: mx\.example\.net asked to try again later/,
     );
   });
 
   test('says that it has ended', () => {
     const { summary, waiting_because } = explain(recorded([two, delivered('rcp_1'), delivered('rcp_2')]));
     expect(waiting_because).toEqual([]);
-    expect(summary).toBe('All of its 2 recipients are delivered; complete since 2026-11-21 12:03:00 UTC.');
+    expect(summary).toBe('All 2 recipients: delivered. Last outcome at 2026-11-21 12:03:00 UTC.');
+  });
+
+  test('of one recipient leads with the outcome, its reason and the next step, and quotes codes alone', () => {
+    const ended = (type: 'RecipientBounced', more: object): Told => ({
+      event: {
+        type,
+        data: {
+          ...about,
+          sequence: 5,
+          recipientId: 'rcp_1',
+          attempt: 1,
+          smtp: { ...smtpReply(550), enhanced: '5.1.1' },
+          ...more,
+        },
+      } as MessageEvent,
+      at: 3,
+    });
+    const summaryOf = (...told: readonly Told[]) => explain(recorded([accepted, ...told])).summary;
+    expect(summaryOf(ended('RecipientBounced', { reason: 'x', category: 'no_mailbox' }))).toBe(
+      'Bounced at 2026-11-21 12:03:00 UTC: mx.example.net says that the mailbox does not exist (550 5.1.1). The address is now suppressed.',
+    );
+    expect(summaryOf(ended('RecipientBounced', { reason: 'x', category: 'too_large' }))).toBe(
+      'Bounced at 2026-11-21 12:03:00 UTC: mx.example.net says that the message is too large (550 5.1.1). It is not retried. ' +
+        'Send a smaller message, with links instead of attachments.',
+    );
+    const complained = { ...about, sequence: 6, recipientId: 'rcp_1' };
+    expect(summaryOf(delivered('rcp_1'), { event: { type: 'RecipientComplained', data: complained }, at: 5 })).toMatch(
+      /^Delivered at 2026-11-21 12:03:00 UTC: mx\.example\.net accepted it \(250[^"]*\)\. The recipient reported it as spam\.$/,
+    );
   });
 
   test('says why not every recipient has it, and who complained', () => {
@@ -253,7 +281,7 @@ describe('a summary', () => {
       { event: complained, at: 10 },
     ];
     expect(explain(recorded(events)).summary).toBe(
-      'Of its 2 recipients, 1 delivered and 1 expired (it was too late); 1 complained; complete since 2026-11-21 12:09:00 UTC.',
+      '2 recipients: 1 delivered and 1 expired (it was too late). 1 reported it as spam. Last outcome at 2026-11-21 12:09:00 UTC.',
     );
   });
 });

@@ -29,7 +29,7 @@ const delivery = (more: Partial<WebhookDelivery>): WebhookDelivery => ({
 const told = (more: Partial<WebhookDelivery>, disabled: readonly string[] = []) =>
   explain(happenings, { deliveries: [delivery(more)], disabledWebhooks: new Set(disabled) }).steps.slice(5);
 
-const TOLD = 'Endpoint whk_1 was sent message.accepted of ada@example.net';
+const TOLD = 'Posted message.accepted for ada@example.net to endpoint whk_1';
 
 describe('a webhook in an explanation', () => {
   test('is shown before its first try, with the time of that', () => {
@@ -39,7 +39,7 @@ describe('a webhook in an explanation', () => {
       at: NOW,
       recipient: { id: 'rcp_1', address: 'ada@example.net' },
       sentence:
-        'Endpoint whk_1 waits for message.accepted of ada@example.net. The next attempt is at 2026-11-21 12:10:00 UTC.',
+        'Waiting to post message.accepted for ada@example.net to endpoint whk_1. Next attempt at 2026-11-21 12:10:00 UTC.',
       facts: { webhook_id: 'whk_1', event_id: event.id, event_type: 'message.accepted', next_attempt_at: minute(10) },
     });
   });
@@ -47,8 +47,8 @@ describe('a webhook in an explanation', () => {
   test('has a step for each try, and the last says what comes next', () => {
     const steps = told({ tries: [tried(null, 1), tried(503, 2)] });
     expect(steps.map(({ sentence }) => sentence)).toEqual([
-      `${TOLD}: it did not answer after 12 ms (GET /v1/webhooks/whk_1/deliveries says why).`,
-      `${TOLD}: it answered 503 after 12 ms. The next attempt is at 2026-11-21 12:10:00 UTC.`,
+      `${TOLD}: no response after 12 ms (GET /v1/webhooks/whk_1/deliveries says why).`,
+      `${TOLD}: response 503 after 12 ms. Next attempt at 2026-11-21 12:10:00 UTC.`,
     ]);
     expect(steps.map(({ facts }) => [facts.attempt, facts.status, facts.duration_ms, facts.next_attempt_at])).toEqual([
       [1, null, 12, undefined],
@@ -57,13 +57,13 @@ describe('a webhook in an explanation', () => {
   });
 
   test.each([
-    ['delivered', [], 'It is complete.'],
-    ['failed', [], 'It is not tried again.'],
-    ['pending', ['whk_1'], 'It waits because the endpoint is disabled or paused.'],
+    ['delivered', [], ''],
+    ['failed', [], 'It is not retried. You can replay it.'],
+    ['pending', ['whk_1'], 'It waits until the endpoint is enabled again.'],
   ] as const)('that is %s (disabled: %j) says so', (state, disabled, sentence) => {
     const dueAt = state === 'pending' ? new Date(minute(10)) : null;
     const [step] = told({ state, dueAt, tries: [tried(200, 1)] }, disabled);
-    expect(step?.sentence).toBe(`${TOLD}: it answered 200 after 12 ms. ${sentence}`);
+    expect(step?.sentence).toBe(`${TOLD}: response 200 after 12 ms. ${sentence}`.trimEnd());
   });
 
   test('shows nothing of its responses', () => {

@@ -1,3 +1,4 @@
+import { type BounceCategory, suppresses } from '../../../../domain/bounce/reply-words.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ClientFamily, MachineReason } from '../../../../domain/tracking/tracking.ts';
@@ -5,18 +6,19 @@ import {
   actorOf,
   atTime,
   byWhom,
+  deferral,
   type ExplainedStep,
   listed,
   nextOf,
   quoteOf,
   type RecordedMessageEvent,
+  rejectionOf,
   type StepFacts,
   type StepType,
   saidOf,
   securityOf,
   speakerOf,
   type View,
-  whereOf,
 } from './explanation.ts';
 import { explainHold } from './waits.ts';
 
@@ -101,9 +103,9 @@ type Of<Type> = Extract<MessageEvent, { readonly type: Type }>['data'];
 type Tell<Data> = (data: Data, view: View, actor: string) => StepDescription;
 
 const UNSUBSCRIBED_BY: Readonly<Record<Of<'RecipientUnsubscribed'>['method'], string>> = {
-  one_click: 'with the button of the mail program',
-  page: 'on the page that the link leads to',
-  mail: 'by mail to the address that the mail program was given',
+  one_click: 'with the unsubscribe button of the mail program',
+  page: 'on the unsubscribe page',
+  mail: 'by mail to the unsubscribe address',
 };
 
 const replyFacts = (view: View, { attempt, smtp }: { readonly attempt: number; readonly smtp: SmtpFacts }) => ({
@@ -117,50 +119,67 @@ const scheduling = (
   opening: string,
 ): StepDescription => ({
   type,
-  sentence: `${opening} ${atTime(scheduledAt)}; delivery is tried until ${atTime(expiresAt)}.`,
+  sentence: `${opening} ${atTime(scheduledAt)}. Delivery is attempted until ${atTime(expiresAt)}.`,
   facts: { recipient_ids: recipientIds, scheduled_at: scheduledAt, expires_at: expiresAt },
 });
 
 const ending =
-  (type: StepType, word: string): Tell<Of<'RecipientFailed'>> =>
+  (type: StepType, word: string, next = ''): Tell<Of<'RecipientFailed'>> =>
   ({ recipientId, reason }, view) => ({
     type,
-    sentence: `${view.nameOf([recipientId])} ${word}: ${reason}.`,
+    sentence: `${view.opening(word, [recipientId])}: ${reason}.${next}`,
     facts: { reason },
   });
 
 const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
-  const { recipientId, nextAttemptAt, reason } = data;
+  const { nextAttemptAt, reason } = data;
   const facts = replyFacts(view, data);
   const { smtp } = facts;
-  const who = view.nameOf([recipientId]);
-  const said = saidOf(smtp);
-  const what =
-    smtp.code === 0
-      ? `It could not be sent to ${who}: ${reason}${said === '' ? '' : ` (${said})`}.`
-      : `${speakerOf(view, smtp)} temporarily refused it for ${who}${whereOf(smtp)}${quoteOf(smtp)}.`;
   return {
     type: 'deferred',
-    sentence: `${what} ${nextOf(nextAttemptAt, view.message.expiresAt)}${securityOf(view, smtp)}`,
+    sentence: `${deferral(data, view, data.category)} ${nextOf(nextAttemptAt, view.message.expiresAt)}${securityOf(view, smtp)}`,
     facts: { ...facts, reason, next_attempt_at: nextAttemptAt },
   };
 };
 
 const sharedOf = ({ shared }: { readonly shared?: true | undefined }): string =>
-  shared === true ? ' Other addresses of the domain could have sent it, so the address is not suppressed.' : '';
+  shared === true ? ' Another recipient could have sent the report, so the address is not suppressed.' : '';
+
+/** What to do about a bounce of this category. The reply says what is wrong, and not who can change it. */
+const REMEDIES: Readonly<Partial<Record<BounceCategory, string>>> = {
+  mailbox_full: 'Send it again later, or reach the recipient in another way.',
+  too_large: 'Send a smaller message, with links instead of attachments.',
+  content_rejected: 'Change the content: POST /v1/messages/analyze checks it.',
+  spam: 'Change the content: POST /v1/messages/analyze checks it.',
+  policy: "Ask the recipient's administrator to allow your mail.",
+  reputation: 'Check the reputation of your domain before you send more.',
+  authentication: 'Check the DNS records of your sending domain.',
+  sender_rejected: 'Check the From address and the DNS records of its domain.',
+  relay_denied: 'Check the domain of the address and its MX records.',
+};
+
+const afterBounce = ({ category, shared }: Of<'RecipientBounced'>): string => {
+  if (shared === true) return sharedOf({ shared });
+  if (category !== undefined && suppresses(category)) return ' The address is now suppressed.';
+  const remedy = category === undefined ? undefined : REMEDIES[category];
+  return remedy === undefined ? ' It is not retried.' : ` It is not retried. ${remedy}`;
+};
 
 /** Code 0: no server was asked, because the address cannot receive mail. */
 const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean): string => {
   const smtp = view.smtpOf(data.smtp);
-  const who = view.nameOf([data.recipientId]);
-  const said = saidOf(smtp);
-  const why = said === '' ? data.reason : said;
+  const next = afterBounce(data);
+  const opening = view.opening(late ? 'Bounced after delivery for' : 'Bounced for', [data.recipientId]);
   if (late) {
-    return `A report says that it could not be delivered to ${who} after all: ${why}.${sharedOf(data)}`;
+    const said = saidOf(smtp);
+    return `${opening}: a report says that it could not be delivered (${said === '' ? data.reason : said}).${next}`;
   }
-  if (smtp.code === 0) return `${who} cannot receive it and is not tried again: ${why}.`;
-  const refused = `${speakerOf(view, smtp)} permanently refused it for ${who}${whereOf(smtp)}${quoteOf(smtp)}.`;
-  return `${refused} It is not tried again.${securityOf(view, smtp)}`;
+  const { category } = data;
+  const why =
+    smtp.code === 0
+      ? `${data.reason}${quoteOf(smtp)}.`
+      : rejectionOf(view, smtp, { category, otherwise: 'rejected it permanently' });
+  return `${opening}: ${why}${next}${securityOf(view, smtp)}`;
 };
 
 /** Explains a report that changed nothing. */
@@ -169,10 +188,10 @@ const notedSentence = ({ recipientId, report, doubt, smtp }: Of<'RecipientReport
   const said = smtp === undefined ? '' : saidOf(view.smtpOf(smtp));
   const why = said === '' ? '' : `: ${said}`;
   if (doubt === 'address_behind') {
-    return `A report says that an address behind ${who} could not be reached${why}. Others behind it may have received it, so nothing changes.`;
+    return `A report says that an address behind ${who} could not be reached${why}. Others behind it may have received the message, so the status does not change.`;
   }
   const what = report === 'complaint' ? `${who} reported it as spam` : `it could not be delivered to ${who}${why}`;
-  return `A report says that ${what}. Another recipient of the same copy could have sent the report, so nothing changes.`;
+  return `A report says that ${what}. Another recipient of the same copy could have sent the report, so the status does not change.`;
 };
 
 /** One entry per event type; a missing one does not compile. */
@@ -181,25 +200,25 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     const ids = recipients.map(({ id }) => id);
     return {
       type: 'accepted',
-      sentence: `It was accepted for ${view.nameOf(ids)}, as ${stream} mail; delivery is tried until ${atTime(expiresAt)}.`,
+      sentence: `Accepted for ${view.nameOf(ids)} as ${stream} mail. Delivery is attempted until ${atTime(expiresAt)}.`,
       facts: { recipient_ids: ids, stream, expires_at: expiresAt },
     };
   },
-  MessageScheduled: (data) => scheduling('scheduled', data, 'It was scheduled for'),
+  MessageScheduled: (data) => scheduling('scheduled', data, 'Scheduled for'),
   MessageRescheduled: (data, { people }, actor) =>
-    scheduling('rescheduled', data, `It was rescheduled by ${byWhom(actor, people)} for`),
+    scheduling('rescheduled', data, `Rescheduled by ${byWhom(actor, people)} for`),
   RecipientsHeld: ({ recipientIds, until, ...held }, view) => ({
     type: 'held',
-    sentence: `It is held for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
+    sentence: `Held for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
     facts: { recipient_ids: recipientIds, reason: held.reason, next_attempt_at: until },
   }),
   AttemptStarted: ({ attempt, recipientIds, leaseUntil }, view) => {
     const destinations = view.domainsOf(recipientIds);
     return {
       type: 'attempt_started',
-      sentence: `Attempt ${attempt} began, for ${view.nameOf(recipientIds)} (${listed(destinations.slice(0, 3))}${
+      sentence: `Attempt ${attempt} started for ${view.nameOf(recipientIds)} (${listed(destinations.slice(0, 3))}${
         destinations.length > 3 ? ' and others' : ''
-      }). Without an outcome by ${atTime(leaseUntil)} it is checked again.`,
+      }). If there is no result by ${atTime(leaseUntil)}, it is retried.`,
       facts: { attempt, recipient_ids: recipientIds, destinations, lease_until: leaseUntil },
     };
   },
@@ -207,15 +226,16 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     type: 'outcome_unknown',
     sentence:
       `The outcome of attempt ${attempt} for ${view.nameOf(recipientIds)} is unknown: the message may have been sent, but no ` +
-      `reply was recorded. A later attempt has the same Message-ID, so that a second copy can be recognized. ` +
+      `reply was recorded. The next attempt has the same Message-ID, so mail systems can recognize a second copy. ` +
       nextOf(nextAttemptAt, view.message.expiresAt),
     facts: { attempt, recipient_ids: recipientIds, next_attempt_at: nextAttemptAt },
   }),
   RecipientDelivered: (data, view) => {
     const facts = replyFacts(view, data);
     const { smtp } = facts;
-    const taken = `${speakerOf(view, smtp)} accepted it for ${view.nameOf([data.recipientId])}${quoteOf(smtp)}.`;
-    return { type: 'delivered', sentence: `${taken}${securityOf(view, smtp)}`, facts };
+    const opening = view.opening('Delivered to', [data.recipientId]);
+    const sentence = `${opening}: ${speakerOf(view, smtp)} accepted it${quoteOf(smtp)}.${securityOf(view, smtp)}`;
+    return { type: 'delivered', sentence, facts };
   },
   RecipientDeferred: deferred,
   RecipientBounced: (data, view) => {
@@ -224,11 +244,11 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     const facts = { ...replyFacts(view, data), reason: data.reason, late };
     return { type: 'bounced', sentence: bouncedSentence(data, view, late), facts };
   },
-  RecipientExpired: ending('expired', 'expired'),
-  RecipientFailed: ending('failed', 'cannot be sent to'),
-  RecipientSuppressed: ending('suppressed', 'is suppressed'),
+  RecipientExpired: ending('expired', 'Expired for'),
+  RecipientFailed: ending('failed', 'Failed for'),
+  RecipientSuppressed: ending('suppressed', 'Not sent to', ' Remove the suppression to send to this address again.'),
   RecipientCancelled: (data, view, actor) => {
-    const told = ending('cancelled', 'was cancelled')(data, view, actor);
+    const told = ending('cancelled', 'Cancelled for')(data, view, actor);
     return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor, view.people)}).`) };
   },
   RecipientOpened: explainOpened,

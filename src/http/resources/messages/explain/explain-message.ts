@@ -15,6 +15,7 @@ import { explainEvent } from './events.ts';
 import {
   actorOf,
   atTime,
+  briefView,
   byWhom,
   createView,
   type ExplainedStep,
@@ -49,17 +50,16 @@ export interface Circumstances {
 
 const PROVED: Readonly<Record<VerificationMethod, string>> = {
   dns: 'by its DNS records',
-  capture: 'without a check, because mail is captured',
+  capture: 'automatically: mail is captured on this machine',
 };
 
 const domainSentence = ({ message: { accepted, environment } }: View, { verification }: Circumstances): string => {
   const { fromDomain } = accepted;
   if (verification !== null) {
-    const how = `${PROVED[verification.method]} (${atTime(verification.verifiedAt)})`;
-    return `The domain ${fromDomain} may send: it was verified ${how}.`;
+    return `Domain ${fromDomain} was verified at ${atTime(verification.verifiedAt)} ${PROVED[verification.method]}.`;
   }
-  if (environment === 'test') return `The domain ${fromDomain} was not verified: a test key does not require it.`;
-  return `The domain ${fromDomain} was allowed to send; its verification is not on record.`;
+  if (environment === 'test') return `Domain ${fromDomain} is not verified. Test keys can send from it anyway.`;
+  return `Domain ${fromDomain} was allowed to send. Its verification is not on record.`;
 };
 
 /** Members have no key: `keyId` is then the id of the member. */
@@ -68,10 +68,10 @@ const isMember = ({ accepted }: ExistingMessage): boolean => isId('mbr', accepte
 const keySentence = ({ message, people }: View, { keyName }: Circumstances): string => {
   const { accepted, environment } = message;
   const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
-  const simulated = environment === 'test' ? ': nothing is sent, the outcome is simulated' : '';
-  if (isMember(message))
-    return `${memberInWords(accepted.keyId, people)} may send, and asked for the ${environment} environment${simulated}.`;
-  return `API key ${name} is valid, may send, and belongs to the ${environment} environment${simulated}.`;
+  const where = environment === 'test' ? 'Test environment: nothing is sent and the outcome is simulated.' : '';
+  const who = isMember(message) ? memberInWords(accepted.keyId, people) : `API key ${name}`;
+  const may = isMember(message) ? 'is a member with permission to send' : 'is valid and has permission to send';
+  return `${who} ${may}. ${where}`.trimEnd();
 };
 
 const senderFacts = ({ message, people }: View, keyName: string | null): StepFacts => {
@@ -91,14 +91,14 @@ const templateSteps = (
   const name = templateAlias === null ? templateId : `"${templateAlias}" (${templateId})`;
   return [
     {
-      sentence: `It was rendered from version ${version} of template ${name}.`,
+      sentence: `Rendered from version ${version} of template ${name}.`,
       facts: { template_id: templateId, template_version: version },
     },
   ];
 };
 
-const SAFE_TO_REPEAT = 'with an Idempotency-Key: repeating the request sends nothing twice';
-const UNSAFE_TO_REPEAT = 'without an Idempotency-Key: repeating the request sends another message';
+const SAFE_TO_REPEAT = 'with an Idempotency-Key. Repeating the request sends nothing twice';
+const UNSAFE_TO_REPEAT = 'without an Idempotency-Key. Repeating the request sends another message';
 
 /** The steps before acceptance: the request, the key and the checks. */
 const explainRequest = (view: View, circumstances: Circumstances): readonly ExplainedStep[] => {
@@ -117,7 +117,7 @@ const explainRequest = (view: View, circumstances: Circumstances): readonly Expl
   const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
   const named = requestId === null ? 'The request' : `Request ${requestId}`;
   return [
-    step('requested', `${named} came from ${byWhom(actor, view.people)}, ${repeat}.`, {
+    step('requested', `${named} came from ${byWhom(actor, view.people)} ${repeat}.`, {
       ...(requestId === null ? {} : { request_id: requestId }),
       idempotency_key_used: accepted.idempotent,
     }),
@@ -132,12 +132,12 @@ const explainRequest = (view: View, circumstances: Circumstances): readonly Expl
 /** Quotes nothing of the html: members who see no contents read it. */
 const htmlSentence = (findings: readonly Finding[]): string => {
   const first = findings.find(({ rule }) => rule === 'html-invalid');
-  if (first === undefined) return 'Its HTML was checked and is valid.';
-  return `Its HTML is not valid and was accepted unchanged: see line ${first.line}, column ${first.column}.`;
+  if (first === undefined) return 'The HTML was checked and is valid.';
+  return `The HTML is not valid and was accepted unchanged: see line ${first.line}, column ${first.column}.`;
 };
 
 const analysisSentence = ({ score, verdict, findings }: ToldAnalysis): string =>
-  `Its contents were analyzed: ${score} of 100 points, ${findings.length} finding${findings.length === 1 ? '' : 's'}, verdict "${verdict}".`;
+  `Content analysis: ${score} of 100 points, ${findings.length} finding${findings.length === 1 ? '' : 's'}, verdict "${verdict}".`;
 
 const analysisFacts = ({ score, verdict }: ToldAnalysis): StepFacts => ({ score, verdict });
 
@@ -148,20 +148,20 @@ const POSTER = actorOf('worker:post-webhooks');
 
 const answered = (webhookId: string, { status, durationMs }: WebhookTry): string =>
   status === null
-    ? `it did not answer after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
-    : `it answered ${status} after ${Math.round(durationMs)} ms`;
+    ? `no response after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
+    : `response ${status} after ${Math.round(durationMs)} ms`;
 
 const nextOf = ({ dueAt, webhookId }: WebhookDelivery, disabled: DisabledWebhooks): string => {
-  if (disabled.has(webhookId)) return 'It waits because the endpoint is disabled or paused.';
-  return dueAt === null ? '' : `The next attempt is at ${atTime(dueAt.toISOString())}.`;
+  if (disabled.has(webhookId)) return 'It waits until the endpoint is enabled again.';
+  return dueAt === null ? '' : `Next attempt at ${atTime(dueAt.toISOString())}.`;
 };
 
 const afterLast = (delivery: WebhookDelivery, disabled: DisabledWebhooks): string => {
   switch (delivery.state) {
     case 'delivered':
-      return 'It is complete.';
+      return '';
     case 'failed':
-      return 'It is not tried again.';
+      return 'It is not retried. You can replay it.';
     case 'pending':
       return nextOf(delivery, disabled);
     default:
@@ -170,7 +170,7 @@ const afterLast = (delivery: WebhookDelivery, disabled: DisabledWebhooks): strin
 };
 
 const aboutWhom = ({ event }: WebhookDelivery, view: View): string =>
-  event.recipientId === null ? '' : ` of ${view.nameOf([event.recipientId])}`;
+  event.recipientId === null ? '' : ` for ${view.nameOf([event.recipientId])}`;
 
 const stepsOf = (delivery: WebhookDelivery, view: View, disabled: DisabledWebhooks): readonly ExplainedStep[] => {
   const { webhookId, event, tries, createdAt, dueAt } = delivery;
@@ -179,14 +179,14 @@ const stepsOf = (delivery: WebhookDelivery, view: View, disabled: DisabledWebhoo
   const next = delivery.state === 'pending' && dueAt !== null ? { next_attempt_at: dueAt.toISOString() } : {};
   const what = `${event.type}${aboutWhom(delivery, view)}`;
   if (tries.length === 0) {
-    const sentence = `Endpoint ${webhookId} waits for ${what}. ${afterLast(delivery, disabled)}`.trimEnd();
+    const sentence = `Waiting to post ${what} to endpoint ${webhookId}. ${afterLast(delivery, disabled)}`.trimEnd();
     const about = { at: createdAt.toISOString(), actor: POSTER, type: 'webhook_owed', sentence } as const;
     return [{ ...about, ...recipient, facts: { ...facts, ...next } }];
   }
   return tries.map((tried, index): ExplainedStep => {
     const isLast = index === tries.length - 1;
     const then = isLast ? ` ${afterLast(delivery, disabled)}` : '';
-    const sentence = `Endpoint ${webhookId} was sent ${what}: ${answered(webhookId, tried)}.${then}`.trimEnd();
+    const sentence = `Posted ${what} to endpoint ${webhookId}: ${answered(webhookId, tried)}.${then}`.trimEnd();
     const took = { attempt: index + 1, status: tried.status, duration_ms: Math.round(tried.durationMs) };
     const about = { at: tried.at.toISOString(), actor: POSTER, type: 'webhook_tried', sentence } as const;
     return { ...about, ...recipient, facts: { ...facts, ...took, ...(isLast ? next : {}) } };
@@ -208,10 +208,10 @@ const explainWebhooks = (
  * summary.
  */
 
-/** Final statuses in words that fit singular and plural. */
-const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' | 'sending' | 'deferred'>, string>> = {
+/** Words for a status that fit "1 bounced" and "All 2 recipients bounced". */
+const WORDS: Readonly<Partial<Record<RecipientStatus, string>>> = {
   delivered: 'delivered',
-  bounced: 'permanently refused',
+  bounced: 'bounced',
   failed: 'failed',
   suppressed: 'suppressed',
   cancelled: 'cancelled',
@@ -227,33 +227,30 @@ const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set([
   'RecipientCancelled',
 ]);
 
-const wordOf = (status: RecipientStatus): string => (status in ENDED ? ENDED[status as keyof typeof ENDED] : 'waiting');
-
-/** `1 delivered, 2 waiting`. */
-const counted = (recipients: readonly Recipient[]): readonly string[] => {
+/** `1 delivered, 2 waiting`, in the order of `RECIPIENT_STATUSES`. */
+const countStatuses = (recipients: readonly Recipient[]): readonly string[] => {
   const counts = new Map<string, number>();
-  const inOrder = [...recipients].sort(
-    (left, right) => RECIPIENT_STATUSES.indexOf(left.status) - RECIPIENT_STATUSES.indexOf(right.status),
-  );
-  for (const { status } of inOrder) counts.set(wordOf(status), (counts.get(wordOf(status)) ?? 0) + 1);
+  for (const status of RECIPIENT_STATUSES) {
+    const count = recipients.filter((each) => each.status === status).length;
+    const word = WORDS[status] ?? 'waiting';
+    if (count > 0) counts.set(word, (counts.get(word) ?? 0) + count);
+  }
   return [...counts].map(([word, count]) => `${count} ${word}`);
 };
 
 const statusOfAll = (recipients: readonly Recipient[]): string => {
-  const [only] = recipients;
-  if (recipients.length === 1 && only !== undefined) return `Its only recipient is ${wordOf(only.status)}`;
-  const counts = counted(recipients);
+  const counts = countStatuses(recipients);
   return counts.length === 1
-    ? `All of its ${recipients.length} recipients are ${counts[0]?.replace(/^\d+ /, '')}`
-    : `Of its ${recipients.length} recipients, ${listed(counts)}`;
+    ? `All ${recipients.length} recipients: ${counts[0]?.replace(/^\d+ /, '')}`
+    : `${recipients.length} recipients: ${listed(counts)}`;
 };
 
-const marks = (recipients: readonly Recipient[]): string => {
+const countReactions = (recipients: readonly Recipient[]): string => {
   const complained = recipients.filter((each) => each.complained).length;
   const unsubscribed = recipients.filter((each) => each.unsubscribed !== null || each.leftTopic !== null).length;
   return [
-    ...(complained === 0 ? [] : [`; ${complained} complained`]),
-    ...(unsubscribed === 0 ? [] : [`; ${unsubscribed} unsubscribed`]),
+    ...(complained === 0 ? [] : [` ${complained} reported it as spam.`]),
+    ...(unsubscribed === 0 ? [] : [` ${unsubscribed} unsubscribed.`]),
   ].join('');
 };
 
@@ -261,19 +258,32 @@ const marks = (recipients: readonly Recipient[]): string => {
 const soonest = (waits: readonly ExplainedWait[]): ExplainedWait | undefined =>
   [...waits].sort((left, right) => ((left.next_attempt_at ?? '') < (right.next_attempt_at ?? '') ? -1 : 1))[0];
 
-/** One sentence: the status, its reason, and the next step. */
+/** `Bounced at 2026-11-28 13:42:10 UTC: mx.example.net says that the mailbox does not exist (550 5.1.1). …` */
+const summarizeOne = (view: View, end: RecordedMessageEvent): string => {
+  const { complained, unsubscribed, leftTopic } = view.message.recipients[0] ?? {};
+  const reaction = [
+    ...(complained === true ? [' The recipient reported it as spam.'] : []),
+    ...((unsubscribed ?? leftTopic ?? null) === null ? [] : [' The recipient unsubscribed.']),
+  ].join('');
+  return `${explainEvent(end, briefView(view, end.metadata.occurredAt)).sentence}${reaction}`;
+};
+
+/** The outcome with its reason, or what it waits for and until when. */
 const summarize = (view: View, waits: readonly ExplainedWait[]): string => {
   const { recipients } = view.message;
   const next = soonest(waits);
-  if (next !== undefined) return `${statusOfAll(recipients)}${marks(recipients)}: ${next.sentence}`;
+  const isOne = recipients.length === 1;
+  if (next !== undefined)
+    return isOne ? next.sentence : `${statusOfAll(recipients)}.${countReactions(recipients)} ${next.sentence}`;
   const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
-  const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
-  // The status already says that they were refused.
+  if (isOne && end !== undefined) return summarizeOne(view, end);
+  // The status already says that they were rejected.
   const reasons = recipients
     .filter(({ status }) => status !== 'delivered')
     .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
   const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
-  return `${statusOfAll(recipients)}${why}${marks(recipients)}; complete${since}.`;
+  const when = end === undefined ? '' : ` Last outcome at ${atTime(end.metadata.occurredAt)}.`;
+  return `${statusOfAll(recipients)}${why}.${countReactions(recipients)}${when}`;
 };
 
 const TOLD = {

@@ -1,3 +1,4 @@
+import type { BounceCategory } from '../../../../domain/bounce/reply-words.ts';
 import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
@@ -223,6 +224,10 @@ export interface View {
   urlOf(linkId: string): string | null;
   /** Whether it was delivered to the recipient before the event of this number. */
   wasDelivered(recipientId: string, sequence: number): boolean;
+  /** `Bounced for ada@example.net`. @param word a verb in the past tense, with its preposition. */
+  opening(word: string, ids: readonly string[]): string;
+  /** A summary: without texts of replies and without the security of connections, which the steps tell. */
+  readonly isBrief: boolean;
 }
 
 /** More names would hide what the sentence says. */
@@ -255,12 +260,15 @@ export const createView = (
   for (const { type, data } of happenings) {
     if (type === 'RecipientDelivered') delivered.set(data.recipientId, data.sequence);
   }
+  const nameOf = (ids: readonly string[]): string => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`));
   return {
     message,
     happenings,
     people,
+    isBrief: false,
+    opening: (word, ids) => `${word} ${nameOf(ids)}`,
     recipientOf: (id) => ({ id, address: addresses.get(id) ?? null }),
-    nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
+    nameOf,
     domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),
     smtpOf: (facts) => serializeSmtp(facts, contents),
     urlOf: (linkId) => {
@@ -271,14 +279,22 @@ export const createView = (
   };
 };
 
+/** The same view for a summary of the message's only recipient: time instead of name, codes of replies without texts. */
+export const briefView = (view: View, at: string): View => ({
+  ...view,
+  isBrief: true,
+  opening: (word) => `${word.replace(/ (?:to|for)$/, '')} at ${atTime(at)}`,
+  smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
+});
+
 /** Describes a mail server's reply, its time and the security of the connection in words. */
 
 const WHERE: Readonly<Record<ReplyStage, string>> = {
   connect: 'on connecting',
   session: 'before the message was offered',
-  mail: 'when given the sender',
-  recipient: 'when given the recipient',
-  content: 'after receiving the message',
+  mail: 'in reply to the sender',
+  recipient: 'in reply to the recipient',
+  content: 'in reply to the content',
 };
 
 const HELD_TO: Readonly<Record<TlsPolicy, string>> = {
@@ -302,24 +318,73 @@ export const saidOf = ({ code, enhanced, text }: SerializedSmtp): string =>
     .filter((part) => part !== null)
     .join(' ');
 
-/** The same behind a colon, where there is anything. */
+/** The same in parentheses, with the command that it answered. Empty without a reply. */
 export const quoteOf = (smtp: SerializedSmtp): string => {
   const said = saidOf(smtp);
-  return said === '' ? '' : `: ${said}`;
+  if (said === '') return '';
+  // Every acceptance answers the content, and a code alone is for a summary.
+  const isPlain = smtp.stage === null || smtp.text === null || smtp.code < 400;
+  return isPlain ? ` (${said})` : ` (${said}, ${WHERE[smtp.stage]})`;
+};
+
+/** What a reply of this category means, after "mx.example.net says that". */
+const MEANINGS: Readonly<Record<BounceCategory, string | null>> = {
+  no_mailbox: 'the mailbox does not exist',
+  no_domain: 'the domain does not exist',
+  mailbox_disabled: 'the mailbox is disabled',
+  mailbox_full: 'the mailbox is full',
+  too_large: 'the message is too large',
+  content_rejected: 'it does not accept this content',
+  spam: 'the message looks like spam',
+  policy: 'a policy of the recipient forbids it',
+  reputation: 'the reputation of the sender is too low',
+  authentication: 'SPF, DKIM or DMARC failed',
+  greylisted: 'it greylists unknown senders',
+  rate_limited: 'it received too much mail at once',
+  sender_rejected: 'it does not accept this sender',
+  relay_denied: 'it does not accept mail for this address',
+  system: 'it has a problem of its own',
+  network: 'it cannot reach the mailbox',
+  protocol: 'it did not understand the transmission',
+  unknown: null,
+};
+
+/** `mx.example.net says that the mailbox does not exist (550 5.1.1 "No such user", in reply to the recipient).` */
+export const rejectionOf = (
+  view: View,
+  smtp: SerializedSmtp,
+  { category, otherwise }: { readonly category: BounceCategory | null | undefined; readonly otherwise: string },
+): string => {
+  const meaning = MEANINGS[category ?? 'unknown'];
+  return `${speakerOf(view, smtp)} ${meaning === null ? otherwise : `says that ${meaning}`}${quoteOf(smtp)}.`;
+};
+
+type DeferralData = Extract<MessageEvent, { readonly type: 'RecipientDeferred' }>['data'];
+
+/** Why a recipient was deferred. Code 0: no server replied. */
+export const deferral = (
+  { recipientId, reason, smtp: facts }: DeferralData,
+  view: View,
+  category: BounceCategory | null | undefined,
+): string => {
+  const smtp = view.smtpOf(facts);
+  const why =
+    smtp.code === 0
+      ? `${reason}${quoteOf(smtp)}.`
+      : rejectionOf(view, smtp, { category, otherwise: 'asked to try again later' });
+  return `${view.opening('Deferred for', [recipientId])}: ${why}`;
 };
 
 /** The server that replied. In the test environment nothing is sent, so it is the simulation. */
 export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
-  if (message.environment === 'test') return 'The simulation of the test environment';
-  if (mx === null) return 'The mail server';
+  if (message.environment === 'test') return 'the test environment';
+  if (mx === null) return 'the mail server';
   return address === null || address === mx ? mx : `${mx} (${address})`;
 };
 
-export const whereOf = ({ stage }: SerializedSmtp): string => (stage === null ? '' : ` ${WHERE[stage]}`);
-
 /** How the connection was secured, as a sentence; nothing where there was none. */
-export const securityOf = ({ message }: View, { code, tls, cipher, policy }: SerializedSmtp): string => {
-  if (message.environment === 'test' || code === 0) return '';
+export const securityOf = ({ message, isBrief }: View, { code, tls, cipher, policy }: SerializedSmtp): string => {
+  if (isBrief || message.environment === 'test' || code === 0) return '';
   if (tls === null) return ' The connection was not encrypted.';
   const how = policy === null ? 'encrypted' : HELD_TO[policy];
   return ` The connection was ${how}, by ${cipher === null ? tls : `${tls} with ${cipher}`}.`;
@@ -328,5 +393,5 @@ export const securityOf = ({ message }: View, { code, tls, cipher, policy }: Ser
 /** The next step after a wait. */
 export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
   nextAttemptAt < expiresAt
-    ? `It is tried again at ${atTime(nextAttemptAt)}.`
-    : `It expires at ${atTime(expiresAt)}, before another attempt.`;
+    ? `Next attempt at ${atTime(nextAttemptAt)}.`
+    : `It expires at ${atTime(expiresAt)}, before the next attempt.`;

@@ -6,11 +6,10 @@ import { holdsBack, type Reputation } from '../../../../domain/reputation/reputa
 import type { SerializedSmtp } from '../../../../projections/events/serialize-events.ts';
 import {
   atTime,
+  deferral,
   type ExplainedWait,
   nextOf,
   type RecordedMessageEvent,
-  saidOf,
-  speakerOf,
   type View,
   type WaitReason,
 } from './explanation.ts';
@@ -20,20 +19,21 @@ import {
 const BAD = 'its bounce or complaint rate is too high';
 
 const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
-  domain_slowed: `bulk mail of its sending domain is sent one message at a time, because ${BAD}`,
-  domain_paused: `bulk mail of its sending domain is paused, because ${BAD}`,
-  organization_slowed: `bulk mail of its organization is sent one message at a time, because ${BAD}`,
-  organization_paused: `bulk mail of its organization is paused, because ${BAD}`,
-  bulk_mail_paused: 'all bulk mail of its organization was paused by somebody who may',
-  organization_suspended: 'the operator of this service has suspended its organization, and only they can resume it',
-  warm_up: 'its sending domain is warming up and has used its daily quota',
+  domain_slowed: `bulk mail of the sending domain is sent one message at a time, because ${BAD}`,
+  domain_paused: `bulk mail of the sending domain is paused, because ${BAD}`,
+  organization_slowed: `bulk mail of the organization is sent one message at a time, because ${BAD}`,
+  organization_paused: `bulk mail of the organization is paused, because ${BAD}`,
+  bulk_mail_paused: 'all bulk mail of the organization is paused',
+  organization_suspended:
+    'the operator of this service suspended the organization, and only the operator can resume it',
+  warm_up: 'the sending domain is warming up and has used its daily quota',
 };
 
 const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt: string): string => {
-  const released = heldBy === null ? '' : 'It continues when that ends. ';
+  const released = heldBy === null ? '' : 'Delivery continues when that ends. ';
   return until < expiresAt
-    ? `${released}It is checked again at ${atTime(until)} at the latest.`
-    : `${released}It expires if it still waits at ${atTime(expiresAt)}.`;
+    ? `${released}The next check is at ${atTime(until)} at the latest.`
+    : `${released}If it still waits at ${atTime(expiresAt)}, it expires.`;
 };
 
 /** Why recipients are held and until when, in words that follow a colon. */
@@ -57,7 +57,7 @@ type DeferralData = Extract<RecordedMessageEvent, { readonly type: 'RecipientDef
 const UNUSUAL_MS = 60_000;
 
 const SUSPENDED: Readonly<Record<Exclude<Suspension['reason'], 'recipient_domain'>, string>> = {
-  busy: 'asked for less mail for now',
+  busy: 'asked for less mail',
   unreachable: 'could not be reached',
   refused: 'refuse connections from this service',
 };
@@ -77,16 +77,22 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
   const begun = view.happenings.findLast(({ type, data }) => type === 'AttemptStarted' && data.attempt === attempt);
   const since = begun === undefined ? '' : `, since ${atTime(begun.metadata.occurredAt)}`;
   if (until > now) {
-    const sentence = `It is being sent to ${who} now${since}; without an outcome by ${atTime(until)} it is checked again.`;
+    const sentence = `Being sent to ${who} now${since}. If there is no result by ${atTime(until)}, it is retried.`;
     return why('in_hand', sentence, until);
   }
-  const sentence = `Attempt ${attempt} for ${who} began${since}; its outcome was not recorded by ${atTime(until)}. A copy may have arrived; it is checked again within moments.`;
+  const sentence = `Attempt ${attempt} for ${who} has had no result${since}. A copy may have arrived. It is checked again within moments.`;
   return why('attempt_lost', sentence, null);
 };
 
 /** An event without a category is classified by its reply, while that is kept. */
 const isGreylisting = ({ category }: DeferralData, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
   (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
+
+/** Replies are quoted once, in the steps. */
+const withoutReplyTexts = (view: View): View => ({
+  ...view,
+  smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
+});
 
 /** Why it waits for another attempt. */
 const retryOf = (who: string, recipient: Recipient, view: View, next: string): Why => {
@@ -96,20 +102,13 @@ const retryOf = (who: string, recipient: Recipient, view: View, next: string): W
   );
   const then = nextOf(next, view.message.expiresAt);
   if (last?.type !== 'RecipientDeferred') {
-    return why('outcome_unknown', `It is unknown whether an earlier attempt reached ${who}. ${then}`, next);
+    return why('outcome_unknown', `An earlier attempt may or may not have reached ${who}. ${then}`, next);
   }
   const smtp = view.smtpOf(last.data.smtp);
-  const said = saidOf(smtp);
-  if (smtp.code === 0) {
-    const more = said === '' ? '' : ` (${said})`;
-    return why('not_handed_over', `It could not be sent to ${who}: ${last.data.reason}${more}. ${then}`, next);
-  }
-  const speaker = speakerOf(view, smtp);
-  if (isGreylisting(last.data, smtp)) {
-    const sentence = `${speaker} makes unknown senders wait (greylisting): ${said}, for ${who}. ${then}`;
-    return why('greylisted', sentence, next);
-  }
-  return why('told_to_wait', `${speaker} temporarily refused it for ${who}: ${said}. ${then}`, next);
+  const greylisted = smtp.code !== 0 && isGreylisting(last.data, smtp);
+  const reason = smtp.code === 0 ? 'not_handed_over' : greylisted ? 'greylisted' : 'told_to_wait';
+  const sentence = deferral(last.data, withoutReplyTexts(view), greylisted ? 'greylisted' : last.data.category);
+  return why(reason, `${sentence} ${then}`, next);
 };
 
 /** Why a destination is suspended. */
@@ -117,27 +116,27 @@ const inTheWayOf = ({ operator, domain, reason, since, mx }: Suspension): string
   const time = atTime(since);
   if (reason === 'recipient_domain') {
     const about = mx === null ? '' : `, about ${mx},`;
-    return `The DNS records or policies of ${domain}${about} leave no server for its mail, and deliveries are suspended since ${time}`;
+    return `The DNS records or policies of ${domain}${about} name no usable mail server. Deliveries have been suspended since ${time}`;
   }
   const { domainId, destination } = partsOfDestination(operator);
   const whose = isOwnDestination(destination) ? domain : destination;
   const ofWhom = domainId === null ? '' : ' from this sending domain';
-  return `The mail servers of ${whose} ${SUSPENDED[reason]}${ofWhom}, and deliveries are suspended since ${time}`;
+  return `The mail servers of ${whose} ${SUSPENDED[reason]}${ofWhom}. Deliveries have been suspended since ${time}`;
 };
 
 const suspendedOf = (who: string, suspension: Suspension): Why => {
   const { until } = suspension;
   const what = inTheWayOf(suspension);
-  return why('destination_suspended', `${what}: ${who} is tried when that ends, at ${atTime(until)}.`, until);
+  return why('destination_suspended', `${what}. Next attempt for ${who} at ${atTime(until)}.`, until);
 };
 
 const dueOf = (who: string, due: string, now: string): Why => {
   const ageMs = Date.parse(now) - Date.parse(due);
   const slow =
     ageMs > UNUSUAL_MS
-      ? ', which is unusually long: its destination limits the rate, all workers are busy, or none is running'
+      ? ', which is unusually long: the destination limits the rate, all workers are busy, or no worker is running'
       : '';
-  return why('due_now', `${who} is due since ${atTime(due)}${slow}.`, null);
+  return why('due_now', `Waiting to be sent to ${who} since ${atTime(due)}${slow}.`, null);
 };
 
 /** Whether the hold is still in force: it may have ended since it was recorded. */
@@ -154,7 +153,7 @@ const isStillHeld = (
 const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: WaitFacts): Why | undefined => {
   const { domain, held, nextAttemptAt } = recipient;
   if (held !== null && isStillHeld(held, waiting)) {
-    const opening = `It is held for ${who} since ${atTime(held.since)}`;
+    const opening = `Held for ${who} since ${atTime(held.since)}`;
     return why('held', `${opening}: ${explainHold(held, view.message.expiresAt)}`, held.until);
   }
   const suspension = waiting.suspensions.get(domain);
@@ -168,7 +167,7 @@ const waitingOf = (recipient: Recipient, view: View, waiting: WaitFacts): Why =>
   const who = view.nameOf([recipient.id]);
   const due = recipient.nextAttemptAt ?? view.message.acceptedAt;
   if (recipient.status === 'scheduled' && due > now) {
-    return why('scheduled', `It is scheduled for ${who} at ${atTime(due)}.`, due);
+    return why('scheduled', `Scheduled for ${who} at ${atTime(due)}.`, due);
   }
   const otherwise = (): Why => (due > now ? retryOf(who, recipient, view, due) : dueOf(who, due, now));
   return keptBackOf(who, recipient, view, waiting) ?? otherwise();
