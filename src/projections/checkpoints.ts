@@ -50,11 +50,13 @@ export const readCheckpoint = async (
   return rows[0] ?? { version, logId, position: '' };
 };
 
+const PARKED = 'array(select distinct p.stream from parked_events p where p.projection = $1) as parked';
+
 /** First statement of every transaction on a read model: the holder of this row may change its tables. */
 const MOVE = `
   update checkpoints set position = $3, occurred_at = coalesce($4, occurred_at)
   where name = $1 and position = $2 and version = $5 and log_id = $6
-  returning array(select distinct p.stream from parked_events p where p.projection = $1) as parked`;
+  returning ${PARKED}`;
 
 /** @returns streams that are parked. @throws {Fenced} */
 export const moveCheckpoint = async (
@@ -70,7 +72,10 @@ export const moveCheckpoint = async (
   });
   const row = rows[0];
   if (row === undefined) throw new Fenced(name);
-  return new Set(row.parked);
+  if (row.parked.length === 0) return new Set();
+  // The update may have waited for a retry of parked events, and what it returns is older than that.
+  const { rows: current } = await db.query<{ parked: StreamName[] }>(`select ${PARKED}`, [name]);
+  return new Set(current[0]?.parked);
 };
 
 /** The read models were made from another log. */

@@ -26,6 +26,16 @@ const open = async () => {
   };
 };
 
+/** A projection of API keys that cannot apply any event. */
+const openParking = async (fault: Error) => {
+  const applied = await openApplied(tampered(() => Promise.reject(fault)));
+  return {
+    ...applied,
+    parked: async () =>
+      (await applied.pool.query('select error from read_models.parked_events')).rows.map(({ error }) => error),
+  };
+};
+
 describe('an event that cannot be applied', () => {
   test('is parked with its error, and the other events of its batch are applied', async () => {
     const { given, keys, parked } = await open();
@@ -194,4 +204,46 @@ describe('a batch', () => {
     for (const batch of [lastBatch(), first]) await expect(apply(batch)).rejects.toBeInstanceOf(Fenced);
     expect(await keys()).toEqual([{ key_id: 'key_1', status: 'revoked' }]);
   });
+});
+
+test('an error whose text PostgreSQL cannot store is kept without the bytes that it refuses', async () => {
+  const { pool, given, parked } = await openParking(new RangeError('no\0good'));
+  await given('apiKey-key_1', [keyCreated()]);
+  expect(await parked()).toEqual(['RangeError: nogood']);
+  expect((await pool.query('select 1 from read_models.api_keys')).rowCount).toBe(0);
+});
+
+test('the age of a read model is that of its last event, also after positions without events', async () => {
+  const { given, apply, lastBatch, pool } = await open();
+  await given('apiKey-key_1', [keyCreated()], { occurredAt: NOW });
+  const after = lastBatch().position;
+  await apply({ after, position: `${after}1`, events: [] });
+  const { rows } = await pool.query('select occurred_at, position from read_models.checkpoints');
+  expect(rows).toEqual([{ occurred_at: new Date(NOW), position: `${after}1` }]);
+});
+
+test('an event that arrives during a retry is applied behind what the retry applied', async () => {
+  const { given, keys, parked, pool, store } = await open();
+  await given('apiKey-key_1', [poisonousKey('key_1')]);
+  const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: Pick<typeof store, 'readStream'> = {
+    readStream: async (...asked) => {
+      reading.resolve();
+      await read.promise;
+      return store.readStream(...asked);
+    },
+  };
+  const retried = retryParked({ pool, store: slow, projections: [mended] }, 'api-keys');
+  await reading.promise;
+  let isApplied = false;
+  const applied = given('apiKey-key_1', [{ type: 'KeyRevoked', data: { keyId: 'key_1' } }]).then(() => {
+    isApplied = true;
+  });
+  const waiting = 'select 1 from pg_stat_activity where datname = current_database() and wait_event_type = $1';
+  await expect.poll(async () => isApplied || (await pool.query(waiting, ['Lock'])).rowCount === 1).toBe(true);
+  read.resolve();
+  expect(await retried).toMatchObject({ applied: 1 });
+  await applied;
+  expect(await parked()).toEqual([]);
+  expect(await keys()).toEqual([{ key_id: 'key_1', status: 'revoked' }]);
 });
