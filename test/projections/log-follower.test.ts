@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EventStore, Page, ReadAllOptions } from '../../src/domain/kernel/event-store.ts';
+import type { EventStore, FollowedPage, Page, ReadAllOptions } from '../../src/domain/kernel/event-store.ts';
 import { createLogFollower, type LogFollower } from '../../src/projections/log-follower.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 
@@ -188,4 +188,60 @@ test('a consumer that is behind reads again if a lagging node returned nothing',
   expect((await behind)?.events).toHaveLength(3);
   await follower.close();
   expect(await ahead).toBeNull();
+});
+
+/** A subscription whose pages hold so many events, and a reader of the log that counts its reads. */
+const pagedLog = (sizes: readonly number[]) => {
+  const place = (number: number): string => String(number).padStart(16, '0');
+  const event = (number: number) => ({ stream: `key-${number}`, position: place(number), stored: { data: '' } });
+  let last = 0;
+  const pages = sizes.map((size) => {
+    const events = Array.from({ length: size }, (_, index) => event(last + index + 1));
+    last += size;
+    return { events, position: place(last), isFull: true } as unknown as FollowedPage;
+  });
+  const all = pages.flatMap(({ events }) => events);
+  const readAll = vi.fn(async ({ from = '', limit }: ReadAllOptions): Promise<Page> => {
+    const events = all.filter(({ position }) => position > from).slice(0, limit);
+    return { events, position: events.at(-1)?.position ?? from };
+  });
+  const subscribe: EventStore['subscribe'] = async function* () {
+    yield* pages;
+    await new Promise(() => undefined);
+  };
+  const follower = createLogFollower({ store: { readAll, subscribe }, system: { ...system, sleep: async () => {} } });
+  return {
+    ...{ follower, readAll },
+    /** Lets a consumer read all pages, so that the newest are kept. */
+    pull: async (): Promise<void> => {
+      for (let position = ''; position < place(last); )
+        position = (await follower.next(position, { eventsMax: 1 }))?.position ?? '';
+    },
+    /** Number of events in the batch after an event. */
+    batchAfter: async (number: number, eventsMax: number): Promise<number | undefined> =>
+      (await follower.next(number === 0 ? '' : place(number), { eventsMax }))?.events.length,
+  };
+};
+
+test('a batch has whole pages, as many as fit, and at least one', async () => {
+  const { pull, batchAfter } = pagedLog([3, 2, 2, 4]);
+  await pull();
+  expect(await batchAfter(0, 1)).toBe(3);
+  expect(await batchAfter(0, 4)).toBe(3);
+  expect(await batchAfter(0, 5)).toBe(5);
+  expect(await batchAfter(3, 4)).toBe(4);
+  expect(await batchAfter(3, 100)).toBe(8);
+});
+
+test.each([
+  ['500 pages', Array(600).fill(1), 100, 99],
+  ['8,000 events', Array(20).fill(500), 2_000, 1_999],
+  ['8,000 events, also after many more', Array(60).fill(500), 22_000, 21_999],
+])('the newest %s are kept for consumers that lag a little', async (_, sizes, kept, dropped) => {
+  const { pull, batchAfter, readAll } = pagedLog(sizes);
+  await pull();
+  expect(await batchAfter(kept, 1)).toBe(sizes[0]);
+  expect(readAll).not.toHaveBeenCalled();
+  expect(await batchAfter(dropped, 10)).toBeGreaterThan(0);
+  expect(readAll).toHaveBeenCalledOnce();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { createAwaitedPositions } from '../../src/projections/progress.ts';
+import { createAwaitedPositions, createWaitFor } from '../../src/projections/progress.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
 import { silentLogger } from '../support/logger.ts';
 import { runProjections } from '../support/run-projections.ts';
@@ -42,6 +42,35 @@ describe('waiting for read models', () => {
     const hurried: string[] = [];
     for (const position of ['4', '5']) awaited.onBeyond('messages', position, () => hurried.push(position))();
     expect(hurried).toEqual(['4']);
+  });
+
+  test('is watched by the projection that began last, whatever an earlier one ends', () => {
+    const awaited = createAwaitedPositions();
+    let hurried = 0;
+    const hurry = () => {
+      hurried += 1;
+    };
+    const stopFirst = awaited.onBeyond('messages', '1', () => undefined);
+    const stopSecond = awaited.onBeyond('messages', '1', hurry);
+    stopFirst();
+    awaited.note(['messages'], '2');
+    expect(hurried).toBe(1);
+    stopSecond();
+    awaited.note(['messages'], '3');
+    expect(hurried).toBe(1);
+  });
+
+  test('ends at once when the reader has gone', async () => {
+    const gone = new AbortController();
+    let waits = 0;
+    const sleep = async (): Promise<void> => {
+      waits += 1;
+      if (waits === 3) gone.abort();
+    };
+    const database = { query: async () => ({ rows: [] }) } as never;
+    const waitFor = createWaitFor({ pool: database, system: { ...system, monotonicMs: () => 0, sleep } });
+    expect(await waitFor(['messages'], '1', { signal: gone.signal })).toBe(false);
+    expect(waits).toBe(3);
   });
 
   test('makes one query for all concurrent waiters', async () => {

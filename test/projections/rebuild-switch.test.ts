@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type EventStore, LOG_START, type Position, PositionNotInLog } from '../../src/domain/kernel/event-store.ts';
+import { END_ANALYSES } from '../../src/projections/analytics.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
+import { RebuildInProgress, rebuild } from '../../src/projections/rebuild.ts';
 import { silentLogger } from '../support/logger.ts';
 import { appendKey, newStore } from './support/keys-log.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';
@@ -83,4 +84,116 @@ describe('a read model after the switch', () => {
     const { rows } = await pool.query('select position, log_id as "logId" from read_models.checkpoints');
     expect(rows).toEqual([{ position: await store.head(), logId: await store.logId() }]);
   });
+});
+
+/** Attempts to switch, while queries hold the live tables. */
+const ATTEMPTS_MAX = 10;
+
+/** A pool whose first attempts to switch fail like this. `before` is called at each attempt. */
+const failingSwitch = (pool: Pool, codes: (string | undefined)[], before: (attempt: number) => Promise<unknown>) => {
+  let attempts = 0;
+  const queries: string[] = [];
+  const connect = async () => {
+    const client = await pool.connect();
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>;
+    const failing = async (text: unknown, ...more: unknown[]) => {
+      if (typeof text === 'string' && text.includes('for update') && text.includes('read_models.checkpoints')) {
+        attempts += 1;
+        await before(attempts);
+        const code = codes.shift();
+        if (code !== undefined) throw Object.assign(new Error('the tables are in use'), { code });
+      }
+      return query(text, ...more);
+    };
+    return Object.assign(client, { query: failing });
+  };
+  const failingPool = Object.assign(Object.create(pool), {
+    connect,
+    query: (text: string, ...more: never[]) => {
+      queries.push(text);
+      return pool.query(text, ...more);
+    },
+  }) as Pool;
+  return {
+    failingPool,
+    attempts: () => attempts,
+    endings: () => queries.filter((text) => text === END_ANALYSES).length,
+  };
+};
+
+describe('a switch', () => {
+  const openRebuild = async (codes: (string | undefined)[], before: (attempt: number) => Promise<unknown>) => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_0');
+    const failing = failingSwitch(pool, codes, before);
+    const options = { pool: failing.failingPool, store, logger: silentLogger };
+    return { ...failing, pool, store, rebuild: () => rebuild(options, PROJECTIONS) };
+  };
+
+  test.each([
+    ['hold its tables', '55P03'],
+    ['deadlock with it', '40P01'],
+  ])('is repeated up to ten times while queries %s, and analyses are ended', async (_, code) => {
+    const { rebuild, pool, attempts, endings } = await openRebuild(Array(ATTEMPTS_MAX - 1).fill(code), async () => {});
+    expect(await rebuild()).toEqual([{ name: 'api-keys', events: 1, parkedEvents: 0 }]);
+    expect([attempts(), endings(), await keyIds(pool)]).toEqual([ATTEMPTS_MAX, ATTEMPTS_MAX - 1, ['key_0']]);
+  });
+
+  test('fails after ten attempts, and the live rows stay', async () => {
+    const { rebuild, pool, attempts } = await openRebuild(Array(ATTEMPTS_MAX + 1).fill('55P03'), async () => {});
+    await expect(rebuild()).rejects.toMatchObject({ code: '55P03' });
+    expect([attempts(), await keyIds(pool)]).toEqual([ATTEMPTS_MAX, []]);
+  });
+
+  test('is not repeated after any other fault', async () => {
+    const { rebuild, attempts } = await openRebuild(['57014'], async () => {});
+    await expect(rebuild()).rejects.toMatchObject({ code: '57014' });
+    expect(attempts()).toBe(1);
+  });
+
+  test('reads events that arrive between two attempts', async () => {
+    const log = { append: async (_attempt: number): Promise<unknown> => undefined };
+    const { rebuild, pool, store } = await openRebuild(['55P03', '55P03'], (attempt) => log.append(attempt));
+    log.append = (attempt) => (attempt < 3 ? appendKey(store, `key_${attempt}`) : Promise.resolve());
+    await rebuild();
+    expect(await keyIds(pool)).toEqual(['key_0', 'key_1', 'key_2']);
+    expect(await checkpoint(pool)).toBe(await store.head());
+  });
+
+  test('is refused if another process has begun to rebuild the same tables', async () => {
+    const other = { begin: async (): Promise<unknown> => undefined };
+    const { rebuild, pool } = await openRebuild([], () => other.begin());
+    other.begin = () => pool.query('delete from read_models_building.checkpoints');
+    await expect(rebuild()).rejects.toBeInstanceOf(RebuildInProgress);
+    expect(await keyIds(pool)).toEqual([]);
+  });
+});
+
+test('a rebuild reads events that arrive while it makes the indexes, and counts them', async () => {
+  const pool = await openPool();
+  const store = newStore();
+  await appendKey(store, 'key_0');
+  let reads = 0;
+  const readAll: EventStore['readAll'] = async (options) => {
+    const page = await store.readAll(options);
+    reads += 1;
+    if (reads === 1) await appendKey(store, 'key_1');
+    return page;
+  };
+  const rebuilt = await rebuild({ pool, store: { ...store, readAll }, logger: silentLogger }, PROJECTIONS);
+  expect(rebuilt).toEqual([{ name: 'api-keys', events: 2, parkedEvents: 0 }]);
+  expect(await keyIds(pool)).toEqual(['key_0', 'key_1']);
+});
+
+test('a read model is rebuilt by one process at a time', async () => {
+  const pool = await openPool();
+  const store = newStore();
+  await appendKey(store, 'key_0');
+  const first = await Promise.allSettled([1, 2].map(() => rebuild({ pool, store, logger: silentLogger }, PROJECTIONS)));
+  const refused = first.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  expect(refused).toHaveLength(1);
+  expect(refused[0]).toBeInstanceOf(RebuildInProgress);
+  await rebuild({ pool, store, logger: silentLogger }, PROJECTIONS); // the lock is free again
+  expect(await keyIds(pool)).toEqual(['key_0']);
 });

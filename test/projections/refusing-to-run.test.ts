@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { eventCodec, UnknownEvent } from '../../src/domain/kernel/codec.ts';
-import { LOG_START } from '../../src/domain/kernel/event-store.ts';
+import { type EventStore, LOG_START, PositionNotInLog } from '../../src/domain/kernel/event-store.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
+import { requireReached } from '../../src/projections/checkpoints.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { silentLogger } from '../support/logger.ts';
@@ -31,6 +32,26 @@ describe('projections refuse to run', () => {
     expect(await caughtUp(pool, other)).toBe(true);
     const { rows } = await pool.query('select key_id from read_models.api_keys');
     expect(rows).toEqual([{ key_id: 'key_2' }]);
+  });
+
+  test('on an older copy of their log, which ends before their last event', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    const runner = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    await runner.stop();
+    await expect(requireReached(pool, store)).resolves.toBeUndefined();
+    const asked: unknown[] = [];
+    const failing = (fault: Error): Pick<EventStore, 'readAll'> => ({
+      readAll: async ({ from }) => {
+        asked.push(from);
+        throw fault;
+      },
+    });
+    await expect(requireReached(pool, failing(new PositionNotInLog()))).rejects.toBeInstanceOf(StartRefused);
+    await expect(requireReached(pool, failing(new Error('it is away')))).rejects.toThrow('it is away');
+    expect(asked).toEqual([await store.head(), await store.head()]);
   });
 
   test('past an event of a newer version: all stop before it with a reason', async () => {

@@ -87,3 +87,9 @@ test('an event with more recipients than a slice holds is a slice of its own', a
   const events = [accepted(1, 1), accepted(2, SLICE_ITEMS_MAX), accepted(3, 1)];
   expect((await applied(events)).map((call) => call.events.length)).toEqual([1, 1, 1]);
 });
+
+test('events that fill a slice exactly share it, and one more recipient needs another', async () => {
+  const half = SLICE_ITEMS_MAX / 2 - 1; // the event itself is an item
+  expect(await applied([accepted(1, half), accepted(2, half)])).toHaveLength(1);
+  expect(await applied([accepted(1, half), accepted(2, half + 1)])).toHaveLength(2);
+});

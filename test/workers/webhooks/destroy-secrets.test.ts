@@ -4,6 +4,7 @@ import { deleteWebhook, registerWebhook, rotateWebhookSecret, updateWebhook } fr
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { ExistingWebhook } from '../../../src/domain/webhook/webhook.ts';
 import type { WorkersDependencies } from '../../../src/workers/create-workers.ts';
+import { createFormerSecrets } from '../../../src/workers/webhooks/destroy-secrets.ts';
 import { until } from '../delivering.ts';
 import { service } from './opened.ts';
 
@@ -95,4 +96,16 @@ test('secrets that a process did not destroy before it crashed are destroyed by 
   expect(await holds(webhook.secretId)).toEqual([true]);
   start();
   await until(async () => expect(await holds(webhook.secretId)).toEqual([false]));
+});
+
+test('a secret is needed until the end of its grace period, and is forgotten once it is destroyed', async () => {
+  const { webhook, rotate } = await open();
+  const rotated = await rotate(60);
+  const endsMs = Date.parse(rotated.earlierSecrets[0]?.expiresAt ?? '');
+  const former = createFormerSecrets();
+  former.apply(webhook, rotated, rotated.createdAt);
+  expect([endsMs - 1, endsMs].flatMap((ms) => former.due(new Date(ms)))).toEqual([]);
+  expect(former.due(new Date(endsMs + 1))).toEqual([webhook.secretId]);
+  former.forget([webhook.secretId]);
+  expect(former.due(new Date(endsMs + 1))).toEqual([]);
 });

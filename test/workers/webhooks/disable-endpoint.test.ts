@@ -20,15 +20,21 @@ const failingEndpoint = async () => {
   const { webhookId } = registered;
   let failingSince: Date | undefined = system.now();
   let reads = 0;
+  let faults = 0;
+  let frozen: Date | null = null;
   const disableEndpoint = createDisableEndpoint({
     store: context.store,
     webhookDeliveries: {
       failingSince: async () => {
         reads += 1;
+        if (faults > 0) {
+          faults -= 1;
+          throw new Error('the database is away');
+        }
         return new Map(failingSince === undefined ? [] : [[webhookId, failingSince]]);
       },
     },
-    system,
+    system: { ...system, now: () => frozen ?? system.now(), sleep: async () => undefined },
   });
   const endpoint = async (): Promise<ExistingWebhook> => {
     const { state } = await load(context.store, webhook, webhookStream(webhookId));
@@ -55,6 +61,13 @@ const failingEndpoint = async () => {
     fails: (since: Date | undefined) => {
       failingSince = since;
     },
+    failReads: (count: number) => {
+      faults = count;
+    },
+    /** Stops the clock at this time. */
+    freeze: (at: Date) => {
+      frozen = at;
+    },
     enable: (enabled: boolean) => updateWebhook(context, origin, { webhookId, environment: 'test', enabled }),
   };
 };
@@ -70,6 +83,26 @@ describe('a failing endpoint', () => {
     failing.system.shift(READ_AGAIN_MS + 5_000);
     await failing.post(500);
     expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
+  });
+
+  test.each([
+    [-1, 'enabled'],
+    [0, 'disabled'],
+  ])('has five days, to the millisecond: %i ms after them it is %s', async (ms, status) => {
+    const failing = await failingEndpoint();
+    const since = new Date(failing.system.now().getTime() + DAY_MS);
+    failing.fails(since);
+    failing.freeze(new Date(since.getTime() + 5 * DAY_MS + ms));
+    await failing.post(500);
+    expect(await failing.state()).toMatchObject({ status });
+  });
+
+  test('is disabled even if the database is away for a moment', async () => {
+    const failing = await failingEndpoint();
+    failing.system.shift(6 * DAY_MS);
+    failing.failReads(2);
+    await failing.post(500);
+    expect([failing.reads(), await failing.state()]).toEqual([3, { status: 'disabled', disabledReason: 'failing' }]);
   });
 
   test('has five more days once it is enabled again, whatever failed before', async () => {

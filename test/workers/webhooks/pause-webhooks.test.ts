@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createKey, deleteKey, revokeKey, updateKey } from '../../../src/commands/api-key.ts';
+import { createKey, deleteKey, expireKey, revokeKey, updateKey } from '../../../src/commands/api-key.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { deleteDomain, registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
@@ -87,6 +87,34 @@ describe('a webhook of an ended key', () => {
       ...{ changes: { permissions: ['send'] }, leavesOutRequester: false },
     });
     await demoted.isPaused();
+  });
+
+  test('is paused when the key has expired', async () => {
+    const { outbox, change, isPaused, stateNow } = await openKept(FAR);
+    expect((await stateNow()).status).toBe('enabled');
+    outbox.system.shift(Date.parse(FAR.expiresAt) - outbox.system.now().getTime());
+    await expireKey(outbox.context, { keyId: change.keyId, actor: 'worker:expire-keys' });
+    await isPaused();
+  });
+
+  test('is paused after a change by a key that expired just now, before its expiry is recorded', async () => {
+    const { outbox, webhookId, change, isPaused } = await openKept(FAR);
+    outbox.system.shift(Date.parse(FAR.expiresAt) - outbox.system.now().getTime());
+    await updateWebhook(outbox.context, by(outbox, `key:${change.keyId}`), {
+      ...{ webhookId, environment: 'test', description: 'Late' },
+    });
+    await isPaused();
+  });
+
+  test('is paused if a key that has ended enables it', async () => {
+    const { outbox, operator, change, isPaused, webhookId, stateNow } = await openKept(FAR);
+    await updateWebhook(outbox.context, operator, { webhookId, environment: 'test', enabled: false });
+    await revokeKey(outbox.context, operator, change);
+    await updateWebhook(outbox.context, by(outbox, `key:${change.keyId}`), {
+      ...{ webhookId, environment: 'test', enabled: true },
+    });
+    await isPaused();
+    expect(await stateNow()).toMatchObject({ ownedBy: `key:${change.keyId}` });
   });
 
   test('continues if the key has no bounds, or another actor is responsible for the webhook by then', async () => {
