@@ -32,8 +32,12 @@ const open = async () => {
   const store = createMemoryStore(contents);
   const secrets = createInMemorySecrets();
   let isAway = false;
-  const readStream: typeof store.readStream = (...asked) =>
-    isAway ? Promise.reject(new StoreUnavailable('away')) : store.readStream(...asked);
+  let refused = 0;
+  const readStream: typeof store.readStream = async (...asked) => {
+    if (!isAway) return store.readStream(...asked);
+    refused += 1;
+    throw new StoreUnavailable('away');
+  };
   const context = { contents, store: { ...store, readStream }, secrets, system } as never;
   const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
   const caller = callerWith({ organizationId, permissions: ['send'] });
@@ -89,6 +93,8 @@ const open = async () => {
     pass: (ms: number) => {
       stoppedMs = system.monotonicMs() + ms;
     },
+    /** Number of reads of the log while it was away. */
+    refused: () => refused,
     away: (away: boolean) => {
       isAway = away;
     },
@@ -179,10 +185,10 @@ test('the address of a link is in the vault, once, and not in the log', async ()
 });
 
 test('while the log is unavailable everything is kept, and recorded afterwards', async () => {
-  const { note, recorded, recorder, away } = await open();
+  const { note, recorded, recorder, away, refused } = await open();
   away(true);
   note();
-  await sleep(100);
+  await expect.poll(refused).toBeGreaterThan(0);
   note();
   away(false);
   await until(1, recorded);

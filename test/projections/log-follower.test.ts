@@ -191,14 +191,15 @@ test('a consumer that is behind reads again if a lagging node returned nothing',
 });
 
 /** A subscription whose pages hold so many events, and a reader of the log that counts its reads. */
-const pagedLog = (sizes: readonly number[]) => {
+const pagedLog = (sizes: readonly number[], { bytes = 0, isFull = true } = {}) => {
   const place = (number: number): string => String(number).padStart(16, '0');
-  const event = (number: number) => ({ stream: `key-${number}`, position: place(number), stored: { data: '' } });
+  const data = 'x'.repeat(bytes);
+  const event = (number: number) => ({ stream: `key-${number}`, position: place(number), stored: { data } });
   let last = 0;
   const pages = sizes.map((size) => {
     const events = Array.from({ length: size }, (_, index) => event(last + index + 1));
     last += size;
-    return { events, position: place(last), isFull: true } as unknown as FollowedPage;
+    return { events, position: place(last), isFull } as unknown as FollowedPage;
   });
   const all = pages.flatMap(({ events }) => events);
   const readAll = vi.fn(async ({ from = '', limit }: ReadAllOptions): Promise<Page> => {
@@ -244,4 +245,75 @@ test.each([
   expect(readAll).not.toHaveBeenCalled();
   expect(await batchAfter(dropped, 10)).toBeGreaterThan(0);
   expect(readAll).toHaveBeenCalledOnce();
+});
+
+test('large events are kept by their size, also after many more', async () => {
+  const { pull, batchAfter, readAll } = pagedLog(Array(200).fill(1), { bytes: 1_000_000 });
+  await pull();
+  expect(await batchAfter(195, 100)).toBe(5);
+  expect(readAll).not.toHaveBeenCalled();
+  await batchAfter(150, 1);
+  expect(readAll).toHaveBeenCalled();
+});
+
+test('a batch that leaves pages out says that there is more', async () => {
+  const { pull, follower } = pagedLog([2, 2, 2], { isFull: false });
+  await pull();
+  const isFull = async (eventsMax: number) => (await follower.next('', { eventsMax }))?.isFull;
+  expect([await isFull(2), await isFull(4), await isFull(6)]).toEqual([true, true, false]);
+});
+
+/** A log whose subscriptions are in the hands of the test. */
+const subscribedLog = () => {
+  interface Opened {
+    readonly after: string;
+    give(position: string): void;
+    fail(error: Error): void;
+  }
+  const opened: Opened[] = [];
+  const subscribe: EventStore['subscribe'] = async function* (after, _filter, signal) {
+    let next = Promise.withResolvers<string>();
+    signal.addEventListener('abort', () => next.reject(new Error('the subscription was ended')));
+    opened.push({ after, give: (position) => next.resolve(position), fail: (error) => next.reject(error) });
+    next.promise.catch(() => undefined); // thrown where it is awaited
+    for (;;) {
+      const position = await next.promise;
+      next = Promise.withResolvers();
+      next.promise.catch(() => undefined);
+      yield { events: [], position, isFull: false };
+    }
+  };
+  const readAll = async ({ from = '' }: ReadAllOptions): Promise<Page> => ({ events: [], position: from });
+  const follower = createLogFollower({ store: { readAll, subscribe }, system });
+  const turns = async (): Promise<void> => {
+    for (let count = 0; count < 20; count += 1) await nextTurn();
+  };
+  return { follower, opened, turns };
+};
+
+test('a fault of the subscription is reported to those who wait, and the next caller opens another', async () => {
+  const { follower, opened, turns } = subscribedLog();
+  const waiting = [follower.next('1', ALL), follower.next('1', ALL)];
+  await turns();
+  opened[0]?.fail(new Error('the log is away'));
+  for (const each of await Promise.allSettled(waiting))
+    expect(each).toMatchObject({ status: 'rejected', reason: { message: 'the log is away' } });
+  const next = follower.next('1', ALL);
+  await turns();
+  expect(opened.map(({ after }) => after)).toEqual(['1', '1']);
+  opened[1]?.give('2');
+  expect(await next).toMatchObject({ after: '1', position: '2' });
+});
+
+test('a jump disturbs no waiting consumer', async () => {
+  const { follower, opened, turns } = subscribedLog();
+  const behind = follower.next('1', ALL);
+  await turns();
+  const ahead = follower.next('5', ALL);
+  await turns();
+  expect(opened.map(({ after }) => after)).toEqual(['1', '5']);
+  opened[1]?.give('6');
+  expect(await ahead).toMatchObject({ after: '5', position: '6' });
+  await follower.close();
+  expect(await behind).toBeNull();
 });

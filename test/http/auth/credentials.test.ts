@@ -6,13 +6,14 @@ import { formatSecret } from '../../../src/domain/api-key/secret.ts';
 import { parseRange } from '../../../src/domain/kernel/addresses.ts';
 import { sha256Hex } from '../../../src/domain/kernel/digest.ts';
 import type { ExistingSession } from '../../../src/domain/member/session.ts';
-import type { PresentedCredential } from '../../../src/http/auth/authenticate.ts';
 import { type AuthContext, authenticate, reauthenticate } from '../../../src/http/auth/authenticate.ts';
 import type { KeyCache } from '../../../src/http/auth/key-cache.ts';
 import type { Credential } from '../../../src/http/auth/key-cache-queries.ts';
 import type { GuardedRoute } from '../../../src/http/route-rules.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { createSteppableSystem } from '../../support/system.ts';
+
+type PresentedCredential = Parameters<typeof authenticate>[1];
 
 const ADDRESS = '192.0.2.1';
 /** A check that is younger is not repeated. */
@@ -269,6 +270,18 @@ describe('a request that is authenticated again', () => {
     state.caller = null;
     await expect(again(true)).rejects.toMatchObject({ code: 'unauthorized' });
     expect(done).toEqual(['catch up', 'find']);
+  });
+
+  test('waits for the log, which may have revoked it just now', async () => {
+    const { auth, again, state } = await authenticated();
+    Object.assign(auth.keyCache, {
+      catchUp: async () => {
+        await Promise.resolve();
+        state.caller = null;
+        return true;
+      },
+    });
+    await expect(again(true)).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
   test('needs its permission still', async () => {

@@ -68,11 +68,11 @@ test('an evicted session is asked for again, and the one that was used longest a
   const { system, activity, session, isIdle, markElsewhere, asked } = open();
   await system.advance(IDLE_MS - 1);
   for (let index = 0; index < SEEN_MAX; index += 1) activity.note(session(`ses_${index}`));
-  activity.note(session('ses_0'));
-  activity.note(session('ses_new'));
+  activity.note(session('ses_1')); // which evicts the first
+  for (const id of ['ses_new', 'ses_newer']) activity.note(session(id));
   await system.advance(1);
-  for (const id of ['ses_0', 'ses_2', 'ses_new']) expect(await isIdle(id)).toBe(false);
+  for (const id of ['ses_1', 'ses_3', 'ses_new']) expect(await isIdle(id)).toBe(false);
   expect(asked()).toBe(0);
-  markElsewhere('ses_1');
-  expect([await isIdle('ses_1'), asked()]).toEqual([false, 1]);
+  markElsewhere('ses_2');
+  expect([await isIdle('ses_2'), asked()]).toEqual([false, 1]);
 });

@@ -22,6 +22,8 @@ export interface Circumstances {
   readonly counter?: number;
   /** Default: the correct type. */
   readonly type?: string;
+  /** Id that the browser reports for a new passkey. Default: the one that the authenticator signed. */
+  readonly reportedId?: string;
   /** Default: `none`. */
   readonly format?: string;
 }
@@ -63,7 +65,7 @@ export const createAuthenticator = (memberId: string) => {
         ['authData', new Uint8Array(authData)],
       ];
       return {
-        credential_id: text(id),
+        credential_id: made.reportedId ?? text(id),
         client_data: text(clientDataOf(made, made.type ?? 'webauthn.create')),
         attestation_object: text(isoCBOR.encode(new Map(parts))),
       };

@@ -70,6 +70,7 @@ export const signInAs = async (
 /** Two organizations that share a provider. */
 export const openOidc = async () => {
   let shiftMs = 0;
+  let stoppedMs: number | null = null;
   let people = 0;
   const keys: string[] = [];
   const organizations: string[] = [];
@@ -77,7 +78,7 @@ export const openOidc = async () => {
   const service = await startService({
     publicUrl: PUBLIC_URL,
     identityProvider: connect(provider),
-    context: { system: { ...system, now: () => new Date(system.now().getTime() + shiftMs) } },
+    context: { system: { ...system, now: () => new Date((stoppedMs ?? system.now().getTime()) + shiftMs) } },
   });
   for (const name of ['one.test', 'other.test']) {
     const organizationId = await service.makeOrganization();
@@ -114,6 +115,13 @@ export const openOidc = async () => {
     /** Completes the sign-in when the browser returns. */
     end: (oidc: object, cookie: string) => post(service, '/v1/session', { oidc }, cookie),
     enter: (person: OpenIdProvider['person']) => signInAs(service, provider, person),
+    /** Runs `work` while the clock stands still, except for `shift`. */
+    withStoppedClock: async (work: () => Promise<void>): Promise<void> => {
+      stoppedMs = system.now().getTime();
+      await work().finally(() => {
+        stoppedMs = null;
+      });
+    },
     /** Advances the clock. */
     shift: (ms: number) => {
       shiftMs += ms;

@@ -123,6 +123,17 @@ describe('a choice', () => {
     expect(codeOf(await choose(late, id))).toEqual(INVALID);
   });
 
+  test('ends after ten minutes, and not a millisecond sooner', async () => {
+    const { email, id } = await opened.join(0);
+    await opened.withStoppedClock(async () => {
+      const [timely, late] = [await list(email), await list(email)];
+      opened.shift(599_999);
+      expect((await choose(timely, id)).statusCode).toBe(200);
+      opened.shift(1);
+      expect(codeOf(await choose(late, id))).toEqual(INVALID);
+    });
+  });
+
   test('is only for memberships of the verified address', async () => {
     const [own, stranger] = [await opened.join(0), await opened.join(0)];
     const seen = await list(own.email);

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerOf, begin, codeOf, INVALID, type OidcService, openOidc, post } from '../../support/oidc-sign-in.ts';
+import { startService } from '../../support/service.ts';
 import { SAME_ORIGIN } from '../../support/sign-in.ts';
 
 let opened: OidcService;
@@ -67,6 +68,16 @@ describe('a sign-in at an identity provider is refused if', () => {
     expect(codeOf(await opened.end(answer, cookie))).toEqual(INVALID);
   });
 
+  test('it took ten minutes, and not a millisecond less', async () => {
+    await opened.withStoppedClock(async () => {
+      const [timely, late] = [await ready(), await ready()];
+      opened.shift(599_999);
+      expect((await opened.end(timely.answer, timely.cookie)).statusCode).toBe(200);
+      opened.shift(1);
+      expect(codeOf(await opened.end(late.answer, late.cookie))).toEqual(INVALID);
+    });
+  });
+
   test.each([
     [{ code: 'x' }],
     [{ code: 'x', state: '' }],
@@ -131,4 +142,25 @@ describe('a sign-in at an identity provider is refused if', () => {
     const answers = await Promise.all(Array.from({ length: 21 }, ask));
     expect(answers.filter(({ statusCode }) => statusCode === 429).length).toBe(1);
   });
+});
+
+test('a sign-in that began before the keys of the service were replaced succeeds, and one with foreign keys does not', async () => {
+  const { email } = await opened.join();
+  opened.provider.person = { email, email_verified: true };
+  const key = (byte: number) => ({ id: Buffer.from([byte, byte]), bytes: Buffer.alloc(32, byte) });
+  const begun = [await begin(opened.service), await begin(opened.service)] as const;
+  const answers = [
+    answerOf(await opened.provider.signIn(begun[0].url)),
+    answerOf(await opened.provider.signIn(begun[1].url)),
+  ];
+  const { deps } = opened.service;
+  const ALL_KEYS: readonly (typeof deps.trackingKeys)[] = [[key(8)], [key(8), ...deps.trackingKeys]];
+  const statuses: number[] = [];
+  for (const [index, trackingKeys] of ALL_KEYS.entries()) {
+    const replaced = await startService({ ...deps, trackingKeys });
+    onTestFinished(() => replaced.close());
+    const ended = await post(replaced, '/v1/session', { oidc: answers[index] }, begun[index]?.cookie);
+    statuses.push(ended.statusCode);
+  }
+  expect(statuses).toEqual([401, 200]);
 });

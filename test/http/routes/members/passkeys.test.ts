@@ -95,6 +95,7 @@ describe('a passkey', () => {
     ['without verification of the person', { isVerified: false }],
     ['that was made to sign in', { type: 'webauthn.get' }],
     ['whose certificates would have to be looked up', { format: 'packed' }],
+    ['under the id of another', { reportedId: Buffer.alloc(16, 1).toString('base64url') }],
     ['for no challenge', { challenge: 'A'.repeat(72) }],
     ['for a challenge that is none', { challenge: '' }],
   ])('is not added %s', async (_, more) => {

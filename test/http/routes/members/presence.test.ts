@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { codeOf, openPeople, type People } from '../../support/passkey-people.ts';
 import { type Service, startService } from '../../support/service.ts';
@@ -10,12 +10,13 @@ const MINUTE_MS = 60_000;
 let service: Service;
 let people: People;
 let shiftMs = 0;
+let stoppedMs: number | null = null;
 const real = createSystem();
 
 beforeAll(async () => {
   service = await startService({
     publicUrl: 'http://127.0.0.1:3000',
-    context: { system: { ...real, now: () => new Date(real.now().getTime() + shiftMs) } },
+    context: { system: { ...real, now: () => new Date((stoppedMs ?? real.now().getTime()) + shiftMs) } },
   });
   people = await openPeople(service);
 });
@@ -193,6 +194,19 @@ describe('a proof of presence', () => {
     expect(codeOf(await proveWith(person, { body: { token }, browser: '' }))).toEqual([401, 'sign_in_link_invalid']);
     expect((await signInWith(service, `http://localhost/#${token}`)).statusCode).toBe(200);
     expect(await isPresent(person.cookie)).toBe(false);
+  });
+
+  test('by passkey is accepted for five minutes after it was asked for, to the millisecond', async () => {
+    const person = await people.withPasskey();
+    stoppedMs = real.now().getTime();
+    onTestFinished(() => {
+      stoppedMs = null;
+    });
+    const [timely, late] = [await answerOf(person, { counter: 5 }), await answerOf(person, { counter: 6 })];
+    shiftMs += 5 * MINUTE_MS - 1;
+    expect((await proveWith(person, timely)).statusCode).toBe(200);
+    shiftMs += 1;
+    expect(codeOf(await proveWith(person, late))).toEqual([401, 'passkey_invalid']);
   });
 
   test('belongs to one session, and not to another of the member', async () => {
