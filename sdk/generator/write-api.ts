@@ -39,10 +39,12 @@ interface Located extends Operation {
 const LEFT_OUT = new Set(['session', 'passkeys', 'recipients', 'service']);
 /** Of those, what keys ask too. */
 const WHO_ASKS = 'getSession';
+/** Nothing refers to it: `SendMessage` stands for both. */
+const TWIN = 'AnalyzeMessageRequest';
 /** Types of `message-body.ts`, which also take files and React elements. */
 const EXTENDED: Readonly<Record<string, string>> = {
   SendMessageRequest: 'SendMessage',
-  AnalyzeMessageRequest: 'SendMessage',
+  [TWIN]: 'SendMessage',
   SendBatchRequest: 'SendBatch',
 };
 /** They are tried again whatever became of them. */
@@ -168,7 +170,7 @@ const schemasSource = (document: Document, operations: readonly Located[]): stri
     operations.map(({ requestBody, responses }) => [requestBody, responses]),
     schemas,
   );
-  const components = Object.keys(schemas).filter((name) => used.has(name) && name !== 'Page');
+  const components = Object.keys(schemas).filter((name) => used.has(name) && name !== 'Page' && name !== TWIN);
   return (
     HEADER +
     components.map((name) => declarationOf(name, schemas[name] ?? {})).join('\n') +

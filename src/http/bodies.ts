@@ -20,6 +20,11 @@ import {
   UNANNOUNCED_BYTES,
 } from '../lib/http/http.ts';
 
+/**
+ * Reads the body of a request while it arrives: memory for it is reserved in the share of its organization, its JSON is
+ * bounded and parsed, and the memory is released when the request ends.
+ */
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Error from reading the body; the handler throws it. */
@@ -165,7 +170,7 @@ interface JsonBodies {
   releaseOnDisconnect(request: FastifyRequest, reply: FastifyReply): void;
 }
 
-/** What a client is told about a body that it cannot send. */
+/** The refusal of a body; null: a fault of the service. */
 const refusalOf = (error: Error): DomainError | null => {
   if (error instanceof DomainError) return error;
   if (!(error instanceof BodyError)) return null;

@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Metafile } from 'esbuild';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/kernel/errors.ts';
-import { acceptedIn } from '../lib/http/http.ts';
+import { acceptedIn, isNotModified } from '../lib/http/http.ts';
 import type { RouteContext } from './endpoint.ts';
 
 /**
@@ -276,10 +276,6 @@ const load = async ({ deps: { logger } }: RouteContext): Promise<Dashboard> => {
   }
 };
 
-/** RFC 9110 §13.1.2: the comparison is weak. */
-const isKnown = ({ headers }: FastifyRequest, etag: string): boolean =>
-  (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
-
 const send = async (
   { type, etag, variants }: Asset,
   request: FastifyRequest,
@@ -288,7 +284,7 @@ const send = async (
   const accepted = acceptedIn(request.headers['accept-encoding']);
   const variant = variants.find(({ encoding }) => encoding === undefined || accepted.includes(encoding));
   reply.headers({ 'content-type': type, etag, vary: 'Accept-Encoding' });
-  if (isKnown(request, etag)) return reply.code(304).send();
+  if (isNotModified(request.headers, etag)) return reply.code(304).send();
   if (variant?.encoding !== undefined) reply.header('content-encoding', variant.encoding);
   return reply.send(await variant?.bytes());
 };

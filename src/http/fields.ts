@@ -3,6 +3,8 @@ import { ERROR_CATALOGUE, type ErrorCode } from '../domain/kernel/errors.ts';
 import { asciiDomain } from '../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
 
+/** Fields that requests and answers of many resources share, and the dates in them. */
+
 /** ISO 8601 in UTC with milliseconds. */
 export const timeSchema = () => z.iso.datetime({ precision: 3 });
 
@@ -44,14 +46,14 @@ export const listOf = <Item>(data: readonly Item[], hasMore: boolean, cursor: st
 /** An HTML page. */
 export const pageSchema = z.string().meta({ id: 'Page' });
 
-const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
+export const errorCodeSchema = z.enum(Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]); // the keys of that very object
 
 /** The body of every error (spec §2). */
 export const errorSchema = z
   .strictObject({
     error: z.strictObject({
       message: z.string(),
-      code: z.enum(codes),
+      code: errorCodeSchema,
       details: z.record(z.string(), z.array(z.string())).optional(),
       retry_after: z.number().int().optional(),
     }),

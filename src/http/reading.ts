@@ -20,7 +20,14 @@ import { TILE_WIDTH } from '../projections/audit/tiles.ts';
 import type { ListCursor, ListPage } from '../projections/page-of.ts';
 import type { ProjectionName } from '../projections/projection.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import { type Call, type Definition, endpoint, type Registration, type RouteContext } from './endpoint.ts';
+import {
+  type Call,
+  type Definition,
+  type Described,
+  endpoint,
+  type Registration,
+  type RouteContext,
+} from './endpoint.ts';
 import {
   type AsOf,
   asOfFields,
@@ -33,8 +40,12 @@ import {
   startOfDay,
   timeOf,
 } from './fields.ts';
-import type { Described } from './openapi/operation.ts';
 import type { GuardedRouteName } from './route-table.ts';
+
+/**
+ * Reads of resources: up to date (`readYourWrites`), only if they are unchanged (`ifMatch`), as they were (`?at=`), and in
+ * pages (`listEndpoint`).
+ */
 
 /** Revisions fit a double exactly, without leading zeros. */
 const ETAG = /^"(0|[1-9]\d{0,14})"$/;

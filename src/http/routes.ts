@@ -105,7 +105,7 @@ import {
   signOutRoute,
 } from './resources/members/session.ts';
 import { cancelMessagesRoute } from './resources/messages/cancel-messages.ts';
-import { explainMessageRoute } from './resources/messages/explain-route.ts';
+import { explainMessageRoute } from './resources/messages/explain.ts';
 import { listMessagesRoute } from './resources/messages/find-messages.ts';
 import {
   cancelMessageRoute,

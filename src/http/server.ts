@@ -1,6 +1,6 @@
 /**
- * What happens to a request, in the order of time. Each step is one call below, and every hook on requests is
- * registered here.
+ * The path of a request, in the order of time. Each step is one call below, and every hook on requests is registered
+ * here.
  *
  *  1. Connection: bounded for each network until a request on it is authenticated. Pipelined requests run one at a time.
  *  2. Cohort: requests that arrive in one turn of the event loop begin together in the next.
@@ -38,11 +38,10 @@ import { createOwnersOf } from './auth/permissions.ts';
 import { createJsonBodies } from './bodies.ts';
 import { vendorError, vendorOf } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import { type RouteContext, workOf } from './endpoint.ts';
+import { type Operation, type RouteContext, workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
 import { beginErrorAnswer, refusalAnswer } from './errors.ts';
 import { requestDurations } from './metrics.ts';
-import type { Operation } from './openapi/operation.ts';
 import { sendErrorPage } from './pages/page.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { isNamedElsewhere, isPage, isRouteName, methodsOf } from './route-table.ts';

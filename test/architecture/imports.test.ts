@@ -261,6 +261,11 @@ describe('the source tree', () => {
     expect(files.filter((file) => SPREAD_LITERAL.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
 
+  test('registers hooks on requests only in http/server.ts', () => {
+    const hook = /addHook\('(?!onListen)/;
+    expect(files.filter((file) => hook.test(readFileSync(join(SRC, file), 'utf8')))).toEqual(['http/server.ts']);
+  });
+
   test('has no import cycles, not even between types', () => {
     expect(onCycles()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { explanationSchema } from '../../http/resources/messages/explain-route.ts';
+import type { explanationSchema } from '../../http/resources/messages/explain.ts';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { type Invocation, optional, optionalCount, type Result, type ServiceCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { z } from 'zod';
-import type { explanationSchema } from '../../http/resources/messages/explain-route.ts';
+import type { explanationSchema } from '../../http/resources/messages/explain.ts';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Icon, Pill, Status } from '../components/icons.tsx';

@@ -1,10 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type {
-  SerializedOidcTransaction,
-  SerializedSignInChoice,
-  SignInMethods,
-} from '../../http/resources/members/oidc.ts';
+import type { SerializedOidcTransaction, SerializedSignInChoice } from '../../http/resources/members/oidc.ts';
+import type { SignInMethods } from '../../http/resources/members/session.ts';
 import { Icon } from '../components/icons.tsx';
 import { ApiFault, request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';

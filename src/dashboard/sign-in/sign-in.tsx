@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SerializedSignInChoice, SignInMethods } from '../../http/resources/members/oidc.ts';
+import type { SerializedSignInChoice } from '../../http/resources/members/oidc.ts';
+import type { SignInMethods } from '../../http/resources/members/session.ts';
 import { Icon } from '../components/icons.tsx';
 import { ApiFault, request } from '../data/api.ts';
 import { enterKey, environmentOfKey } from '../data/credentials.ts';

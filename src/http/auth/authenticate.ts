@@ -14,6 +14,13 @@ import type { Carrier, Credential } from './key-cache-queries.ts';
 import { type CatchUpLimit, consumeRateLimit } from './limits.ts';
 import { isSafe, requireOpenFilters, requirePermission } from './permissions.ts';
 
+/**
+ * Authentication and authorisation of requests by API key (spec §5.7), by the token of an auditor or by the session of a
+ * member; below all of them are keys. A key is checked before the body is read, against the key cache and so without a
+ * round trip; the request is authenticated again before its handler runs and
+ * wherever it has waited, so that a revoked key stops working within 1 s.
+ */
+
 /** Credentials in a request: a key or a token in `Authorization`, or the session of a member in a cookie. */
 
 interface PresentedCredential {
@@ -135,13 +142,6 @@ const presentedIn = (request: CredentialRequest, publicUrl: string): PresentedCr
     refusal: refusalOf(authorization, environment),
   };
 };
-
-/**
- * Authentication and authorisation of requests by API key (spec §5.7), by the token of an auditor or by the session of a
- * member; below all of them are keys. A key is checked before the body is read,
- * against the key cache and so without a round trip; the request is authenticated again before its handler runs and
- * wherever it has waited, so that a revoked key stops working within 1 s.
- */
 
 declare module 'fastify' {
   interface FastifyRequest {

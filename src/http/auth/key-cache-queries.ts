@@ -15,6 +15,11 @@ import { DEFAULT_SETTINGS, suspensionOf } from '../../domain/organization/organi
 import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
 
+/**
+ * Lookups of requests in the key cache: a credential by the hash of its secret, and what is known of its caller. All of
+ * them answer from memory.
+ */
+
 /** Owner of a secret. */
 type Holder =
   | { readonly kind: 'key'; readonly key: ExistingApiKey; readonly number: number }
@@ -116,7 +121,6 @@ export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex =
   };
 };
 
-/** Lookups in the key cache during requests. */
 export interface KeyCacheQueries {
   /** @param environment requested by a member. @returns null if the session's member was removed. */
   callerOf(holder: Holder, environment: Environment): Caller | null;

@@ -13,6 +13,11 @@ import {
 import { createSemaphore, createShares, type System } from '../../lib/async/async.ts';
 import type { KeyCache } from './key-cache.ts';
 
+/**
+ * Limits for those whose credential is known: requests a minute, requests that are open at once, large answers and exports
+ * in memory. Each organization has a share, so that it uses up its own and no other's.
+ */
+
 /** Rate limits of keys, and of the catch-ups of the key cache that unknown keys cause. */
 
 interface RateLimitContext {

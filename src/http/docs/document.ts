@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { escapeHtml } from '../../lib/html/html.ts';
 
+/** The parts of the OpenAPI document that the reference page shows, and how its texts and fields become HTML. */
+
 /** `code` in a line. */
 const inline = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 

@@ -1,6 +1,6 @@
+import { isCompat, type Json, type Operation, present, ruleOf } from '../endpoint.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
-import { isCompat, type Json, type Operation, present, ruleOf } from './operation.ts';
 import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './responses.ts';
 import { type Schemas, schemasOf, WEBHOOKS } from './schemas.ts';
 

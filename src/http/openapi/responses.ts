@@ -1,8 +1,8 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
+import { errorsOf, type Json, type Operation, present, ruleOf } from '../endpoint.ts';
 import { ERROR_STATUSES } from '../errors.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
-import { errorsOf, type Json, type Operation, present, ruleOf } from './operation.ts';
 import type { Schemas } from './schemas.ts';
 
 const RATE = 'Present when the key was accepted.';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Json, Operation } from '../endpoint.ts';
 import { errorSchema, pageSchema } from '../fields.ts';
 import type { eventSchema } from '../resources/events/event.ts';
-import type { Json, Operation } from './operation.ts';
 
 /** JSON Schemas of bodies and parameters; each named schema and each body appears once. */
 export interface Schemas {

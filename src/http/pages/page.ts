@@ -4,10 +4,9 @@ import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { escapeHtml } from '../../lib/html/html.ts';
-import type { Registration, RouteContext } from '../endpoint.ts';
+import { type Described, type Registration, type RouteContext, routeSchema } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors.ts';
 import { pageSchema } from '../fields.ts';
-import { type Described, routeSchema } from '../openapi/operation.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
 import { type Locale, localeFor, type Sentences } from './languages.ts';
 

@@ -24,6 +24,14 @@ import {
 } from './redact.ts';
 import { createRefusalBudget } from './refusal-budget.ts';
 
+/**
+ * Records refused requests of authenticated principals in the background, so that responses neither wait nor fail because
+ * of it. Each request is one row within the budget of its organization. Above the budget, and for every request over a
+ * rate limit, requests of the same principal, route and code within a minute share one row with a count and no body. The
+ * buffer is bounded: while the database is down, requests that do not fit are dropped and counted. A process that is
+ * killed loses the last second.
+ */
+
 /** A refused request as it is recorded: what the error said, and where in the body that is. */
 
 type DescribedRefusal = Omit<RefusedRequest, 'count'> & {
@@ -180,14 +188,6 @@ export const describeRefusal = (refusal: Refusal, caller: Caller, described: Des
     addresses: body?.addresses ?? [],
   };
 };
-
-/**
- * Records refused requests of authenticated principals in the background, so that responses neither wait nor fail because
- * of it. Each request is one row within the budget of its organization. Above the budget, and for every request over a
- * rate limit, requests of the same principal, route and code within a minute share one row with a count and no body. The
- * buffer is bounded: while the database is down, requests that do not fit are dropped and counted. A process that is
- * killed loses the last second.
- */
 
 declare module 'fastify' {
   interface FastifyRequest {

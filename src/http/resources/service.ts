@@ -5,11 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { withTimeout } from '../../lib/async/async.ts';
-import { acceptedIn } from '../../lib/http/http.ts';
+import { acceptedIn, isNotModified } from '../../lib/http/http.ts';
 import { docsPage } from '../docs/page.ts';
-import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
+import { defineEndpoint, endpoint, type RouteContext, routeSchema } from '../endpoint.ts';
 import { openApiDocument } from '../openapi/document.ts';
-import { routeSchema } from '../openapi/operation.ts';
 import { createServiceHealth, serviceSchema } from '../service-health.ts';
 
 /** Routes about the service itself: probes, and the API reference as OpenAPI and as a page. */
@@ -87,14 +86,10 @@ const prepare = async (text: string, type: string): Promise<PreparedPage> => {
 const acceptsGzip = ({ headers }: FastifyRequest): boolean =>
   acceptedIn(headers['accept-encoding']).some((encoding) => encoding === 'gzip' || encoding === 'x-gzip');
 
-/** RFC 9110 §13.1.2: the comparison is weak. */
-const isKnown = ({ headers }: FastifyRequest, etag: string | undefined): boolean =>
-  (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
-
 const send = (page: PreparedPage, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const { bytes, headers } = acceptsGzip(request) ? page.compressed : page.plain;
   reply.headers(headers);
-  return isKnown(request, headers.etag) ? reply.code(304).send() : reply.send(bytes);
+  return isNotModified(request.headers, headers.etag) ? reply.code(304).send() : reply.send(bytes);
 };
 
 /**

@@ -11,9 +11,8 @@ import {
   type TrackedRecipient,
 } from '../../domain/tracking/tracking.ts';
 import { createSemaphore, withTimeout } from '../../lib/async/async.ts';
-import type { RouteContext } from '../endpoint.ts';
+import { type Described, type RouteContext, routeSchema } from '../endpoint.ts';
 import type { EngagementRecorder } from '../engagement-recorder.ts';
-import { type Described, routeSchema } from '../openapi/operation.ts';
 import { sendErrorPage } from '../pages/page.ts';
 import { methodAndUrl } from '../route-table.ts';
 

@@ -25,6 +25,13 @@ export const acceptedIn = (header: string | undefined): readonly string[] =>
     .sort((left, right) => right.weight - left.weight)
     .map(({ value }) => value);
 
+/** Whether the client has the answer with this tag (RFC 9110 §13.1.2: the comparison is weak). */
+export const isNotModified = (
+  headers: { readonly 'if-none-match'?: string | undefined },
+  etag: string | undefined,
+): boolean =>
+  (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
+
 /** Large JSON answers are written in pieces, so that no answer holds the event loop. */
 
 /** Characters of one piece: 0.1 ms. Larger pieces hold the event loop, smaller ones cost more writes. */

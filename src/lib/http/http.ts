@@ -1,6 +1,6 @@
 /**
- * What a server must do for HTTP before it knows what a request is about. Node's server hands every connection and
- * every byte on without a bound; this module bounds both.
+ * Bounds for a server of HTTP, which hold before it knows what a request is about. Node accepts every connection and
+ * every byte; this module bounds both.
  *
  * - Connections: `boundHttpConnections` gives each network a share of those that have not authenticated, and closes idle
  *   ones for new ones. `oneAtATime` runs the pipelined requests of a connection in order, as RFC 9112 §9.3.2 requires.
@@ -9,12 +9,12 @@
  *   organizations. `createBoundedJson` scans JSON while it arrives and stops at the first byte that breaks a bound, so
  *   that nothing too deep, too wide or too long is ever parsed. It throws a `BodyError`.
  * - Answers: `jsonAnswer` writes a large value in pieces, so that no answer holds the event loop. `acceptedIn` reads what
- *   a client accepts.
+ *   a client accepts, `isNotModified` what it has.
  *
- * Networks, organizations and proxies are texts and functions of the caller. Nothing here waits without a bound: who finds
- * no place is refused.
+ * Networks, organizations and proxies are texts and functions of the caller. Every wait is bounded, and a request that
+ * finds no place is refused.
  */
-export { acceptedIn, jsonAnswer } from './answers.ts';
+export { acceptedIn, isNotModified, jsonAnswer } from './answers.ts';
 export {
   type BodyBudget,
   type BodyEnd,

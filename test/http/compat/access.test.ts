@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Vendor } from '../../../src/http/compat/vendors.ts';
-import { isCompat } from '../../../src/http/openapi/operation.ts';
+import { isCompat } from '../../../src/http/endpoint.ts';
 import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
 import { BATCHES, POSTMARK, RESEND, SENDGRID, SENDS, said, useTenant } from './tenant.ts';
 

@@ -44,9 +44,7 @@ describe('the bundle of the dashboard', () => {
   test('is built from sources, its own code and its bundler', async () => {
     const { sources } = deserialize(await readFile(cache)) as StoredBundle;
     const named = (ending: string): number => sources.filter(({ path }) => path.endsWith(ending)).length;
-    expect([named('dashboard/main.tsx'), named('dashboard/bundle.ts'), named('esbuild/lib/main.js')]).toEqual([
-      1, 1, 1,
-    ]);
+    expect([named('dashboard/main.tsx'), named('http/dashboard.ts'), named('esbuild/lib/main.js')]).toEqual([1, 1, 1]);
     expect(named('.css')).toBeGreaterThan(10);
   });
 

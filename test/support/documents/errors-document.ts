@@ -1,6 +1,6 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/kernel/errors.ts';
+import { errorsOf, isCompat, ruleOf } from '../../../src/http/endpoint.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors.ts';
-import { errorsOf, isCompat, ruleOf } from '../../../src/http/openapi/operation.ts';
 import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
 
 const HEAD = `# Errors

@@ -5,17 +5,16 @@ import { allows, permissionSchema } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEventId } from '../../../domain/customer-events/customer-events.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
-import { ERROR_CATALOGUE, type ErrorCode } from '../../../domain/kernel/errors.ts';
+import type { ErrorCode } from '../../../domain/kernel/errors.ts';
 import type { EventContext, EventStore, RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/kernel/events.ts';
 import { apiKeyStream } from '../../../domain/kernel/streams.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { timeSchema } from '../../fields.ts';
+import { errorCodeSchema, timeSchema } from '../../fields.ts';
 import { rateLimitsAnswerSchema, serializeRateLimits } from './api-keys.ts';
 
 const nothing = z.strictObject({});
-const codes = Object.keys(ERROR_CATALOGUE) as [ErrorCode, ...ErrorCode[]]; // never empty
 
 const created = z.strictObject({
   name: z.string(),
@@ -47,7 +46,7 @@ const rotated = z.strictObject({
 
 const refused = z.strictObject({
   change: z.enum(['update', 'rotate', 'revoke', 'delete']),
-  code: z.enum(codes).describe('Code of the error response.'),
+  code: errorCodeSchema.describe('Code of the error response.'),
 });
 
 export const actorSchema = z.strictObject({

@@ -20,9 +20,8 @@ import {
 import { encodeEntries, parseTilePath, TILE_WIDTH, type TileName } from '../../../projections/audit/tiles.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { endpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint, type RouteContext, routeSchema } from '../../endpoint.ts';
 import { integerParameter, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
-import { routeSchema } from '../../openapi/operation.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { addressSchema } from '../api-keys/key-events.ts';
 

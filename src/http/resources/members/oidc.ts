@@ -28,14 +28,7 @@ import { publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { timeSchema } from '../../fields.ts';
 import { BROWSER_BYTES } from './passkeys.ts';
 
-/** Ways in which members sign in. */
-
-export const mailedLinkSchema = z
-  .strictObject({
-    object: z.literal('mailed_sign_in_link'),
-    expires_in_minutes: z.number().int(),
-  })
-  .meta({ id: 'MailedSignInLink' });
+/** Signing in at an identity provider, and choosing among several memberships. */
 
 const oidcTransactionSchema = z
   .strictObject({
@@ -84,23 +77,6 @@ export const membershipChoiceSchema = z.strictObject({
   member_id: z.string().max(SHORT_CHARACTERS_MAX),
 });
 export type MembershipChoice = z.infer<typeof membershipChoiceSchema>;
-
-export const signInMethodsSchema = z
-  .strictObject({
-    object: z.literal('sign_in_methods'),
-    mailed_link: z
-      .strictObject({
-        is_captured: z.boolean().describe('Mail stays on the machine of the service: the link is in its inbox.'),
-      })
-      .nullable()
-      .describe('null: no domain of this service may send mail.'),
-    oidc: z
-      .strictObject({ host: z.string().describe('Host of its issuer.') })
-      .nullable()
-      .describe('The identity provider; null: not configured.'),
-  })
-  .meta({ id: 'SignInMethods' });
-export type SignInMethods = z.infer<typeof signInMethodsSchema>;
 
 /**
  * A sign-in at the identity provider, from the button to the way back. A cookie of the browser holds when it ends, random

@@ -26,13 +26,11 @@ import { bareAddress } from '../messages/send-fields.ts';
 import { type SerializedSession, sessionSchema } from './members.ts';
 import {
   type MembershipChoice,
-  mailedLinkSchema,
   membershipChoiceSchema,
   type OidcAnswer,
   oidcAnswerSchema,
   proveByChoice,
   proveByOidc,
-  signInMethodsSchema,
 } from './oidc.ts';
 import { assertionSchema, expectedIn, verifyAssertion } from './passkeys.ts';
 
@@ -279,6 +277,30 @@ export const provePresenceRoute = endpoint(
 );
 
 /** How members can sign in here, and links that the service mails. */
+
+const mailedLinkSchema = z
+  .strictObject({
+    object: z.literal('mailed_sign_in_link'),
+    expires_in_minutes: z.number().int(),
+  })
+  .meta({ id: 'MailedSignInLink' });
+
+const signInMethodsSchema = z
+  .strictObject({
+    object: z.literal('sign_in_methods'),
+    mailed_link: z
+      .strictObject({
+        is_captured: z.boolean().describe('Mail stays on the machine of the service: the link is in its inbox.'),
+      })
+      .nullable()
+      .describe('null: no domain of this service may send mail.'),
+    oidc: z
+      .strictObject({ host: z.string().describe('Host of its issuer.') })
+      .nullable()
+      .describe('The identity provider; null: not configured.'),
+  })
+  .meta({ id: 'SignInMethods' });
+export type SignInMethods = z.infer<typeof signInMethodsSchema>;
 
 export const mailSignInLinkRoute = publicEndpoint(
   'POST /v1/session/links',

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { cancelMessage } from '../../../commands/message/change-message.ts';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { DomainError, ERROR_CATALOGUE, type ErrorCode } from '../../../domain/kernel/errors.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { cancelMessage as decideCancel } from '../../../domain/message/accept-message.ts';
 import type { RecipientStatus } from '../../../domain/message/message.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import { consumeRateLimit, limitOf } from '../../auth/limits.ts';
 import { requireOpenFilters } from '../../auth/permissions.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
-import { atMost } from '../../fields.ts';
+import { atMost, errorCodeSchema } from '../../fields.ts';
 import { readYourWrites } from '../../reading.ts';
 import { findMessages, type MessageFilters, messageFilters } from './find-messages.ts';
 import { loadMessage } from './messages.ts';
@@ -48,8 +48,6 @@ const body = z
     path: ['ids'],
   });
 
-const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
-
 const answer = z.strictObject({
   object: z.literal('cancellation'),
   dry_run: z.boolean(),
@@ -62,7 +60,7 @@ const answer = z.strictObject({
     z.strictObject({
       id: z.string(),
       cancelled: z.boolean(),
-      error: z.strictObject({ code: z.enum(codes), message: z.string() }).nullable(),
+      error: z.strictObject({ code: errorCodeSchema, message: z.string() }).nullable(),
     }),
   ),
 });
