@@ -31,7 +31,7 @@ import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/kernel/streams.ts';
 import { requireOwnDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { type Condition, execute, executeOnce, load, requireRevision, retryConflicts } from './execute.ts';
+import { type Change, execute, executeOnce, type Loaded, load, retryConflicts } from './execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';
 
 /**
@@ -40,7 +40,7 @@ import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';
  */
 
 /** Which key changes, and with whose authority. */
-export interface KeyChange extends Condition {
+export interface KeyChange extends Change<ExistingApiKey> {
   readonly by: KeyAuthority;
   readonly keyId: string;
   readonly loadKeyCache: LoadKeyCache;
@@ -65,32 +65,14 @@ const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircum
   works(key, circumstances) &&
   (after.status === 'absent' || !replaces(after, key));
 
-/** @returns null: another writer came first. */
-const once = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision | null> => {
-  const { store, system } = context;
-  const { by, keyId, loadKeyCache } = change;
-  const stream = apiKeyStream(keyId);
-  const known = await load(store, apiKey, stream);
-  const key = requireOwnKey(known.state, origin.organizationId);
-  const revision = Number(known.revision);
-  requireRevision(change, known);
-  const { keys } = await loadKeyCache();
-  const circumstances: KeyCircumstances = {
-    now: system.now().toISOString(),
-    endedWithDomain: keys.get(keyId)?.endedWithDomain ?? false,
-  };
-  const events = change.decide(key, circumstances);
-  if (events.length === 0) return { key, revision };
-  const metadata = eventContext({ ...origin, environment: key.environment }, circumstances.now);
-  const after = events.reduce<ApiKey>((state, event) => apiKey.evolve(state, event, metadata), key);
-  const takesPower = losesPower(key, change.shutsOut?.(events) === true ? apiKey.initial : after, circumstances);
-  if (by !== 'operator' && takesPower) {
-    const lost = (): LostKeys => [{ key, revision }];
-    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, domain: null, lost }))) return null;
-  }
-  const decide = (): readonly ApiKeyEvent[] => events;
-  const done = await executeOnce(context, { aggregate: apiKey, stream, context: metadata, decide, known });
-  return done === null ? null : { key: done.state as ExistingApiKey, revision: Number(done.revision) }; // it existed before
+/** Loads a key of the organization. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadOwnKey = async (
+  { store }: Pick<CommandContext, 'store'>,
+  organizationId: string,
+  keyId: string,
+): Promise<Loaded<ExistingApiKey>> => {
+  const { state, revision } = await load(store, apiKey, apiKeyStream(keyId));
+  return { state: requireOwnKey(state, organizationId), revision };
 };
 
 /**
@@ -99,8 +81,39 @@ const once = async (context: CommandContext, origin: Origin, change: Decision): 
  * @throws {DomainError} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
  * `unavailable`; `resource_conflict` after too many conflicts.
  */
-export const changeKey = (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> =>
-  retryConflicts(() => once(context, origin, change));
+export const changeKey = (
+  context: CommandContext,
+  origin: Origin,
+  { by, keyId, loadKeyCache, atRevisions, ...change }: Decision,
+): Promise<KeyAtRevision> => {
+  let { known: loaded } = change;
+  return retryConflicts(async () => {
+    const known = loaded ?? (await loadOwnKey(context, origin.organizationId, keyId));
+    loaded = undefined;
+    const { keys } = await loadKeyCache();
+    const circumstances: KeyCircumstances = {
+      now: context.system.now().toISOString(),
+      endedWithDomain: keys.get(keyId)?.endedWithDomain ?? false,
+    };
+    const { state: key, revision } = known;
+    const changed = await executeOnce<ApiKey, ApiKeyEvent>(context, {
+      aggregate: apiKey,
+      stream: apiKeyStream(keyId),
+      context: eventContext({ ...origin, environment: key.environment }, circumstances.now),
+      known,
+      ...(atRevisions === undefined ? {} : { atRevisions }),
+      decide: () => change.decide(key, circumstances),
+      beforeAppend: async (events, after) => {
+        const isShutOut = change.shutsOut?.(events) === true;
+        if (by === 'operator' || !losesPower(key, isShutOut ? apiKey.initial : after, circumstances)) return true;
+        const lost = (): LostKeys => [{ key, revision: Number(revision) }];
+        return releaseAdminKeys(context, origin, { loadKeyCache, domain: null, lost });
+      },
+    });
+    // A key that existed before a change exists after it.
+    return changed && { key: changed.state as ExistingApiKey, revision: Number(changed.revision) };
+  });
+};
 
 export interface UpdateKey extends KeyChange {
   readonly changes: KeyChanges;

@@ -37,17 +37,27 @@ export interface Condition {
   readonly atRevisions?: readonly (Revision | 'no-stream')[];
 }
 
-export interface Execution<State, E extends OutboxEvent> extends Condition {
+/** A change of a resource that the caller may have loaded already, to see whether the request may know of it. */
+export interface Change<State> extends Condition {
+  /** State loaded before; saves the read. Reloaded when it proves stale. */
+  readonly known?: Loaded<State>;
+}
+
+export interface Execution<State, E extends OutboxEvent> extends Change<State> {
   readonly aggregate: Aggregate<State, E>;
   readonly stream: StreamName;
   readonly context: EventContext;
   decide(state: State): readonly E[];
+  /**
+   * Runs between decision and append, for facts that other streams must record first.
+   * @param after the state that the events lead to.
+   * @returns false: another writer came first. The events are not appended.
+   */
+  beforeAppend?(events: readonly E[], after: State): Promise<boolean>;
   /** Personal data that the events refer to. */
   readonly contents?: readonly MessageContents[];
   /** Priority of the append. */
   readonly isUrgent?: boolean;
-  /** State loaded before; saves the read. Reloaded when it proves stale. */
-  readonly known?: Loaded<State>;
 }
 
 export interface Executed<State, E extends OutboxEvent> extends Loaded<State> {
@@ -108,25 +118,36 @@ const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promi
   }
 };
 
-const once = async <State, E extends OutboxEvent>(
+/**
+ * Decides at the loaded state and appends there.
+ * @returns null: another writer came first, and nothing was appended.
+ */
+const decideAndAppend = async <State, E extends OutboxEvent>(
   tools: Tools,
   execution: Execution<State, E>,
   loaded: Loaded<State>,
-): Promise<Executed<State, E>> => {
+): Promise<Executed<State, E> | null> => {
   const { aggregate, stream, context, contents, isUrgent = false } = execution;
   requireRevision(execution, loaded);
   const events = execution.decide(loaded.state);
   if (events.length === 0) return { ...loaded, events, position: null };
-  const { revision, position } = await appendUntilKnown(tools, {
-    stream,
-    expected: loaded.revision,
-    events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
-    context,
-    isUrgent,
-    ...(contents === undefined ? {} : { contents }),
-  });
-  const state = events.reduce((before, event) => aggregate.evolve(before, event, context, position), loaded.state);
-  return { state, revision, events, position };
+  const stateAt = (position: Position | null): State =>
+    events.reduce((before, event) => aggregate.evolve(before, event, context, position), loaded.state);
+  if (execution.beforeAppend !== undefined && !(await execution.beforeAppend(events, stateAt(null)))) return null;
+  try {
+    const { revision, position } = await appendUntilKnown(tools, {
+      stream,
+      expected: loaded.revision,
+      events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
+      context,
+      isUrgent,
+      ...(contents === undefined ? {} : { contents }),
+    });
+    return { state: stateAt(position), revision, events, position };
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
 };
 
 /**
@@ -137,47 +158,35 @@ export const execute = async <State, E extends OutboxEvent>(
   tools: Tools,
   execution: Execution<State, E>,
 ): Promise<Executed<State, E>> => {
-  let loaded = execution.known ?? (await load(tools.store, execution.aggregate, execution.stream));
-  for (let attempt = 1; attempt <= CONFLICT_RETRIES; attempt += 1) {
-    try {
-      return await once(tools, execution, loaded);
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevision)) throw error;
-      loaded = await load(tools.store, execution.aggregate, execution.stream);
-    }
-  }
-  throw conflict();
+  let { known } = execution;
+  return retryConflicts(async () => {
+    const loaded = known ?? (await load(tools.store, execution.aggregate, execution.stream));
+    known = undefined;
+    return decideAndAppend(tools, execution, loaded);
+  });
 };
 
 const conflict = (): DomainError =>
   new DomainError('resource_conflict', 'other requests keep changing this resource: try again');
 
 /**
- * Repeats a change that depends on several streams until no other writer interferes.
- * @param once resolves to null when another writer came first.
+ * Repeats a change until no other writer interferes.
+ * @param attempt resolves to null when another writer came first.
  * @throws {DomainError} `resource_conflict` after too many conflicts.
  */
-export const retryConflicts = async <Result>(once: () => Promise<Result | null>): Promise<Result> => {
-  for (let attempt = 1; attempt <= CONFLICT_RETRIES; attempt += 1) {
-    const result = await once();
+export const retryConflicts = async <Result>(attempt: () => Promise<Result | null>): Promise<Result> => {
+  for (let tries = 0; tries < CONFLICT_RETRIES; tries += 1) {
+    const result = await attempt();
     if (result !== null) return result;
   }
   throw conflict();
 };
 
 /**
- * Like `execute`, but only at the known revision.
- * @returns null when the stream has changed since: the caller must gather the facts for its decision again.
+ * Like `execute`, but only at the known revision, for decisions that depend on facts from elsewhere.
+ * @returns null: another writer came first. The caller must gather the facts for its decision again.
  */
-export const executeOnce = async <State, E extends OutboxEvent>(
+export const executeOnce = <State, E extends OutboxEvent>(
   context: Pick<CommandContext, 'store' | 'system'>,
-  execution: Omit<Execution<State, E>, 'atRevisions'> & { readonly known: Loaded<State> },
-): Promise<Executed<State, E> | null> => {
-  const { revision } = execution.known;
-  try {
-    return await execute(context, { ...execution, atRevisions: [revision] });
-  } catch (error) {
-    if (error instanceof DomainError && error.code === 'precondition_failed') return null;
-    throw error;
-  }
-};
+  execution: Execution<State, E> & { readonly known: Loaded<State> },
+): Promise<Executed<State, E> | null> => decideAndAppend(context, execution, execution.known);

@@ -87,7 +87,7 @@ export const organizationSecret = async (secrets: Secrets, organizationId: strin
 const changeOwn = (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  change: Pick<Execution<Organization, OrganizationEvent>, 'decide' | 'contents' | 'atRevisions'>,
+  change: Pick<Execution<Organization, OrganizationEvent>, 'decide' | 'contents' | 'atRevisions' | 'known'>,
 ): Promise<Executed<Organization, OrganizationEvent>> =>
   execute(context, {
     ...change,
@@ -143,15 +143,21 @@ const contactOf = async (
   return body.address;
 };
 
-/** @throws {DomainError} `not_found`, `unavailable`. */
-export const loadOrganization = async (
-  { store, contents }: Pick<CommandContext, 'store' | 'contents'>,
-  organizationId: string,
+/** @throws {DomainError} `not_found`. */
+const withContact = async (
+  { contents }: Pick<CommandContext, 'contents'>,
+  { state, revision }: Loaded<Organization>,
 ): Promise<OrganizationAtRevision> => {
-  const { state, revision } = await load(store, organization, organizationStream(organizationId));
   const found = requireOrganization(state);
   return { organization: found, revision, contact: await contactOf(contents, found.settings) };
 };
+
+/** @throws {DomainError} `not_found`, `unavailable`. */
+export const loadOrganization = async (
+  context: Pick<CommandContext, 'store' | 'contents'>,
+  organizationId: string,
+): Promise<OrganizationAtRevision> =>
+  withContact(context, await load(context.store, organization, organizationStream(organizationId)));
 
 /** Changes of settings. Undefined fields stay unchanged. */
 export interface OrganizationChanges extends Omit<SettingChanges, 'contactId'> {
@@ -166,8 +172,9 @@ export const updateOrganization = async (
   { changes: { contact, ...changes }, ...condition }: Condition & { readonly changes: OrganizationChanges },
 ): Promise<OrganizationAtRevision> => {
   const { organizationId } = origin;
-  const before = await loadOrganization(context, organizationId);
-  const isSame = contact === undefined || contact === before.contact;
+  const known = await load(context.store, organization, organizationStream(organizationId));
+  const before = await contactOf(context.contents, requireOrganization(known.state).settings);
+  const isSame = contact === undefined || contact === before;
   const address: MessageContents[] =
     isSame || contact === null
       ? []
@@ -177,8 +184,9 @@ export const updateOrganization = async (
     ...condition,
     decide: (found) => decideUpdateOrganization(found, { ...changes, contactId }),
     contents: address,
+    known,
   });
-  return { organization: requireOrganization(state), revision, contact: isSame ? before.contact : contact };
+  return { organization: requireOrganization(state), revision, contact: isSame ? before : contact };
 };
 
 /** Begins or ends a legal hold. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
@@ -187,8 +195,11 @@ export const setLegalHold = async (
   origin: Origin,
   { active, ...condition }: Condition & { readonly active: boolean },
 ): Promise<OrganizationAtRevision> => {
-  await changeOwn(context, origin, { ...condition, decide: (found) => decideSetLegalHold(found, active) });
-  return loadOrganization(context, origin.organizationId);
+  const changed = await changeOwn(context, origin, {
+    ...condition,
+    decide: (found) => decideSetLegalHold(found, active),
+  });
+  return withContact(context, changed);
 };
 
 /** Says which masked roles see contents of mail. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
@@ -197,8 +208,8 @@ export const setContentsRoles = async (
   origin: Origin,
   { roles, ...condition }: Condition & { readonly roles: readonly MaskedRole[] },
 ): Promise<OrganizationAtRevision> => {
-  await changeOwn(context, origin, { ...condition, decide: (found) => decideSetContentsRoles(found, roles) });
-  return loadOrganization(context, origin.organizationId);
+  const decide = (found: Organization): readonly OrganizationEvent[] => decideSetContentsRoles(found, roles);
+  return withContact(context, await changeOwn(context, origin, { ...condition, decide }));
 };
 
 /** True if a legal hold protects an organization's data. */

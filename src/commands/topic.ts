@@ -14,7 +14,7 @@ import {
   topic,
 } from '../domain/topic/topic.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Condition, execute, type Loaded, load } from './execute.ts';
+import { type Change, execute, type Loaded, load } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 
@@ -23,13 +23,13 @@ export interface TopicAtRevision {
   readonly revision: Loaded<Topic>['revision'];
 }
 
-interface Change extends Condition {
+interface TopicChange extends Change<Topic> {
   readonly topicId: string;
   decide(state: Topic): readonly TopicEvent[];
 }
 
 /** Topics belong to both environments. */
-const change = (context: Context, origin: Origin, { topicId, ...how }: Change): Promise<Loaded<Topic>> =>
+const change = (context: Context, origin: Origin, { topicId, ...how }: TopicChange): Promise<Loaded<Topic>> =>
   execute(context, {
     aggregate: topic,
     stream: topicStream(topicId),
@@ -59,7 +59,7 @@ export const changeTopic = async (
     name,
     description,
     ...condition
-  }: Condition & {
+  }: Change<Topic> & {
     readonly topicId: string;
     readonly name: string | undefined;
     readonly description: string | null | undefined;
@@ -78,7 +78,7 @@ export const changeTopic = async (
 export const deleteTopic = async (
   context: Context,
   origin: Origin,
-  { topicId, ...condition }: Condition & { readonly topicId: string },
+  { topicId, ...condition }: Change<Topic> & { readonly topicId: string },
 ): Promise<void> => {
   await change(context, origin, {
     topicId,
@@ -92,10 +92,10 @@ export const loadTopic = async (
   { store }: Pick<CommandContext, 'store'>,
   organizationId: string,
   topicId: string,
-): Promise<TopicAtRevision> => {
+): Promise<TopicAtRevision & { readonly known: Loaded<Topic> }> => {
   if (!isId('top', topicId)) throw new DomainError('not_found', 'topic not found');
-  const { state, revision } = await load(store, topic, topicStream(topicId));
-  return { topic: requireTopic(state, organizationId), revision };
+  const known = await load(store, topic, topicStream(topicId));
+  return { topic: requireTopic(known.state, organizationId), revision: known.revision, known };
 };
 
 /** A topic that a message of the domain can be about. @throws {DomainError} `topic_not_usable`, `other_organization`. */

@@ -25,7 +25,7 @@ import {
   webhook,
 } from '../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Condition, type Executed, execute, type Loaded, load } from './execute.ts';
+import { type Change, type Executed, execute, type Loaded, load } from './execute.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
@@ -53,7 +53,7 @@ export interface WebhookWithSecret extends WebhookAtRevision {
 }
 
 /** An endpoint as its caller names it. */
-interface WebhookTarget extends Condition {
+interface WebhookTarget extends Change<Webhook> {
   readonly webhookId: string;
   readonly environment: Environment;
 }
@@ -63,7 +63,7 @@ type WebhookDecision = (state: Webhook, by: WebhookOwner, now: string) => readon
 const change = (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  { webhookId, environment, ...how }: WebhookTarget & { readonly known?: Loaded<Webhook> },
+  { webhookId, environment, ...how }: WebhookTarget,
   decide: WebhookDecision,
 ): Promise<Executed<Webhook, WebhookEvent>> => {
   const now = context.system.now().toISOString();
@@ -161,11 +161,16 @@ export interface UpdateWebhook extends WebhookTarget {
 export const updateWebhook = async (
   context: CommandContext,
   origin: Origin,
-  { webhookId, environment, atRevisions, headers: values, ...changes }: UpdateWebhook,
+  { webhookId, environment, atRevisions, known, headers: values, ...changes }: UpdateWebhook,
 ): Promise<WebhookAtRevision> => {
   if (changes.url !== undefined) await requireUrl(context, changes.url);
   const headers = values === undefined ? undefined : await keepHeaders(context, origin, values);
-  const named = { webhookId, environment, ...(atRevisions === undefined ? {} : { atRevisions }) };
+  const named = {
+    webhookId,
+    environment,
+    ...(atRevisions === undefined ? {} : { atRevisions }),
+    ...(known === undefined ? {} : { known }),
+  };
   const changed = change(context, origin, named, (before, by) =>
     decideUpdateWebhook(before, by, { ...changes, headers }),
   );

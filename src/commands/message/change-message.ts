@@ -9,7 +9,7 @@ import {
 } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute } from '../execute.ts';
+import { type Change, execute } from '../execute.ts';
 
 export interface ChangedMessage {
   readonly message: ExistingMessage;
@@ -18,7 +18,7 @@ export interface ChangedMessage {
 
 export type ChangeContext = Pick<CommandContext, 'store' | 'system'>;
 
-export interface ChangeMessage extends Condition {
+export interface ChangeMessage extends Change<Message> {
   readonly messageId: string;
 }
 

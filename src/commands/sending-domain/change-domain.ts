@@ -22,6 +22,7 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {
+  type Change,
   type Condition,
   execute,
   executeOnce,
@@ -76,7 +77,7 @@ export const registerDomain = async (
     context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
     decide: (before) => decideRegisterDomain(before, { ...command, dkim }),
   });
-  if (capturing) return verifyDomain(context, origin, { domainId });
+  if (capturing) return verifyDomain(context, origin, { domainId, known: { state, revision } });
   return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
 };
 
@@ -107,9 +108,9 @@ const capture = async (
 export const verifyDomain = async (
   context: CommandContext,
   origin: Origin,
-  { domainId, ...condition }: Condition & { readonly domainId: string },
+  { domainId, known: loaded, ...condition }: Change<SendingDomain> & { readonly domainId: string },
 ): Promise<CheckedDomain> => {
-  const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
+  const known = loaded ?? (await load(context.store, sendingDomain, sendingDomainStream(domainId)));
   requireOwnDomain(known.state, origin.organizationId);
   // Before the name is taken: a refused change leaves nothing behind.
   requireRevision(condition, known);
@@ -129,7 +130,7 @@ export const changeDomain = async (
     domainId,
     settings,
     ...condition
-  }: Condition & {
+  }: Change<SendingDomain> & {
     readonly domainId: string;
     readonly settings: Omit<ChangeDomain, 'organizationId'>;
   },
@@ -145,7 +146,7 @@ export const changeDomain = async (
   return { domain: requireOwnDomain(state, organizationId), revision: Number(revision) };
 };
 
-export interface DeleteDomain extends Condition {
+export interface DeleteDomain extends Change<SendingDomain> {
   readonly by: KeyAuthority;
   readonly domainId: string;
   readonly loadKeyCache: LoadKeyCache;
@@ -156,42 +157,42 @@ const boundTo = ({ keys }: KeyCacheState, domainId: string): readonly KeyEntry[]
     ({ key, endedWithDomain }) => key.domainId === domainId && key.status === 'active' && !endedWithDomain,
   );
 
-/** @returns null: another writer came first. */
-const once = async (
-  context: CommandContext,
-  origin: Origin,
-  { by, domainId, loadKeyCache, ...condition }: DeleteDomain,
-): Promise<true | null> => {
-  const { store, system } = context;
-  const { organizationId } = origin;
-  const stream = sendingDomainStream(domainId);
-  const known = await load(store, sendingDomain, stream);
-  requireRevision(condition, known);
-  const now = system.now().toISOString();
-  const keys = boundTo(await loadKeyCache(), domainId).map(({ key }) => key);
-  const events = decideDeleteDomain(known.state, { by, organizationId, keys });
-  const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
-    workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
-  // Also without admin keys: one may be created at this moment, and another request may rely on it.
-  if (by !== 'operator') {
-    const domain = { domainId, revision: Number(known.revision) };
-    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return null;
-  }
-  const done = await executeOnce(context, {
-    aggregate: sendingDomain,
-    stream,
-    known,
-    context: eventContext({ ...origin, environment: null }, now),
-    decide: () => events,
-  });
-  return done === null ? null : true;
-};
-
 /**
  * Deletes a domain at the revision at which that was decided. The keys bound to it end with it.
  * @throws {DomainError} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
  * many conflicts.
  */
-export const deleteDomain = async (context: CommandContext, origin: Origin, command: DeleteDomain): Promise<void> => {
-  await retryConflicts(() => once(context, origin, command));
+export const deleteDomain = async (
+  context: CommandContext,
+  origin: Origin,
+  { by, domainId, loadKeyCache, known: loaded, ...condition }: DeleteDomain,
+): Promise<void> => {
+  const { store, system } = context;
+  const { organizationId } = origin;
+  const stream = sendingDomainStream(domainId);
+  let before = loaded;
+  await retryConflicts(async () => {
+    const known = before ?? (await load(store, sendingDomain, stream));
+    before = undefined;
+    const now = system.now().toISOString();
+    const keys = boundTo(await loadKeyCache(), domainId).map(({ key }) => key);
+    const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
+      workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
+    return executeOnce(context, {
+      aggregate: sendingDomain,
+      stream,
+      known,
+      context: eventContext({ ...origin, environment: null }, now),
+      decide: (state) => decideDeleteDomain(state, { by, organizationId, keys }),
+      // Also without admin keys: one may be created at this moment, and another request may rely on it.
+      beforeAppend: async () =>
+        by === 'operator' ||
+        releaseAdminKeys(context, origin, {
+          loadKeyCache,
+          lost: adminKeys,
+          domain: { domainId, revision: Number(known.revision) },
+        }),
+      ...condition,
+    });
+  });
 };

@@ -8,13 +8,14 @@ import {
   type ExistingSendingDomain,
   formerKeys,
   requireOwnDomain,
+  type SendingDomain,
   sendingDomain,
   signingKeys,
   unneededKeys,
 } from '../../domain/sending-domain/sending-domain.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
-import { type Condition, execute, load, requireRevision } from '../execute.ts';
+import { type Change, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 
 /** Enough to tell the few keys of a domain apart. */
@@ -45,11 +46,11 @@ export const makeKeys = async (
 export const rotateDkim = async (
   context: CommandContext,
   origin: Origin,
-  { domainId, ...condition }: Condition & { readonly domainId: string },
+  { domainId, known: loaded, ...condition }: Change<SendingDomain> & { readonly domainId: string },
 ): Promise<DomainAtRevision> => {
   const { organizationId } = origin;
   const stream = sendingDomainStream(domainId);
-  const known = await load(context.store, sendingDomain, stream);
+  const known = loaded ?? (await load(context.store, sendingDomain, stream));
   requireOwnDomain(known.state, organizationId);
   requireRevision(condition, known);
   const keys = await makeKeys(context, organizationId);

@@ -21,7 +21,7 @@ import {
 import { mapConcurrently } from '../../lib/async/async.ts';
 import { canonicalAddress } from '../../lib/mime/mime.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute, load } from '../execute.ts';
+import { type Change, execute, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 
 export interface RecordSuppression {
@@ -181,7 +181,7 @@ export const removeSuppression = async (
     suppressionId,
     environment,
     ...condition
-  }: Condition & { readonly suppressionId: string; readonly environment: Environment },
+  }: Change<Suppression> & { readonly suppressionId: string; readonly environment: Environment },
 ): Promise<void> => {
   await execute(context, {
     aggregate: suppression,

@@ -238,8 +238,8 @@ export const rescheduleResendEmailRoute = endpoint(
   'PATCH /compat/resend/emails/:id',
   { summary: 'emails.update', body: z.strictObject({ scheduled_at: timeField() }) },
   async ({ caller, origin, id, body: { scheduled_at: scheduledAt } }, { deps }) => {
-    await loadMessage(deps, caller, id);
-    await rescheduleMessage(deps.context, origin, { messageId: id, scheduledAt });
+    const { known } = await loadMessage(deps, caller, id);
+    await rescheduleMessage(deps.context, origin, { messageId: id, scheduledAt, known });
     return { object: 'email', id };
   },
 );
@@ -248,8 +248,8 @@ export const cancelResendEmailRoute = endpoint(
   'POST /compat/resend/emails/:id/cancel',
   { summary: 'emails.cancel' },
   async ({ caller, origin, id }, { deps }) => {
-    await loadMessage(deps, caller, id);
-    await cancelMessage(deps.context, origin, { messageId: id });
+    const { known } = await loadMessage(deps, caller, id);
+    await cancelMessage(deps.context, origin, { messageId: id, known });
     return { object: 'email', id };
   },
 );

@@ -145,8 +145,8 @@ export const updateTopicRoute = endpoint(
     answer: topicSchema,
   },
   async ({ caller, origin, id, body: asked, request, reply }, { deps: { context } }) => {
-    await loadTopic(context, caller.organizationId, id);
-    const command = { topicId: id, name: asked.name, description: asked.description, ...ifMatch(request) };
+    const { known } = await loadTopic(context, caller.organizationId, id);
+    const command = { topicId: id, known, name: asked.name, description: asked.description, ...ifMatch(request) };
     const { topic, revision } = await changeTopic(context, origin, command);
     setRevision(reply, revision);
     return serializeTopic(topic);
@@ -162,8 +162,8 @@ export const deleteTopicRoute = endpoint(
       'sent. The choices of recipients stay on record.',
   },
   async ({ caller, origin, id, request }, { deps: { context } }) => {
-    await loadTopic(context, caller.organizationId, id);
-    await deleteTopic(context, origin, { topicId: id, ...ifMatch(request) });
+    const { known } = await loadTopic(context, caller.organizationId, id);
+    await deleteTopic(context, origin, { topicId: id, known, ...ifMatch(request) });
   },
 );
 

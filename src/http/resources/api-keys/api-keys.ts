@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deleteKey, type KeyChange, noteRefusal, revokeKey, rotateKey } from '../../../commands/api-key.ts';
-import { load } from '../../../commands/execute.ts';
+import { deleteKey, type KeyChange, loadOwnKey, noteRefusal, revokeKey, rotateKey } from '../../../commands/api-key.ts';
+import { type Loaded, load } from '../../../commands/execute.ts';
 import {
   apiKey,
   type ExistingApiKey,
@@ -9,7 +9,6 @@ import {
   isExpired,
   type KeyCircumstances,
   liveEarlierSecrets,
-  requireOwnKey,
 } from '../../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -17,7 +16,6 @@ import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-
 import type { UsageMark } from '../../../domain/api-key/secret.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../domain/kernel/rate-limits.ts';
 import { apiKeyStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
@@ -125,13 +123,12 @@ const loadApiKey = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<{ readonly key: ExistingApiKey; readonly revision: Revision | 'no-stream' }> => {
+): Promise<Loaded<ExistingApiKey>> => {
   if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
-  const { state, revision } = await load(context.store, apiKey, apiKeyStream(id));
-  const key = requireOwnKey(state, caller.organizationId);
-  if (caller.environment === 'test' && key.environment === 'live')
+  const known = await loadOwnKey(context, caller.organizationId, id);
+  if (caller.environment === 'test' && known.state.environment === 'live')
     throw new DomainError('not_found', 'API key not found');
-  return { key, revision };
+  return known;
 };
 
 /** Serializes keys with their usage and status. The key cache has caught up with the log first. */
@@ -179,12 +176,12 @@ export const changeOwnKey = async <Changed>(
   work: (change: KeyChange) => Promise<Changed>,
 ): Promise<Changed> => {
   const { caller, id, request } = call;
-  const { key }: { readonly key: ExistingApiKey } = await loadApiKey(route.deps, caller, id);
+  const known = await loadApiKey(route.deps, caller, id);
   try {
-    return await work({ by: caller, keyId: id, loadKeyCache: route.auth.keyCache.load, ...ifMatch(request) });
+    return await work({ by: caller, keyId: id, known, loadKeyCache: route.auth.keyCache.load, ...ifMatch(request) });
   } catch (error) {
     if (error instanceof DomainError && isNotedRefusal(error.code))
-      await note(route, call, { key, change, code: error.code });
+      await note(route, call, { key: known.state, change, code: error.code });
     throw error;
   }
 };
@@ -220,7 +217,7 @@ export const getKeyRoute = resourceEndpoint(
   'GET /v1/api-keys/:id',
   { summary: 'Read an API key, without its value', answer: apiKeySchema },
   async ({ caller, id, reply, isPast }, route) => {
-    const { key, revision } = await loadApiKey(route.deps, caller, id);
+    const { state: key, revision } = await loadApiKey(route.deps, caller, id);
     setRevision(reply, revision);
     return isPast ? serializeKeyThen(route.deps.context, key) : serializeKey(route, key);
   },

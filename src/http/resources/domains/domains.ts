@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { load } from '../../../commands/execute.ts';
+import { type Loaded, load } from '../../../commands/execute.ts';
 import {
   changeDomain,
   deleteDomain,
@@ -10,7 +10,6 @@ import { serviceHosts } from '../../../commands/sending-domain/check-domain.ts';
 import { rotateDkim } from '../../../commands/sending-domain/dkim-keys.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
 import { unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
@@ -19,6 +18,7 @@ import type { Branding } from '../../../domain/sending-domain/events.ts';
 import {
   type ExistingSendingDomain,
   requireOwnDomain,
+  type SendingDomain,
   sendingDomain,
 } from '../../../domain/sending-domain/sending-domain.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
@@ -36,10 +36,15 @@ export const loadDomain = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<{ readonly domain: ExistingSendingDomain; readonly revision: Revision | 'no-stream' }> => {
+): Promise<
+  Pick<Loaded<unknown>, 'revision'> & {
+    readonly domain: ExistingSendingDomain;
+    readonly known: Loaded<SendingDomain>;
+  }
+> => {
   if (!isId('dom', id)) throw new DomainError('not_found', 'domain not found');
-  const { state, revision } = await load(context.store, sendingDomain, sendingDomainStream(id));
-  return { domain: requireOwnDomain(state, caller.organizationId), revision };
+  const known = await load(context.store, sendingDomain, sendingDomainStream(id));
+  return { domain: requireOwnDomain(known.state, caller.organizationId), revision: known.revision, known };
 };
 
 /** Serializes a domain with its records from the key cache. */
@@ -136,8 +141,8 @@ export const verifyDomainRoute = endpoint(
   },
   async ({ caller, origin, id, request, reply }, route) => {
     const { deps, auth } = route;
-    await loadDomain(deps, caller, id);
-    const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    const { known } = await loadDomain(deps, caller, id);
+    const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, known, ...ifMatch(request) });
     setRevision(reply, revision);
     await auth.keyCache.catchUp();
     return serializeDomainOf(route, domain);
@@ -156,8 +161,8 @@ export const rotateDkimRoute = endpoint(
   },
   async ({ caller, origin, id, request, reply }, route) => {
     const { deps, auth } = route;
-    await loadDomain(deps, caller, id);
-    const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    const { known } = await loadDomain(deps, caller, id);
+    const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, known, ...ifMatch(request) });
     setRevision(reply, revision);
     await auth.keyCache.catchUp();
     return serializeDomainOf(route, domain);
@@ -173,9 +178,9 @@ export const deleteDomainRoute = endpoint(
       'end them immediately.',
   },
   async ({ caller, origin, id, request }, { deps, auth }) => {
-    await loadDomain(deps, caller, id);
+    const { known } = await loadDomain(deps, caller, id);
     const { load: loadKeyCache } = auth.keyCache;
-    await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
+    await deleteDomain(deps.context, origin, { by: caller, domainId: id, known, loadKeyCache, ...ifMatch(request) });
     await auth.keyCache.catchUp();
   },
 );
@@ -229,9 +234,10 @@ export const updateDomainRoute = endpoint(
   },
   async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }, route) => {
     const { deps, auth } = route;
-    await loadDomain(deps, caller, id);
+    const { known } = await loadDomain(deps, caller, id);
     const { domain, revision } = await changeDomain(deps.context, origin, {
       domainId: id,
+      known,
       settings: {
         ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
         ...(tracked === undefined ? {} : { tracking: tracked }),

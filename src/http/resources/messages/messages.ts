@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
-import { load, readWholeStream } from '../../../commands/execute.ts';
+import { type Loaded, load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/change-message.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
@@ -10,7 +10,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';
-import { type ExistingMessage, message } from '../../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../../domain/message/message.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
@@ -40,14 +40,18 @@ export const loadMessage = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<{ readonly message: ExistingMessage; readonly revision: Revision | 'no-stream' }> => {
+): Promise<{
+  readonly message: ExistingMessage;
+  readonly revision: Revision | 'no-stream';
+  readonly known: Loaded<Message>;
+}> => {
   if (!isId('msg', id)) throw notFound();
-  const { state, revision } = await load(context.store, message, messageStream(id));
-  const found = requireOwn(state, caller.organizationId, 'message');
+  const known = await load(context.store, message, messageStream(id));
+  const found = requireOwn(known.state, caller.organizationId, 'message');
   const domainId = visibleDomainId(caller);
   if (found.environment !== caller.environment) throw notFound();
   if (domainId !== null && found.accepted.domainId !== domainId) throw notFound();
-  return { message: found, revision };
+  return { message: found, revision: known.revision, known };
 };
 
 /** Serializes a message with its contents from the vault. */
@@ -122,8 +126,9 @@ export const cancelMessageRoute = endpoint(
     answer: messageSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
-    await loadMessage(deps, caller, id);
-    const { message, revision } = await cancelMessage(deps.context, origin, { messageId: id, ...ifMatch(request) });
+    const { known } = await loadMessage(deps, caller, id);
+    const command = { messageId: id, known, ...ifMatch(request) };
+    const { message, revision } = await cancelMessage(deps.context, origin, command);
     setRevision(reply, revision);
     return serializeCurrent(deps, message);
   },
@@ -143,8 +148,8 @@ export const rescheduleMessageRoute = endpoint(
     answer: messageSchema,
   },
   async ({ caller, origin, id, body: { scheduled_at: scheduledAt }, request, reply }, { deps }) => {
-    await loadMessage(deps, caller, id);
-    const command = { messageId: id, scheduledAt, ...ifMatch(request) };
+    const { known } = await loadMessage(deps, caller, id);
+    const command = { messageId: id, scheduledAt, known, ...ifMatch(request) };
     const { message, revision } = await rescheduleMessage(deps.context, origin, command);
     setRevision(reply, revision);
     return serializeCurrent(deps, message);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { load } from '../../../commands/execute.ts';
+import { type Loaded, load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest, removeSuppression } from '../../../commands/suppression/change-suppression.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -18,6 +18,7 @@ import {
   isInForce,
   optIns,
   requireSuppression,
+  type Suppression,
   type SuppressionEntry,
   strongestEntry,
   suppression,
@@ -50,13 +51,17 @@ const loadSuppression = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<{ readonly suppression: ExistingSuppression; readonly revision: Revision | 'no-stream' }> => {
+): Promise<{
+  readonly suppression: ExistingSuppression;
+  readonly revision: Revision | 'no-stream';
+  readonly known: Loaded<Suppression>;
+}> => {
   if (!isId('sup', id)) throw new DomainError('not_found', 'suppression not found');
-  const { state, revision } = await load(context.store, suppression, suppressionStream(id));
-  const existing = requireSuppression(state, caller);
+  const known = await load(context.store, suppression, suppressionStream(id));
+  const existing = requireSuppression(known.state, caller);
   // The owner has subscribed to a topic, and nothing was ever said against the address.
   if (existing.entries.length === 0) throw new DomainError('not_found', 'suppression not found');
-  return { suppression: existing, revision };
+  return { suppression: existing, revision: known.revision, known };
 };
 
 /**
@@ -234,8 +239,8 @@ export const deleteSuppressionRoute = endpoint(
   'DELETE /v1/suppressions/:id',
   { summary: 'Remove a suppression', description: DELETE_DESCRIPTION },
   async ({ caller, origin, id, request }, { deps }) => {
-    await loadSuppression(deps, caller, id);
-    const command = { suppressionId: id, environment: caller.environment, ...ifMatch(request) };
+    const { known } = await loadSuppression(deps, caller, id);
+    const command = { suppressionId: id, environment: caller.environment, known, ...ifMatch(request) };
     await removeSuppression(deps.context, origin, command);
   },
 );

@@ -173,11 +173,11 @@ const loadDelivery = async (
   { params }: FastifyRequest,
 ) => {
   const { id, delivery: deliveryId } = params as { readonly id: string; readonly delivery: string }; // of the path
-  const { webhook } = await loadWebhook(deps, caller, id);
+  const { webhook, known } = await loadWebhook(deps, caller, id);
   const found = isId('dlv', deliveryId) ? await deps.webhookDeliveries.find({ ids: [deliveryId], limit: 1 }) : [];
   const delivery = found.find(({ webhookId }) => webhookId === id);
   if (delivery === undefined) throw new DomainError('not_found', 'delivery of the webhook not found');
-  return { webhook, delivery };
+  return { webhook, known, delivery };
 };
 
 export const getWebhookDeliveryRoute = endpoint(
@@ -202,9 +202,9 @@ export const resendWebhookDeliveryRoute = endpoint(
     etag: false,
   },
   async ({ caller, origin, request }, { deps }) => {
-    const { delivery } = await loadDelivery(deps, caller, request);
+    const { delivery, known } = await loadDelivery(deps, caller, request);
     const { id: deliveryId, webhookId } = delivery;
-    await recordResend(deps.context, origin, { webhookId, environment: caller.environment, deliveryId });
+    await recordResend(deps.context, origin, { webhookId, environment: caller.environment, deliveryId, known });
     const now = deps.context.system.now();
     await deps.webhookDeliveries.resend(delivery.id, now);
     const [posted] = await serializeDeliveries(deps, caller, [{ ...delivery, state: 'pending', dueAt: now }]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { load } from '../../../commands/execute.ts';
+import { type Loaded, load } from '../../../commands/execute.ts';
 import {
   adoptWebhook,
   deleteWebhook,
@@ -7,20 +7,15 @@ import {
   registerWebhook,
   rotateWebhookSecret,
   updateWebhook,
+  type WebhookAtRevision,
 } from '../../../commands/webhook.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
-import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { webhookStream } from '../../../domain/kernel/streams.ts';
 import { deliveryId } from '../../../domain/ports/webhooks.ts';
-import {
-  type ExistingWebhook,
-  requireWebhook,
-  WEBHOOKS_MAX_DEFAULT,
-  webhook,
-} from '../../../domain/webhook/webhook.ts';
+import { requireWebhook, WEBHOOKS_MAX_DEFAULT, type Webhook, webhook } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import type { Problem } from '../../problems.ts';
@@ -41,10 +36,10 @@ export const loadWebhook = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<{ readonly webhook: ExistingWebhook; readonly revision: Revision | 'no-stream' }> => {
+): Promise<WebhookAtRevision & { readonly known: Loaded<Webhook> }> => {
   if (!isId('whk', id)) throw new DomainError('not_found', 'webhook not found');
-  const { state, revision } = await load(context.store, webhook, webhookStream(id));
-  return { webhook: requireWebhook(state, caller), revision };
+  const known = await load(context.store, webhook, webhookStream(id));
+  return { webhook: requireWebhook(known.state, caller), revision: known.revision, known };
 };
 
 const body = z.strictObject({
@@ -197,10 +192,11 @@ export const updateWebhookRoute = (route: RouteContext): void => {
       problems: urlProblems(route, changes),
     },
     async ({ caller, origin, id, body: { filters, headers, ...asked }, request, reply }) => {
-      await loadWebhook(deps, caller, id);
+      const { known } = await loadWebhook(deps, caller, id);
       const { webhook, revision } = await updateWebhook(deps.context, origin, {
         ...asked,
         webhookId: id,
+        known,
         environment: caller.environment,
         ...(filters && { filters: await filtersOf(deps, caller, filters) }),
         ...(headers && { headers: headersOf(headers) }),
@@ -223,9 +219,9 @@ export const adoptWebhookRoute = endpoint(
     answer: webhookSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
-    await loadWebhook(deps, caller, id);
+    const { known } = await loadWebhook(deps, caller, id);
     const bounds = caller.member === undefined ? caller.bounds : null;
-    const named = { webhookId: id, environment: caller.environment, bounds, ...ifMatch(request) };
+    const named = { webhookId: id, environment: caller.environment, bounds, known, ...ifMatch(request) };
     const { webhook, revision } = await adoptWebhook(deps.context, origin, named);
     setRevision(reply, revision);
     return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
@@ -255,9 +251,9 @@ export const rotateWebhookSecretRoute = endpoint(
     answer: rotatedWebhookSchema,
   },
   async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }, { deps }) => {
-    await loadWebhook(deps, caller, id);
+    const { known } = await loadWebhook(deps, caller, id);
     const { environment } = caller;
-    const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
+    const command = { webhookId: id, environment, gracePeriodMinutes, known, ...ifMatch(request) };
     const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
     setRevision(reply, revision);
     const failing = await deps.webhookDeliveries.failingSince([id]);
@@ -274,8 +270,8 @@ export const pingWebhookRoute = endpoint(
     etag: false,
   },
   async ({ caller, origin, id, request }, { deps }) => {
-    await loadWebhook(deps, caller, id);
-    const named = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    const { known } = await loadWebhook(deps, caller, id);
+    const named = { webhookId: id, environment: caller.environment, known, ...ifMatch(request) };
     const eventId = await pingWebhook(deps.context, origin, named);
     return {
       object: 'webhook_ping',
@@ -290,8 +286,8 @@ export const deleteWebhookRoute = endpoint(
   'DELETE /v1/webhooks/:id',
   { summary: 'Delete a webhook' },
   async ({ caller, origin, id, request }, { deps }) => {
-    await loadWebhook(deps, caller, id);
-    const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    const { known } = await loadWebhook(deps, caller, id);
+    const command = { webhookId: id, environment: caller.environment, known, ...ifMatch(request) };
     await deleteWebhook(deps.context, origin, command);
   },
 );
