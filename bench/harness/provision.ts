@@ -1,5 +1,5 @@
 import { createKey } from '../../src/commands/api-key.ts';
-import type { CommandContext, Origin } from '../../src/commands/context.ts';
+import type { CommandContext, Origin } from '../../src/commands/execute.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerDomain, verifyDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { contentParts, contentRoot } from '../../src/domain/message/content-parts.ts';
+import { contentParts, contentRoot } from '../../src/domain/message/draft.ts';
 import type { MessageBody } from '../../src/domain/ports/contents.ts';
 import { atOnce } from '../../src/lib/async/async.ts';
 import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { createLogger } from '../../src/adapters/logger.ts';
-import type { CommandContext } from '../../src/commands/context.ts';
+import type { CommandContext } from '../../src/commands/execute.ts';
 import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';
 import { startApi } from '../../src/composition/start-api.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Origin } from '../../src/commands/context.ts';
+import type { Origin } from '../../src/commands/execute.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { readLog } from '../harness/evidence.ts';
 import { type Observer, openObserver } from '../harness/observer.ts';

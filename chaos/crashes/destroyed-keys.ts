@@ -1,5 +1,4 @@
-import { verifyDomain } from '../../src/commands/sending-domain/change-domain.ts';
-import { rotateDkim } from '../../src/commands/sending-domain/dkim-keys.ts';
+import { rotateDkim, verifyDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { Evidence } from '../harness/evidence.ts';

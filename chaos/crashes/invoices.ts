@@ -1,5 +1,5 @@
-import { type CommandContext, eventContext, internalOrigin } from '../../src/commands/context.ts';
-import { cancelMessage } from '../../src/commands/message/change-message.ts';
+import { type CommandContext, eventContext, internalOrigin } from '../../src/commands/execute.ts';
+import { cancelMessage } from '../../src/commands/message/attempt.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';

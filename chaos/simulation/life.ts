@@ -1,5 +1,5 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
-import type { CommandContext } from '../../src/commands/context.ts';
+import type { CommandContext } from '../../src/commands/execute.ts';
 import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail.ts';

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { CommandContext } from '../commands/context.ts';
+import type { CommandContext } from '../commands/execute.ts';
 import { registerDomain, verifyDomain } from '../commands/sending-domain/change-domain.ts';
 import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
 import { readDirectory } from '../composition/first-start.ts';

@@ -1,7 +1,7 @@
 import { createSystem } from '../adapters/system.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createKey, deleteKey, type KeyChange, revokeKey, rotateKey, updateKey } from '../commands/api-key.ts';
-import type { CommandContext } from '../commands/context.ts';
+import type { CommandContext } from '../commands/execute.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';

@@ -3,7 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Pool } from 'pg';
-import { lookAtRecords } from '../commands/sending-domain/look-at-records.ts';
+import { lookAtRecords } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import type { RecordToPublish } from '../domain/sending-domain/records-to-publish.ts';
 import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';

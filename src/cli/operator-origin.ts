@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
+import { type CommandContext, internalOrigin, type Origin } from '../commands/execute.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import { type Invocation, required } from './command.ts';

@@ -30,8 +30,18 @@ import type { ApiKeyEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/kernel/streams.ts';
 import { requireOwnDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { type Change, execute, executeOnce, type Loaded, load, retryConflicts } from './execute.ts';
+import {
+  type Change,
+  type CommandContext,
+  eventContext,
+  execute,
+  executeOnce,
+  internalOrigin,
+  type Loaded,
+  load,
+  type Origin,
+  retryConflicts,
+} from './execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';
 
 /**

@@ -5,16 +5,25 @@ import { DomainError } from '../domain/kernel/errors.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/kernel/event-store.ts';
 import type { AuditEvent } from '../domain/kernel/events.ts';
 import { auditStream, readingStream } from '../domain/kernel/streams.ts';
-import type { AuditTrees } from '../domain/ports/audit.ts';
+import type { AuditTrees } from '../domain/ports/requests.ts';
 import {
   checkpointText,
   createSigner,
+  parseCheckpoint,
+  parseNote,
   parseVerifierKey,
   type Signer,
+  signatoryOf,
   signedNote,
 } from '../lib/transparency/transparency.ts';
-import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { type Loaded, retryConflicts } from './execute.ts';
+import {
+  type CommandContext,
+  eventContext,
+  internalOrigin,
+  type Loaded,
+  type Origin,
+  retryConflicts,
+} from './execute.ts';
 
 export type AuditContext = Pick<CommandContext, 'store' | 'system' | 'secrets'>;
 
@@ -28,7 +37,7 @@ const SEED_BYTES = 32;
 const END_EVENTS = 10;
 
 /** The end of a tree's stream from the last matching event, so that years of checkpoints are not read. @returns the whole stream if no event matches. */
-export const auditLogSince = async (
+const auditLogSince = async (
   { store }: Pick<AuditContext, 'store'>,
   tree: string,
   begins: (event: RecordedEvent) => boolean,
@@ -45,7 +54,7 @@ export const auditLogSince = async (
 };
 
 /** State of a tree's stream, by the end of it in which the last checkpoint is. */
-export const auditLogAt = (events: readonly RecordedEvent[]): Loaded<AuditLog> => ({
+const auditLogAt = (events: readonly RecordedEvent[]): Loaded<AuditLog> => ({
   state: fold(auditLog, events),
   revision: events.at(-1)?.revision ?? 'no-stream',
 });
@@ -54,7 +63,7 @@ export const loadAuditLog = async (context: Pick<AuditContext, 'store'>, tree: s
   auditLogAt(await auditLogSince(context, tree, ({ type }) => type === 'CheckpointSigned'));
 
 /** Options for signing a checkpoint. */
-export interface SignCheckpoint {
+interface SignCheckpoint {
   readonly tree: string;
   readonly trees: Pick<AuditTrees, 'size' | 'root'>;
   /** Host of this service's URL. It begins the origin of a tree that was never signed. */
@@ -69,11 +78,7 @@ export interface SignCheckpoint {
 }
 
 /** A key of a tree, the private half in the vault. */
-export const newKey = async (
-  { secrets, system }: AuditContext,
-  organizationId: string,
-  origin: string,
-): Promise<AuditKey> => {
+const newKey = async ({ secrets, system }: AuditContext, organizationId: string, origin: string): Promise<AuditKey> => {
   const seed = system.randomBytes(SEED_BYTES);
   const secretId = system.uuid();
   await secrets.put(secretId, organizationId, Buffer.from(seed).toString('base64'));
@@ -113,10 +118,10 @@ const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, 
 };
 
 /** Organization of the events about a tree; empty for the service's own tree. */
-export const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
+const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
 
 /** @returns false if another writer has appended since it was loaded. */
-export const appendToAuditLog = async (
+const appendToAuditLog = async (
   { store, system }: AuditContext,
   tree: string,
   { revision }: Loaded<AuditLog>,
@@ -208,7 +213,7 @@ export const noteExport = async (
   });
 };
 
-export interface NoteReading {
+interface NoteReading {
   readonly what: (typeof READINGS)[number];
   /** null: all that there is. */
   readonly subjectId: string | null;
@@ -230,5 +235,114 @@ export const noteReading = async (
     expected: 'no-stream',
     events: [{ id: system.uuid(), type: 'DataRead', data }],
     context: eventContext(origin, system.now().toISOString()),
+  });
+};
+
+/** Records what witnesses of an audit tree have answered, in the stream of its checkpoints. */
+
+const witnessOrigin = (tree: string): Origin =>
+  internalOrigin({ actor: 'worker:ask-witnesses', organizationId: organizationOf(tree), causeId: tree });
+
+interface NoteCosignature {
+  readonly tree: string;
+  /** The note as signed. */
+  readonly note: string;
+  /** Verified by the caller. */
+  readonly line: string;
+}
+
+interface NoteDispute {
+  readonly tree: string;
+  /** The checkpoint that the witness was shown. */
+  readonly note: string;
+  readonly witness: string;
+  /** Leaves that it has cosigned. */
+  readonly cosignedSize: number;
+}
+
+/** Released checkpoints are all in the log. A witness that claims more leaves, or does not continue from fewer, contradicts it. */
+const isContradicted = ({ last, signing }: AuditLog, { note, cosignedSize }: NoteDispute): boolean => {
+  const { origin, size } = parseCheckpoint(parseNote(note).text);
+  if (last === null || signing?.origin !== origin) return false;
+  return cosignedSize <= size || cosignedSize > last.size;
+};
+
+/**
+ * Records that a witness contradicts the log, which stops the signing. The witness need not have seen the newest checkpoint:
+ * while checkpoints are signed continuously, it never has.
+ * @returns false if the log was reopened since, or the number of leaves that the witness knows has been signed by now, so it was shown them.
+ */
+export const noteDispute = (context: AuditContext, dispute: NoteDispute): Promise<boolean> =>
+  retryConflicts(async () => {
+    const { tree, note, witness, cosignedSize } = dispute;
+    const loaded = await loadAuditLog(context, tree);
+    if (!isContradicted(loaded.state, dispute)) return false;
+    if (loaded.state.dispute !== null) return true;
+    const { origin, size } = parseCheckpoint(parseNote(note).text);
+    const data = { organizationId: organizationOf(tree), origin, size, witness, cosignedSize };
+    const events: AuditEvent[] = [{ type: 'AuditDisputed', data }];
+    return (await appendToAuditLog(context, tree, loaded, { events, origin: witnessOrigin(tree) })) || null;
+  });
+
+const NUMBERED = /^(?<first>.*\/tlog\/[^/]+)\/(?<number>\d+)$/;
+
+/** `<origin>/2` behind the first, then `/3`. */
+const originAfter = (origin: string): string => {
+  const { first = origin, number = '1' } = NUMBERED.exec(origin)?.groups ?? {};
+  return `${first}/${Number(number) + 1}`;
+};
+
+/**
+ * Continues under a new origin with a new key, although signed events may be missing from the log. The previous key also
+ * signs the first checkpoint, so that its verifiers can follow.
+ * @throws {DomainError} `not_found`: nothing has been signed yet.
+ */
+export const reopenAuditLog = (
+  context: AuditContext,
+  origin: Origin,
+  { tree, reason }: { readonly tree: string; readonly reason: string },
+): Promise<AuditKey & { readonly origin: string }> =>
+  retryConflicts(async () => {
+    const loaded = await loadAuditLog(context, tree);
+    const { signing, last } = loaded.state;
+    if (signing === null || last === null) throw new DomainError('not_found', 'nothing was signed yet');
+    const organizationId = organizationOf(tree);
+    const next = originAfter(signing.origin);
+    const key = await newKey(context, organizationId, next);
+    const { vkey, secretId } = key;
+    const events: AuditEvent[] = [
+      {
+        type: 'AuditReopened',
+        data: { organizationId, origin: next, previousOrigin: signing.origin, previous: last.note, reason },
+      },
+      { type: 'AuditKeyAdded', data: { organizationId, origin: next, vkey, secretId } },
+    ];
+    const isAppended = await appendToAuditLog(context, tree, loaded, { events, origin });
+    return isAppended ? { ...key, origin: next } : null;
+  });
+
+/**
+ * Puts a witness's line on record; once, if two processes have asked, or one that died: the checkpoint may not be the newest
+ * any more.
+ */
+export const noteCosignature = async (context: AuditContext, { tree, note, line }: NoteCosignature): Promise<void> => {
+  const { origin, size } = parseCheckpoint(parseNote(note).text);
+  const signatory = signatoryOf(line);
+  const isOnRecord = ({ type, data }: RecordedEvent): boolean =>
+    type === 'CheckpointCosigned' &&
+    data.origin === origin &&
+    data.size === size &&
+    data.lines.some((each) => signatoryOf(each) === signatory);
+  await retryConflicts(async () => {
+    const events = await auditLogSince(
+      context,
+      tree,
+      ({ type, data }) => type === 'CheckpointSigned' && data.note === note,
+    );
+    if (events.some(isOnRecord)) return true;
+    const data = { organizationId: organizationOf(tree), origin, size, lines: [line] };
+    const cosigned: AuditEvent[] = [{ type: 'CheckpointCosigned', data }];
+    const append = { events: cosigned, origin: witnessOrigin(tree) };
+    return (await appendToAuditLog(context, tree, auditLogAt(events), append)) || null;
   });
 };

@@ -8,13 +8,23 @@ import {
   type ExistingAuditor,
   requireAuditor,
 } from '../domain/audit/audit.ts';
+import type { ExistingErasure } from '../domain/erasure/erasure.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
-import { auditorStream } from '../domain/kernel/streams.ts';
+import { auditorStream, organizationStream } from '../domain/kernel/streams.ts';
+import { organization } from '../domain/organization/organization.ts';
 import { type ContactAddress, type Contents, isRemoved, type StoredBody } from '../domain/ports/contents.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { digestOfAddress } from './erasure.ts';
-import { type Condition, execute, type Loaded, load } from './execute.ts';
+import { digestOfAddress, erasureOrigin, type Person } from './erasure.ts';
+import {
+  type CommandContext,
+  type Condition,
+  eventContext,
+  execute,
+  type Loaded,
+  load,
+  type Origin,
+  readWholeStream,
+} from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
 
@@ -35,12 +45,12 @@ interface Contact {
 
 export interface NamedAuditor extends ExistingAuditor, Contact {}
 
-export interface AuditorAtRevision {
+interface AuditorAtRevision {
   readonly auditor: NamedAuditor;
   readonly revision: Loaded<Auditor>['revision'];
 }
 
-export interface AddAuditor extends Pick<NamedAuditor, 'email' | 'contents' | 'expiresAt'> {
+interface AddAuditor extends Pick<NamedAuditor, 'email' | 'contents' | 'expiresAt'> {
   readonly name: string;
   /** Beyond whose networks and end the token does not reach. */
   readonly by: Caller;
@@ -111,7 +121,7 @@ export const requireContact = async ({ contents }: Vault, one: ExistingAuditor):
   contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
 
 /** Contents that say who auditors of an organization are, where they have the address of this digest. */
-export const auditorContactsTo = async (
+const auditorContactsTo = async (
   context: Pick<CommandContext, 'secrets'> & Vault,
   { organizationId, digest }: { readonly organizationId: string; readonly digest: string },
   auditors: Iterable<ExistingAuditor>,
@@ -158,5 +168,58 @@ export const removeAuditor = async (
     stream: auditorStream(auditorId),
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (state) => decideRemoveAuditor(state, origin.organizationId),
+  });
+};
+
+/** Addresses that an organization and its auditors are written to, where a person who is erased has one of them. */
+
+type ContactContext = Pick<CommandContext, 'store' | 'secrets'> & { readonly contents: Pick<Contents, 'get'> };
+
+const addressIn = (body: StoredBody | undefined): string | null => (body?.kind === 'contact' ? body.address : null);
+
+/** The organization's, also those before the one it has: they stay for as long as contents do. */
+const organizationContactsTo = async (
+  context: ContactContext,
+  { organizationId, digest }: Pick<Person, 'organizationId' | 'digest'>,
+): Promise<readonly string[]> => {
+  const events = await readWholeStream(context.store, organizationStream(organizationId));
+  const ids = events.flatMap(({ type, data }) =>
+    type === 'OrganizationUpdated' && typeof data.contactId === 'string' ? [data.contactId] : [],
+  );
+  const bodies = await context.contents.get(ids);
+  const own: string[] = [];
+  for (const id of ids) {
+    const address = addressIn(bodies.get(id));
+    if (address !== null && (await digestOfAddress(context, organizationId, address)) === digest) own.push(id);
+  }
+  return own;
+};
+
+/** Contents that hold the address as a contact. @param auditors of any organization. */
+export const contactsTo = async (
+  context: ContactContext,
+  person: Pick<Person, 'organizationId' | 'digest'>,
+  auditors: Iterable<ExistingAuditor>,
+): Promise<readonly string[]> => [
+  ...(await organizationContactsTo(context, person)),
+  ...(await auditorContactsTo(context, person, auditors)),
+];
+
+/** Leaves the organization without a contact if it has one of these. Repeating it changes nothing. */
+export const clearContact = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  running: ExistingErasure,
+  contactIds: readonly string[],
+): Promise<void> => {
+  if (contactIds.length === 0) return;
+  const { organizationId } = running;
+  await execute(context, {
+    aggregate: organization,
+    stream: organizationStream(organizationId),
+    context: eventContext(erasureOrigin(running), context.system.now().toISOString()),
+    decide: (state) =>
+      state.status === 'active' && contactIds.includes(state.settings.contactId ?? '')
+        ? [{ type: 'OrganizationUpdated', data: { organizationId, contactId: null } }]
+        : [],
   });
 };

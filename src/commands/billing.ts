@@ -16,8 +16,7 @@ import type { BillingPeriodEvent } from '../domain/kernel/events.ts';
 import { isId } from '../domain/kernel/ids.ts';
 import { invoiceStream, organizationStream } from '../domain/kernel/streams.ts';
 import { organization, requireOrganization } from '../domain/organization/organization.ts';
-import { type CommandContext, eventContext, internalOrigin } from './context.ts';
-import { type Executed, execute, load } from './execute.ts';
+import { type CommandContext, type Executed, eventContext, execute, internalOrigin, load } from './execute.ts';
 
 export type BillingContext = Pick<CommandContext, 'store' | 'system' | 'plans'>;
 

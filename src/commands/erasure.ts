@@ -20,11 +20,19 @@ import { isOpen, message } from '../domain/message/message.ts';
 import type { Contents, ErasedContent, Going } from '../domain/ports/contents.ts';
 import { deliveryId } from '../domain/ports/webhooks.ts';
 import { suppressionId } from '../domain/suppression/suppression.ts';
-import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { execute, type Loaded, load, readWholeStream } from './execute.ts';
-import { cancelRecipients } from './message/change-message.ts';
+import {
+  type CommandContext,
+  eventContext,
+  execute,
+  internalOrigin,
+  type Loaded,
+  load,
+  type Origin,
+  readWholeStream,
+} from './execute.ts';
+import { cancelRecipients } from './message/attempt.ts';
 import { organizationSecret } from './organization.ts';
-import { addressDigest, recordSuppression } from './suppression/change-suppression.ts';
+import { addressDigest, recordSuppression } from './suppression.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 

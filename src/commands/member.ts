@@ -19,8 +19,16 @@ import {
 } from '../domain/member/member.ts';
 import { createSignInLink as decideCreateSignInLink, mailSignInLink } from '../domain/member/session.ts';
 import type { ContactAddress } from '../domain/ports/contents.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { execute, executeOnce, load, readWholeStream, retryConflicts } from './execute.ts';
+import {
+  type CommandContext,
+  eventContext,
+  execute,
+  executeOnce,
+  load,
+  type Origin,
+  readWholeStream,
+  retryConflicts,
+} from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
 

@@ -30,8 +30,19 @@ import {
 } from '../domain/organization/organization.ts';
 import { type Contents, isRemoved, type MessageContents } from '../domain/ports/contents.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
-import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { type Condition, type Executed, type Execution, execute, executeOnce, type Loaded, load } from './execute.ts';
+import {
+  type CommandContext,
+  type Condition,
+  type Executed,
+  type Execution,
+  eventContext,
+  execute,
+  executeOnce,
+  internalOrigin,
+  type Loaded,
+  load,
+  type Origin,
+} from './execute.ts';
 
 const SECRET_BYTES = 32;
 

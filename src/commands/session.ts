@@ -1,10 +1,18 @@
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import { sha256Hex } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
-import { isId } from '../domain/kernel/ids.ts';
+import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
 import { membersStream, sessionStream } from '../domain/kernel/streams.ts';
 import type { Proof } from '../domain/member/events.ts';
-import { acceptProof, members } from '../domain/member/member.ts';
+import {
+  type AddPasskey,
+  acceptProof,
+  addPasskey as decideAddPasskey,
+  removePasskey as decideRemove,
+  members,
+  type Passkey,
+  requireMember,
+} from '../domain/member/member.ts';
 import {
   endSession as decideEndSession,
   provePresence as decideProvePresence,
@@ -14,12 +22,14 @@ import {
   session,
   sessionIdOf,
 } from '../domain/member/session.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { execute, load } from './execute.ts';
+import { type CommandContext, eventContext, execute, load, type Origin } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 
-export interface StartSession {
+const contextOf = ({ system }: Context, origin: Origin) =>
+  eventContext({ ...origin, environment: null }, system.now().toISOString());
+
+interface StartSession {
   readonly memberId: string;
   /** Proof of the member's identity. The caller has verified it. */
   readonly proof: Proof;
@@ -33,7 +43,7 @@ export interface StartSession {
 }
 
 /** A session and its cookie value, which is not stored. */
-export interface StartedSession {
+interface StartedSession {
   readonly session: Pick<ExistingSession, 'sessionId' | 'expiresAt'>;
   readonly value: string;
 }
@@ -79,7 +89,7 @@ export const startSession = async (
   return { session: { sessionId, expiresAt: state.status === 'active' ? state.expiresAt : expiresAt }, value };
 };
 
-export interface ProvePresence extends StartSession {
+interface ProvePresence extends StartSession {
   /** Session of the member who authenticates again. */
   readonly sessionId: string;
 }
@@ -94,7 +104,7 @@ export const provePresence = async (
   origin: Origin,
   { sessionId, memberId, proof, counter = 0 }: ProvePresence,
 ): Promise<void> => {
-  const metadata = eventContext({ ...origin, environment: null }, context.system.now().toISOString());
+  const metadata = contextOf(context, origin);
   await execute(context, {
     aggregate: members,
     stream: membersStream(origin.organizationId),
@@ -116,7 +126,50 @@ export const endSession = async (context: Context, origin: Origin, sessionId: st
   await execute(context, {
     aggregate: session,
     stream: sessionStream(sessionId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    context: contextOf(context, origin),
     decide: (state) => decideEndSession(state, origin.organizationId),
+  });
+};
+
+/** In the order in which they were added. @throws {DomainError} `not_found` the member was removed. */
+export const listPasskeys = async (
+  { store }: Pick<Context, 'store'>,
+  organizationId: string,
+  memberId: string,
+): Promise<readonly Passkey[]> =>
+  requireMember((await load(store, members, membersStream(organizationId))).state, memberId).passkeys;
+
+/**
+ * Adds a passkey. The caller has verified it.
+ * @throws {DomainError} `not_found`, `too_many_passkeys`, `resource_conflict`.
+ */
+export const addPasskey = async (
+  context: Context,
+  origin: Origin,
+  added: Omit<AddPasskey, 'passkeyId'>,
+): Promise<Passkey> => {
+  const passkeyId = formatId('psk', context.system.randomBytes(ID_BYTES));
+  const { state } = await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (found) => decideAddPasskey(found, { ...added, passkeyId }),
+  });
+  const passkey = requireMember(state, added.memberId).passkeys.find((one) => one.passkeyId === passkeyId);
+  if (passkey === undefined) throw new Error('what was added is there');
+  return passkey;
+};
+
+/** It signs in no more, at once; open sessions stay. @throws {DomainError} `not_found`, `resource_conflict`. */
+export const removePasskey = async (
+  context: Context,
+  origin: Origin,
+  removed: { readonly memberId: string; readonly passkeyId: string },
+): Promise<void> => {
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (state) => decideRemove(state, removed),
   });
 };

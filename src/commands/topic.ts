@@ -13,8 +13,7 @@ import {
   type Topic,
   topic,
 } from '../domain/topic/topic.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Change, execute, type Loaded, load } from './execute.ts';
+import { type Change, type CommandContext, eventContext, execute, type Loaded, load, type Origin } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 

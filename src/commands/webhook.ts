@@ -24,8 +24,16 @@ import {
   type WebhookOwner,
   webhook,
 } from '../domain/webhook/webhook.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Change, type Executed, execute, type Loaded, load } from './execute.ts';
+import {
+  type Change,
+  type CommandContext,
+  type Executed,
+  eventContext,
+  execute,
+  type Loaded,
+  load,
+  type Origin,
+} from './execute.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
 const SECRET_BYTES = 32;

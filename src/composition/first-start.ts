@@ -1,5 +1,5 @@
 import { createKey, type KeyWithValue, rotateKey } from '../commands/api-key.ts';
-import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
+import { type CommandContext, internalOrigin, type Origin } from '../commands/execute.ts';
 import { createSignInLink, inviteMember } from '../commands/member.ts';
 import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/change-domain.ts';

@@ -11,7 +11,7 @@ import { checkSecretKey, loadOrMakeSecretKey } from '../adapters/secrets/secret-
 import { openTrackingKeys } from '../adapters/secrets/tracking-keys.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
-import type { CommandContext } from '../commands/context.ts';
+import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { CommandContext } from '../commands/context.ts';
+import type { CommandContext } from '../commands/execute.ts';
 import type { Analyzer } from '../domain/analysis/facts.ts';
 import type { UsageMarks } from '../domain/api-key/secret.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';

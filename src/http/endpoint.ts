@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify';
 import { z } from 'zod';
-import type { Origin } from '../commands/context.ts';
+import type { Origin } from '../commands/execute.ts';
 import type { TemplateUses } from '../commands/template/use-template.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
-import type { CommandContext } from '../commands/context.ts';
-import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
+import type { CommandContext } from '../commands/execute.ts';
+import { type RecordEngagement, recordEngagement } from '../commands/message/recipient.ts';
 import { isFatal } from '../domain/kernel/codec.ts';
 import type { Owner, TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { createShares, type Logger, mapConcurrently, type Place, withTimeout } from '../lib/async/async.ts';

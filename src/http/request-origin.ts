@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Origin } from '../commands/context.ts';
+import type { Origin } from '../commands/execute.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { addressClassOf } from '../domain/kernel/addresses.ts';
 import { originPart } from '../domain/ports/requests.ts';

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { createMailedLink, type InvitedMember, loadMember } from '../commands/member.ts';
-import { mailNotice } from '../commands/message/mail-notice.ts';
+import { mailNotice } from '../commands/message/send-message.ts';
 import { clientNetworkOf, signInUrl } from '../domain/kernel/addresses.ts';
 import { keyedDigest, sha256Hex } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
 import { INVITATION_DAYS, LINK_MINUTES, type Members } from '../domain/member/member.ts';
-import type { Notice } from '../domain/organization/notices.ts';
+import type { Notice } from '../domain/organization/organization.ts';
 import type { Contents, StoredBody } from '../domain/ports/contents.ts';
 import { createSemaphore } from '../lib/async/async.ts';
 import { escapeHtml } from '../lib/html/html.ts';

@@ -1,4 +1,4 @@
-import { suspendDestination } from '../commands/destination.ts';
+import { suspendDestination } from '../commands/pacing.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import type { Environment } from '../domain/kernel/environment.ts';

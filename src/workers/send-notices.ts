@@ -1,15 +1,14 @@
-import { type MailedNotice, mailNotice } from '../commands/message/mail-notice.ts';
-import type { SendContext } from '../commands/message/send-message.ts';
+import { type MailedNotice, mailNotice, type SendContext } from '../commands/message/send-message.ts';
 import { loadOrganization } from '../commands/organization.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
-import { type Notice, noticeOf } from '../domain/organization/notices.ts';
+import { type Notice, noticeOf } from '../domain/organization/organization.ts';
 import type { Logger } from '../lib/async/async.ts';
 import type { SendingDomains } from './domains/sending-domains.ts';
 import type { EventsReaction } from './webhooks/record-webhook-deliveries.ts';
 
 /**
- * Mails notices (`domain/organization/notices.ts`) to the contact of their organization, as ordinary live messages from the
+ * Mails notices (`domain/organization/organization.ts`) to the contact of their organization, as ordinary live messages from the
  * oldest of its domains that may send. The id of the message follows from the event, so that an event that comes twice
  * is one message.
  */

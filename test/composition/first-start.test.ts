@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { revokeKey } from '../../src/commands/api-key.ts';
-import type { CommandContext } from '../../src/commands/context.ts';
+import type { CommandContext } from '../../src/commands/execute.ts';
 import {
   firstAdminKey,
   firstStart,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noteCosignature } from '../../src/commands/audit-witnesses.ts';
+import { noteCosignature } from '../../src/commands/audit.ts';
 import { readingStream } from '../../src/domain/kernel/streams.ts';
 import {
   createCosigner,

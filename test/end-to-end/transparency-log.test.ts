@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { leafOf } from '../../src/domain/audit/leaf.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import type { AuditTrees } from '../../src/domain/ports/audit.ts';
+import type { AuditTrees } from '../../src/domain/ports/requests.ts';
 import {
   checkpointText,
   consistencyRanges,

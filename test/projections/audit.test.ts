@@ -6,7 +6,7 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
 import { customerEventId } from '../../src/domain/customer-events/customer-events.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import { NotInTree } from '../../src/domain/ports/audit.ts';
+import { NotInTree } from '../../src/domain/ports/requests.ts';
 import {
   consistencyRanges,
   EMPTY_ROOT,

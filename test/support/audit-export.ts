@@ -6,7 +6,7 @@ import {
   exportEndRest,
   exportHashes,
   exportHeader,
-} from '../../src/domain/audit/export-format.ts';
+} from '../../src/domain/audit/leaf.ts';
 import type { BodyOptions } from '../../src/domain/audit/verifier/export-body.ts';
 import {
   type CompactRange,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { internalOrigin } from '../../src/commands/context.ts';
+import { internalOrigin } from '../../src/commands/execute.ts';
 import { resumeOrganization, suspendOrganization, updateOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { disableWebhook, pauseWebhook, updateWebhook } from '../../src/commands/webhook.ts';

@@ -1,8 +1,7 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
-import type { CommandContext, Origin } from '../../src/commands/context.ts';
-import { load } from '../../src/commands/execute.ts';
+import { type CommandContext, load, type Origin } from '../../src/commands/execute.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook.ts';

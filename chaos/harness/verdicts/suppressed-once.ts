@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
-import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
+import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppression.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Violation } from '../violation.ts';
 

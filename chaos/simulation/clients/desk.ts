@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangedMessage } from '../../../src/commands/message/change-message.ts';
+import type { ChangedMessage } from '../../../src/commands/message/attempt.ts';
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';

@@ -6,7 +6,7 @@ import {
   rotateKey,
   updateKey,
 } from '../../../src/commands/api-key.ts';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
 import type { Life } from '../life.ts';
 import type { Desk } from './desk.ts';

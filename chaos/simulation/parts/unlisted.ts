@@ -1,4 +1,4 @@
-import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
+import { isSuppressing } from '../../../src/domain/suppression/suppression.ts';
 import type { Log, LogEntry } from './log.ts';
 
 type AcceptedEvent = Extract<LogEntry['event'], { readonly type: 'MessageAccepted' }>;

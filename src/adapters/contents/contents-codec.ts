@@ -1,4 +1,4 @@
-import { isBase64 } from '../../domain/message/content-parts.ts';
+import { isBase64 } from '../../domain/message/draft.ts';
 import {
   headOf,
   isPartlyErased,

@@ -1,4 +1,4 @@
-import { isRecipientPart, recipientPart, saltedParts } from '../../domain/message/content-parts.ts';
+import { isRecipientPart, recipientPart, saltedParts } from '../../domain/message/draft.ts';
 import {
   type Contents,
   type ErasedContent,

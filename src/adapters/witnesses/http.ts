@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { type WitnessAnswer, type Witnesses, WitnessUnreachable } from '../../domain/ports/audit.ts';
+import { type WitnessAnswer, type Witnesses, WitnessUnreachable } from '../../domain/ports/requests.ts';
 import { readAtMost } from '../../lib/async/async.ts';
 
 /** Time-out of a whole request. Longer waits for a dead witness, shorter gives up on a distant one. */

@@ -1,4 +1,4 @@
-import { reopenAuditLog } from '../../commands/audit-witnesses.ts';
+import { reopenAuditLog } from '../../commands/audit.ts';
 import { type OperatorCommand, required } from '../command.ts';
 import { operatorOrigin, reasonIn } from '../operator-origin.ts';
 

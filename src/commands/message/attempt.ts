@@ -1,5 +1,10 @@
+import { requireOwn } from '../../domain/kernel/aggregate.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
+import {
+  cancelMessage as decideCancel,
+  rescheduleMessage as decideReschedule,
+} from '../../domain/message/accept-message.ts';
 import {
   type AttemptOutcome,
   claimable,
@@ -18,8 +23,16 @@ import {
   suppression,
   suppressionId,
 } from '../../domain/suppression/suppression.ts';
-import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
-import { execute, type Loaded, load } from '../execute.ts';
+import {
+  type Change,
+  type CommandContext,
+  eventContext,
+  execute,
+  internalOrigin,
+  type Loaded,
+  load,
+  type Origin,
+} from '../execute.ts';
 
 /** A delivery attempt: who is due and not suppressed, the claim that one worker gets, and what came of it. */
 
@@ -126,7 +139,7 @@ const isForced = ({ environment }: ExistingMessage, domain: string): boolean =>
  * Recipients that are suppressed according to the log at this moment, each with the reason in a sentence.
  * Concurrent reads share a query.
  */
-export const suppressedRecipients = async (
+const suppressedRecipients = async (
   { store, system }: Pick<CommandContext, 'store' | 'system'>,
   message: ExistingMessage,
   recipientIds: readonly string[],
@@ -145,7 +158,7 @@ export const suppressedRecipients = async (
   return new Map(found.flat());
 };
 
-export interface RecordAttempt {
+interface RecordAttempt {
   /** The message as claimed, which saves reading it again. */
   readonly message: Loaded<ExistingMessage>;
   /** Number of the claimed attempt. A message that is read again may be in another worker's attempt. */
@@ -177,3 +190,81 @@ export const recordAttempt = async (
   });
   return state.status === 'absent' ? claimed : { state, revision };
 };
+
+/** Use cases by which a customer changes an accepted message: cancel it, or give it another time. */
+
+export interface ChangedMessage {
+  readonly message: ExistingMessage;
+  readonly revision: number;
+}
+
+type ChangeContext = Pick<CommandContext, 'store' | 'system'>;
+
+interface ChangeMessage extends Change<Message> {
+  readonly messageId: string;
+}
+
+type Decide = (
+  before: Message,
+  by: { readonly organizationId: string; readonly now: string },
+) => readonly MessageEvent[];
+
+const changeMessage = async (
+  context: ChangeContext,
+  origin: Origin,
+  { messageId, ...condition }: ChangeMessage,
+  decide: Decide,
+): Promise<ChangedMessage> => {
+  const { organizationId } = origin;
+  const now = context.system.now().toISOString();
+  const { state, revision } = await execute(context, {
+    aggregate: message,
+    stream: messageStream(messageId),
+    context: eventContext(origin, now),
+    decide: (before) => decide(before, { organizationId, now }),
+    ...condition,
+  });
+  return { message: requireOwn(state, organizationId, 'message'), revision: Number(revision) };
+};
+
+/**
+ * Cancels a message, possible until an attempt is claimed. Claim and cancellation are appended at the revision read, so
+ * one of them is first and the other sees it.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `precondition_failed`.
+ */
+export const cancelMessage = (
+  context: ChangeContext,
+  origin: Origin,
+  command: ChangeMessage,
+): Promise<ChangedMessage> => changeMessage(context, origin, command, decideCancel);
+
+/** Cancels some recipients of a message; the others still get theirs. @throws {DomainError} as `cancelMessage`. */
+export const cancelRecipients = (
+  context: ChangeContext,
+  origin: Origin,
+  {
+    recipientIds,
+    reason,
+    ...command
+  }: ChangeMessage & { readonly recipientIds: readonly string[]; readonly reason: string },
+): Promise<ChangedMessage> =>
+  changeMessage(context, origin, command, (before, by) =>
+    decideCancel(before, { ...by, only: { recipientIds, reason } }),
+  );
+
+interface RescheduleMessage extends ChangeMessage {
+  /** ISO 8601. */
+  readonly scheduledAt: string;
+}
+
+/**
+ * Gives a scheduled message another time.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
+ * `schedule_not_possible`, `precondition_failed`.
+ */
+export const rescheduleMessage = (
+  context: ChangeContext,
+  origin: Origin,
+  { scheduledAt, ...command }: RescheduleMessage,
+): Promise<ChangedMessage> =>
+  changeMessage(context, origin, command, (before, by) => decideReschedule(before, { ...by, scheduledAt }));

@@ -4,8 +4,13 @@ import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest }
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { formatId, ID_BYTES } from '../../domain/kernel/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
-import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
-import { type MessageDraft, resentProblems, subjectWordDigests } from '../../domain/message/draft.ts';
+import {
+  contentParts,
+  contentRoot,
+  type MessageDraft,
+  resentProblems,
+  subjectWordDigests,
+} from '../../domain/message/draft.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
-import { boundReply } from '../../domain/message/content-parts.ts';
+import { boundReply } from '../../domain/message/draft.ts';
 import { REPORT_DOUBTS } from '../../domain/message/events.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/recipient-feedback.ts';
@@ -24,11 +24,10 @@ import type { ErasedContent, MessageContents } from '../../domain/ports/contents
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
-import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
-import { execute, type Loaded, load } from '../execute.ts';
+import { type CommandContext, eventContext, execute, type Loaded, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
-import { addressDigest } from '../suppression/change-suppression.ts';
+import { addressDigest } from '../suppression.ts';
 import { workerOrigin } from './attempt.ts';
 
 /** Used if the message does not exist. Secrets in use are in memory too, so that a guess takes the same time. */

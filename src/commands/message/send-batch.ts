@@ -1,18 +1,24 @@
 import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { keyedDigest, sha256Hex } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message } from '../../domain/message/message.ts';
-import { mapConcurrently } from '../../lib/async/async.ts';
-import type { CommandContext, Origin } from '../context.ts';
-import { load } from '../execute.ts';
+import { mapConcurrently, type System } from '../../lib/async/async.ts';
+import { type CommandContext, load, type Origin } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
-import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
 import { billableOf, enforceQuota, withRefusal } from './enforce-quota.ts';
-import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } from './prepare-message.ts';
-import { acceptPrepared, type SentMessage } from './send-message.ts';
+import {
+  bodyDigest,
+  type MessageIdentity,
+  type PreparedMessage,
+  prepareMessage,
+  type Sender,
+  type SendRequest,
+} from './prepare-message.ts';
+import { acceptPrepared, keyedMessageId, newMessageId, type SentMessage } from './send-message.ts';
 
-export interface SendBatch {
+interface SendBatch {
   /** An item that is refused already is its refusal. */
   readonly items: readonly (SendRequest | DomainError)[];
   /** One that is refused refuses all. */
@@ -208,4 +214,70 @@ const sendItems = async (
   const repeated = await repeatRefused(batch, opening);
   if (strict) requireAll(batch, repeated);
   return acceptAll(batch, opening, repeated);
+};
+
+/** A parsed request body before defaults. */
+export interface BatchBody {
+  readonly messages: readonly unknown[];
+  readonly [field: string]: unknown;
+}
+
+/** How the messages of one batch are known when it is repeated. */
+interface BatchIdentities {
+  /**
+   * Identity of the message at `index`, if the one at `opener` is written first. The opener's identity derives from the key
+   * alone, like that of a single send: any other request with the key conflicts with it before it has written anything.
+   */
+  of(index: number, opener: number): MessageIdentity;
+  /** Which message of this very batch has this digest; -1: none. */
+  indexOf(bodyDigest: string): number;
+}
+
+const keyedIdentities = async (
+  system: System,
+  sender: Sender,
+  {
+    key,
+    body: { messages, ...rest },
+    parts,
+  }: { readonly key: string; readonly body: BatchBody } & {
+    readonly parts: readonly string[];
+  },
+): Promise<BatchIdentities> => {
+  const whole = sha256Hex([await bodyDigest({ system }, rest), ...parts].join(' '));
+  // Each covers the whole batch: another batch under the same key is refused by its first message.
+  const digests = messages.map((_, index) => keyedDigest(sender.secret, 'batch-body', `${index} ${whole}`));
+  const placeOf = (index: number, opener: number): number => {
+    if (index === opener) return 0;
+    return index === 0 ? opener : index;
+  };
+  return {
+    of: (index, opener) => {
+      const place = placeOf(index, opener);
+      // A key is printable, so that no other key ends like this.
+      const messageId = keyedMessageId(sender, place === 0 ? key : `${key}\0${place}`);
+      return { messageId, bodyDigest: digests[index] ?? '', idempotent: true };
+    },
+    indexOf: (digest) => digests.indexOf(digest),
+  };
+};
+
+/** @param idempotencyKey null: none was sent, and every message is a new one. */
+const batchIdentities = async (
+  system: System,
+  sender: Sender,
+  { body, idempotencyKey }: { readonly body: BatchBody; readonly idempotencyKey: string | null },
+): Promise<BatchIdentities> => {
+  const parts = await mapConcurrently(body.messages, { system, concurrency: 1 }, (each) =>
+    bodyDigest({ system }, each),
+  );
+  if (idempotencyKey !== null) return keyedIdentities(system, sender, { key: idempotencyKey, body, parts });
+  return {
+    of: (index) => ({
+      messageId: newMessageId(system),
+      bodyDigest: keyedDigest(sender.secret, 'body', parts[index] ?? ''),
+      idempotent: false,
+    }),
+    indexOf: () => -1,
+  };
 };

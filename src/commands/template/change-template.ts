@@ -35,18 +35,20 @@ import {
   TemplateFailed,
   type TemplateRenderer,
 } from '../../lib/templates/templates.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {
+  type CommandContext,
   type Condition,
   type Execution,
+  eventContext,
   execute,
   executeOnce,
   type Loaded,
   load,
+  type Origin,
   requireRevision,
 } from '../execute.ts';
-import { requireValidHtml } from './render-template.ts';
 import { compileContent, draftContent, newContent, templateContent } from './template-content.ts';
+import { requireValidHtml } from './use-template.ts';
 
 /** The life of a template. Templates are shared by live and test keys, so their events have no environment. */
 

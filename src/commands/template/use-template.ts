@@ -3,14 +3,19 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { templateStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import { type TemplateContent, textualValues, variablesOf } from '../../domain/template/content.ts';
-import type { RenderedTemplate } from '../../domain/template/render-template.ts';
+import {
+  exampleValues,
+  resolveValues,
+  type TemplateContent,
+  textualValues,
+  variablesOf,
+} from '../../domain/template/content.ts';
+import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import { type Template, type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
-import type { System } from '../../lib/async/async.ts';
+import { pacedBy, type System } from '../../lib/async/async.ts';
 import type { HtmlChecker } from '../../lib/html/html.ts';
-import type { TemplateRenderer, Values } from '../../lib/templates/templates.ts';
+import { TemplateFailed, type TemplateRenderer, type Values } from '../../lib/templates/templates.ts';
 import { load } from '../execute.ts';
-import { renderContent, requireValidHtml } from './render-template.ts';
 import { templateContent } from './template-content.ts';
 
 /** Renders published templates for sends. Contents of versions never change, so that those in use are kept in memory. */
@@ -18,7 +23,7 @@ import { templateContent } from './template-content.ts';
 /** Some hundred templates of ordinary size: the others are read from the vault by each send. */
 const KEPT_CHARACTERS_MAX = 20_000_000;
 
-export interface TemplateOfSend {
+interface TemplateOfSend {
   /** Id or alias. */
   readonly id: string;
   /** null: the published one. */
@@ -39,7 +44,7 @@ export interface UsedTemplate {
  */
 export type UseTemplate = (asked: TemplateOfSend) => Promise<UsedTemplate>;
 
-export interface TemplateTools {
+interface TemplateTools {
   readonly context: {
     readonly store: EventStore;
     readonly contents: Contents;
@@ -142,4 +147,74 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
   };
 
   return { of, forget: (templateId) => loaded.delete(templateId) };
+};
+
+interface RenderContent {
+  /** By name; null: the examples. */
+  readonly variables: Values | null;
+  readonly locale: string | null;
+  /** Path of the variables in the request: `template.variables`. */
+  readonly field: string;
+}
+
+interface RenderedContent {
+  readonly rendered: RenderedTemplate;
+  /** Given, and not declared. */
+  readonly unused: readonly string[];
+}
+
+/** @throws {DomainError} `template_variables_invalid` naming the variables, or what cannot be rendered. */
+export const renderContent = async (
+  renderer: TemplateRenderer,
+  content: TemplateContent,
+  { variables, locale, field }: RenderContent,
+): Promise<RenderedContent> => {
+  const declared = variablesOf(content);
+  const { values, problems, unused } = resolveValues(declared, variables ?? exampleValues(declared));
+  const wrong = Object.entries(problems);
+  if (wrong.length > 0) {
+    throw new DomainError('template_variables_invalid', 'the template’s variables are invalid: see details', {
+      details: Object.fromEntries(
+        wrong.map(([name, problem]) => [`${field}.${name}`, [`${field}.${name} ${problem}`]]),
+      ),
+    });
+  }
+  try {
+    const rendering = renderTemplate(renderer, content, { values, locale });
+    return { rendered: await pacedBy(renderer.isTurnOver, rendering), unused };
+  } catch (error) {
+    if (!(error instanceof TemplateFailed)) throw error;
+    throw new DomainError('template_variables_invalid', 'the template cannot be rendered with these variables', {
+      details: { [field]: [error.message] },
+    });
+  }
+};
+
+interface CheckedFor {
+  readonly templateRenderer: TemplateRenderer;
+  readonly htmlChecker: HtmlChecker;
+  readonly organizationId: string;
+  readonly code: 'template_invalid' | 'template_variables_invalid';
+  /** Field of the request or of the template under which the refusal is listed. */
+  readonly field: string;
+}
+
+/** @throws {DomainError} with this code, naming lines of the template or, if unknown, of the rendered html. */
+export const requireValidHtml = async (
+  { html, shape, sourceOf }: RenderedTemplate,
+  { templateRenderer, htmlChecker, organizationId, code, field }: CheckedFor,
+): Promise<void> => {
+  const problems = await htmlChecker.check(html, organizationId, shape);
+  if (problems.length === 0) return;
+  const sentences: string[] = [];
+  for (const { message, ...place } of problems) {
+    const source = (await pacedBy(templateRenderer.isTurnOver, sourceOf('html', place))) ?? {
+      ...place,
+      field: 'html, as rendered,',
+    };
+    sentences.push(`${source.field} line ${source.line}, column ${source.column}: ${message}`);
+  }
+  throw new DomainError(code, 'the template makes no valid html with these values: see details', {
+    details: { [field]: sentences },
+  });
 };

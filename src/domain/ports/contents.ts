@@ -58,7 +58,7 @@ export interface MessageBody {
   readonly findings?: readonly Finding[];
   /** Present if the mail lets its recipient sign in. Its contents are not shown to anyone else. */
   readonly confidential?: true;
-  /** Salts of its parts (`domain/message/content-parts.ts`), in order, base64url. Absent: no event is bound to them. */
+  /** Salts of its parts (`domain/message/draft.ts`), in order, base64url. Absent: no event is bound to them. */
   readonly salts?: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export interface ReplyText {
   readonly kind: 'reply';
   readonly messageId: string;
   readonly text: string;
-  /** Salt of its only part (`domain/message/content-parts.ts`), base64url. Absent: no event is bound to it. */
+  /** Salt of its only part (`domain/message/draft.ts`), base64url. Absent: no event is bound to it. */
   readonly salt?: string;
 }
 

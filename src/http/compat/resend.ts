@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
-import { cancelMessage, rescheduleMessage } from '../../commands/message/change-message.ts';
+import { cancelMessage, rescheduleMessage } from '../../commands/message/attempt.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, type Registry } from 'prom-client';
-import type { CommandContext } from '../../commands/context.ts';
+import type { CommandContext } from '../../commands/execute.ts';
 import { organizationSecret } from '../../commands/organization.ts';
-import { addressDigest } from '../../commands/suppression/change-suppression.ts';
+import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type {
   RecordedRefusal,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contactsTo } from '../../commands/contacts.ts';
+import { contactsTo } from '../../commands/auditor.ts';
 import {
   digestOfAddress,
   type ErasableData,

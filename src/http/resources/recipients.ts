@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import type { CommandContext } from '../../commands/context.ts';
-import { load } from '../../commands/execute.ts';
-import { type Preferences, readPreferences, resubscribe, savePreferences } from '../../commands/message/preferences.ts';
+import { type CommandContext, load } from '../../commands/execute.ts';
 import {
   findLinkedRecipient,
   type LinkedRecipient,
+  type Preferences,
   type RecipientRequest,
+  readPreferences,
   recordUnsubscription,
-} from '../../commands/message/unsubscribe-recipient.ts';
+  resubscribe,
+  savePreferences,
+} from '../../commands/message/recipient.ts';
 import { addressClassOf } from '../../domain/kernel/addresses.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { sendingDomainStream, topicStream } from '../../domain/kernel/streams.ts';

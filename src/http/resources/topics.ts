@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { recordOptIns } from '../../commands/suppression/change-suppression.ts';
+import { recordOptIns } from '../../commands/suppression.ts';
 import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { type Leaf, parseLeaf } from '../../domain/audit/leaf.ts';
 import { eventIdsOf, isCustomerEventOf } from '../../domain/customer-events/customer-events.ts';
-import type { AuditTrees, FoundLeaf } from '../../domain/ports/audit.ts';
+import type { AuditTrees, FoundLeaf } from '../../domain/ports/requests.ts';
 import type { Database } from '../database.ts';
 import { TILE_WIDTH } from './tiles.ts';
 

@@ -1,6 +1,6 @@
 import { facetsOf, type Leaf, messageFacet, messageOf, parseLeaf } from '../../domain/audit/leaf.ts';
 import type { Position } from '../../domain/kernel/event-store.ts';
-import type { AuditTrees } from '../../domain/ports/audit.ts';
+import type { AuditTrees } from '../../domain/ports/requests.ts';
 import type { Database } from '../database.ts';
 import { TILE_WIDTH } from './tiles.ts';
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/audit.ts';
+import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/requests.ts';
 import {
   HASH_BYTES,
   joined,

@@ -1,4 +1,4 @@
-import type { WitnessAnswer } from '../../domain/ports/audit.ts';
+import type { WitnessAnswer } from '../../domain/ports/requests.ts';
 import {
   addCheckpointBody,
   MalformedNote,

@@ -1,6 +1,5 @@
-import type { AuditContext } from '../../commands/audit.ts';
-import { noteCosignature, noteDispute } from '../../commands/audit-witnesses.ts';
-import { type AuditTrees, type Witnesses, WitnessUnreachable } from '../../domain/ports/audit.ts';
+import { type AuditContext, noteCosignature, noteDispute } from '../../commands/audit.ts';
+import { type AuditTrees, type Witnesses, WitnessUnreachable } from '../../domain/ports/requests.ts';
 import { type Logger, mapConcurrently } from '../../lib/async/async.ts';
 import {
   ADD_CHECKPOINT,

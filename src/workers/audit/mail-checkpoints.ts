@@ -1,7 +1,7 @@
 import { requireContact } from '../../commands/auditor.ts';
 import type { ExistingAuditor } from '../../domain/audit/audit.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { CHECKPOINT_FILE, checkpointNotice, type ShownCheckpoint } from '../../domain/organization/notices.ts';
+import { CHECKPOINT_FILE, checkpointNotice, type ShownCheckpoint } from '../../domain/organization/organization.ts';
 import type { Leadership } from '../leadership.ts';
 import { mailFromDomain, type SendNotices } from '../send-notices.ts';
 import { repeat, type Work } from '../supervise.ts';

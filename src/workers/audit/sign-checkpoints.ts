@@ -1,5 +1,5 @@
 import { type AuditContext, LogContradiction, signCheckpoint } from '../../commands/audit.ts';
-import type { AuditTrees } from '../../domain/ports/audit.ts';
+import type { AuditTrees } from '../../domain/ports/requests.ts';
 import type { Logger } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';

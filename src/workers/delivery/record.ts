@@ -5,7 +5,7 @@ import { isOwnDestination } from '../../domain/destination/suspension.ts';
 import { AppendOutcomeUnknown, type EventStore } from '../../domain/kernel/event-store.ts';
 import { random } from '../../domain/kernel/jitter.ts';
 import { type AttemptOutcome, REFUSED } from '../../domain/message/attempt.ts';
-import { boundReply } from '../../domain/message/content-parts.ts';
+import { boundReply } from '../../domain/message/draft.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';

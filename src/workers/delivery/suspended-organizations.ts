@@ -1,4 +1,4 @@
-import { SERVICE_SENDER } from '../../commands/message/mail-notice.ts';
+import { SERVICE_SENDER } from '../../commands/message/send-message.ts';
 import { jitter, random } from '../../domain/kernel/jitter.ts';
 import { organizationStream } from '../../domain/kernel/streams.ts';
 import type { Hold } from '../../domain/message/attempt.ts';

@@ -1,4 +1,4 @@
-import { destroyFormerKeys } from '../../commands/sending-domain/dkim-keys.ts';
+import { destroyFormerKeys } from '../../commands/sending-domain/change-domain.ts';
 import { type EventStore, idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';

@@ -1,4 +1,4 @@
-import { activeSigningKeys } from '../../commands/sending-domain/dkim-keys.ts';
+import { activeSigningKeys } from '../../commands/sending-domain/change-domain.ts';
 import { idOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/kernel/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';

@@ -1,6 +1,6 @@
-import type { CommandContext } from '../../commands/context.ts';
+import type { CommandContext } from '../../commands/execute.ts';
+import { unsubscribeByMail } from '../../commands/message/recipient.ts';
 import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
-import { unsubscribeByMail } from '../../commands/message/unsubscribe-recipient.ts';
 import type { InboundReport, NoEffectReason, Report } from '../../domain/bounce/report.ts';
 import type { ReturnToken } from '../../domain/message/tokens.ts';
 import { type Logger, retry, type System } from '../../lib/async/async.ts';

@@ -1,4 +1,4 @@
-import { evaluateReputation as record } from '../../commands/reputation.ts';
+import { evaluateReputation as record } from '../../commands/pacing.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import {
   countedFrom,

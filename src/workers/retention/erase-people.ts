@@ -1,4 +1,4 @@
-import { clearContact, contactsTo } from '../../commands/contacts.ts';
+import { clearContact, contactsTo } from '../../commands/auditor.ts';
 import {
   cancelForErased,
   completeErasure,

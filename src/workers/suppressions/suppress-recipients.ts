@@ -1,6 +1,6 @@
-import type { CommandContext } from '../../commands/context.ts';
-import { suppressRecipient } from '../../commands/suppression/change-suppression.ts';
-import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
+import type { CommandContext } from '../../commands/execute.ts';
+import { suppressRecipient } from '../../commands/suppression.ts';
+import { isSuppressing } from '../../domain/suppression/suppression.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import type { EventsReaction } from '../webhooks/record-webhook-deliveries.ts';
 

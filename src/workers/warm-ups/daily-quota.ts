@@ -1,5 +1,5 @@
 import type { Loaded } from '../../commands/execute.ts';
-import { reserveDailyQuota } from '../../commands/warm-up.ts';
+import { reserveDailyQuota } from '../../commands/pacing.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/warm-up.ts';
 import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';

@@ -1,5 +1,4 @@
-import { internalOrigin } from '../../commands/context.ts';
-import { load } from '../../commands/execute.ts';
+import { internalOrigin, load } from '../../commands/execute.ts';
 import { pauseWebhook } from '../../commands/webhook.ts';
 import { apiKey, isExpired } from '../../domain/api-key/api-key.ts';
 import { allows } from '../../domain/api-key/events.ts';

@@ -3,7 +3,7 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { createKey, deleteKey, type KeyChange, revokeKey, updateKey } from '../../../src/commands/api-key.ts';
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';

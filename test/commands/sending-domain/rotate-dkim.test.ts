@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { activeSigningKeys, rotateDkim } from '../../../src/commands/sending-domain/dkim-keys.ts';
+import { activeSigningKeys, rotateDkim } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { ExistingSendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, originOf, type ZoneWorld, zoneOf } from './zone-world.ts';
 

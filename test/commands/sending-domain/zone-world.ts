@@ -1,6 +1,5 @@
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
+import { type CommandContext, load, type Origin } from '../../../src/commands/execute.ts';
 import { registerDomain, verifyDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';

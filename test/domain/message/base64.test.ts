@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isBase64 } from '../../../src/domain/message/content-parts.ts';
+import { isBase64 } from '../../../src/domain/message/draft.ts';
 
 const byExpression = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);

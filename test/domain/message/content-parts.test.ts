@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { contentParts, contentRoot, saltedParts } from '../../../src/domain/message/content-parts.ts';
+import { contentParts, contentRoot, saltedParts } from '../../../src/domain/message/draft.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { atOnce } from '../../../src/lib/async/async.ts';
 import {

@@ -2,18 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import {
-  isSuppressing,
-  type SuppressingEvent,
-  suppressionFor,
-} from '../../../src/domain/suppression/suppressing-event.ts';
-import {
   type AddSuppression,
   addSuppression,
+  isSuppressing,
   isUnsubscribed,
   removeSuppression,
+  type SuppressingEvent,
   type Suppression,
   strongestEntry,
   suppression,
+  suppressionFor,
   suppressionId,
 } from '../../../src/domain/suppression/suppression.ts';
 import { contextAt, NOW, positionOf, specify } from '../../support/specification.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { noteReading } from '../../../src/commands/audit.ts';
-import { internalOrigin } from '../../../src/commands/context.ts';
+import { internalOrigin } from '../../../src/commands/execute.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';

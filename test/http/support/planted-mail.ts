@@ -1,6 +1,6 @@
 import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
-import { recordEngagement } from '../../../src/commands/message/record-engagement.ts';
-import { suppressRecipient } from '../../../src/commands/suppression/change-suppression.ts';
+import { recordEngagement } from '../../../src/commands/message/recipient.ts';
+import { suppressRecipient } from '../../../src/commands/suppression.ts';
 import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';

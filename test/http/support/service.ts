@@ -8,7 +8,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { type CreateKey, createKey } from '../../../src/commands/api-key.ts';
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';

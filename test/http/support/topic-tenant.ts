@@ -2,11 +2,10 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { load, readWholeStream } from '../../../src/commands/execute.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { addressDigest, suppressRecipient } from '../../../src/commands/suppression/change-suppression.ts';
+import { addressDigest, suppressRecipient } from '../../../src/commands/suppression.ts';
 import { messageStream, suppressionStream } from '../../../src/domain/kernel/streams.ts';
 import { unsubscribeToken } from '../../../src/domain/message/tokens.ts';
-import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
-import { suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
+import { isSuppressing, suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
 import { type DatabaseService, startDatabaseService } from './database-service.ts';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';

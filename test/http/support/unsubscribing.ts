@@ -1,7 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
+import { addressDigest } from '../../../src/commands/suppression.ts';
 import { messageStream, suppressionStream } from '../../../src/domain/kernel/streams.ts';
 import { unsubscribeToken } from '../../../src/domain/message/tokens.ts';
 import { suppressionId } from '../../../src/domain/suppression/suppression.ts';

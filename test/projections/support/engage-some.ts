@@ -1,6 +1,5 @@
-import type { CommandContext } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
-import { recordEngagement } from '../../../src/commands/message/record-engagement.ts';
+import { type CommandContext, load } from '../../../src/commands/execute.ts';
+import { recordEngagement } from '../../../src/commands/message/recipient.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';
 

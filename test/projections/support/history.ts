@@ -1,10 +1,13 @@
 import { createKey, revokeKey, rotateKey } from '../../../src/commands/api-key.ts';
 import { signCheckpoint } from '../../../src/commands/audit.ts';
 import { closePeriod } from '../../../src/commands/billing.ts';
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
-import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
-import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
+import { type CommandContext, load, type Origin } from '../../../src/commands/execute.ts';
+import {
+  cancelMessage,
+  claimAttempt,
+  recordAttempt,
+  rescheduleMessage,
+} from '../../../src/commands/message/attempt.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';

@@ -1,11 +1,11 @@
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { completeErasure, requestErasure } from '../../../src/commands/erasure.ts';
+import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import {
   type AddSuppression,
   addSuppressions,
   recordOptIns,
   removeSuppression,
-} from '../../../src/commands/suppression/change-suppression.ts';
+} from '../../../src/commands/suppression.ts';
 import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';

@@ -1,4 +1,4 @@
-import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import {
   changeDraft,
   createTemplate,

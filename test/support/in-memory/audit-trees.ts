@@ -1,6 +1,6 @@
 import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
-import type { AuditTrees } from '../../../src/domain/ports/audit.ts';
+import type { AuditTrees } from '../../../src/domain/ports/requests.ts';
 import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/transparency/transparency.ts';
 
 /** The trees of a log, rebuilt from all of it on each query. */

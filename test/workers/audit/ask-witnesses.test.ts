@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
-import { noteCosignature } from '../../../src/commands/audit-witnesses.ts';
+import { noteCosignature } from '../../../src/commands/audit.ts';
 import { createCosigner, ML_DSA_44, parseNote, signedAt } from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { signCheckpoint } from '../../../src/commands/audit.ts';
 import { removeAuditor } from '../../../src/commands/auditor.ts';
-import { internalOrigin } from '../../../src/commands/context.ts';
+import { internalOrigin } from '../../../src/commands/execute.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { parseNote, parseVerifierKey, signedAt } from '../../../src/lib/transparency/transparency.ts';

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { LogContradiction, loadAuditLog } from '../../../src/commands/audit.ts';
-import { noteDispute, reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
-import { internalOrigin } from '../../../src/commands/context.ts';
+import { LogContradiction, loadAuditLog, noteDispute, reopenAuditLog } from '../../../src/commands/audit.ts';
+import { internalOrigin } from '../../../src/commands/execute.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import {
   ADD_CHECKPOINT,

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LogContradiction, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
-import { internalOrigin } from '../../../src/commands/context.ts';
+import { internalOrigin } from '../../../src/commands/execute.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/lib/transparency/transparency.ts';

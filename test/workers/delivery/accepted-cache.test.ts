@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { cancelMessage } from '../../../src/commands/message/attempt.ts';
 import type { EventStore, RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { type AcceptedEvent, createAcceptedCache } from '../../../src/workers/delivery/dispatch.ts';

@@ -1,10 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Origin } from '../../../src/commands/context.ts';
-import { type Loaded, load } from '../../../src/commands/execute.ts';
-import { claimAttempt } from '../../../src/commands/message/attempt.ts';
-import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { type Loaded, load, type Origin } from '../../../src/commands/execute.ts';
+import { cancelMessage, claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { eventContext } from '../../../src/commands/context.ts';
-import { makeKeys } from '../../../src/commands/sending-domain/dkim-keys.ts';
+import { eventContext } from '../../../src/commands/execute.ts';
+import { makeKeys } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { dkimValue } from '../../../src/domain/sending-domain/records-to-publish.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
-import { claimAttempt } from '../../../src/commands/message/attempt.ts';
-import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { cancelMessage, claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { type EventStore, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';

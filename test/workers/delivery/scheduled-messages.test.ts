@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
-import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/attempt.ts';
 import type { NewEvent, RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { eventContext } from '../../../src/commands/context.ts';
-import { activeSigningKeys, destroyFormerKeys, rotateDkim } from '../../../src/commands/sending-domain/dkim-keys.ts';
+import { eventContext } from '../../../src/commands/execute.ts';
+import {
+  activeSigningKeys,
+  destroyFormerKeys,
+  rotateDkim,
+} from '../../../src/commands/sending-domain/change-domain.ts';
 import type { ExistingSendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, originOf, type ZoneWorld, zoneOf } from '../../commands/sending-domain/zone-world.ts';
 import { openService, type Service } from '../service.ts';

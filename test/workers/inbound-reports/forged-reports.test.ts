@@ -3,7 +3,7 @@ import { organizationSecret } from '../../../src/commands/organization.ts';
 import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { returnPath } from '../../../src/domain/message/tokens.ts';
-import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
+import { isSuppressing } from '../../../src/domain/suppression/suppression.ts';
 import { type Delivering, openDelivering, statuses } from '../delivering.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport } from './receiving.ts';
 import { envelopeOf, named, openReturning, send } from './returning.ts';

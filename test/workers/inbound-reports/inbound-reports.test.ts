@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
-import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
+import { removeSuppression } from '../../../src/commands/suppression.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { returnPath } from '../../../src/domain/message/tokens.ts';

@@ -4,9 +4,9 @@ import { createPostgresContents } from '../../../src/adapters/contents/postgres.
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { removeAuditor } from '../../../src/commands/auditor.ts';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { removeMember } from '../../../src/commands/member.ts';
-import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { cancelMessage } from '../../../src/commands/message/attempt.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
 import type { Retention } from '../../../src/domain/ports/contents.ts';
 import type { System } from '../../../src/lib/async/async.ts';

@@ -5,7 +5,7 @@ import { LOG_START, type RecordedEvent } from '../../../src/domain/kernel/event-
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';
-import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
+import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppression.ts';
 import { contextAt } from '../../support/specification.ts';
 import type { Service } from '../service.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { internalOrigin } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
-import { recordOptIns } from '../../../src/commands/suppression/change-suppression.ts';
+import { internalOrigin, load } from '../../../src/commands/execute.ts';
+import { recordOptIns } from '../../../src/commands/suppression.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { suppressionStream } from '../../../src/domain/kernel/streams.ts';
 import { hasOptedIn, strongestEntry, suppression } from '../../../src/domain/suppression/suppression.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
-import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
+import { removeSuppression } from '../../../src/commands/suppression.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createSuppressRecipients } from '../../../src/workers/suppressions/suppress-recipients.ts';

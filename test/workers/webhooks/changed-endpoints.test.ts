@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { pingWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { until } from '../delivering.ts';
 import type { Service } from '../service.ts';

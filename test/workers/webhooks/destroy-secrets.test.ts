@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { deleteWebhook, registerWebhook, rotateWebhookSecret, updateWebhook } from '../../../src/commands/webhook.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { ExistingWebhook } from '../../../src/domain/webhook/webhook.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerWebhook } from '../../../src/commands/webhook.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createKey, deleteKey, expireKey, revokeKey, updateKey } from '../../../src/commands/api-key.ts';
-import type { Origin } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
+import { load, type Origin } from '../../../src/commands/execute.ts';
 import { deleteDomain, registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { adoptWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import type { Permission } from '../../../src/domain/api-key/events.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';

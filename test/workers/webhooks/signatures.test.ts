@@ -1,7 +1,7 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { describe, expect, test } from 'vitest';
-import type { Origin } from '../../../src/commands/context.ts';
+import type { Origin } from '../../../src/commands/execute.ts';
 import { rotateWebhookSecret } from '../../../src/commands/webhook.ts';
 import { until } from '../delivering.ts';
 import { receiver, service } from './opened.ts';

@@ -17,8 +17,7 @@ import {
   subtreesOf,
   type VerifierKey,
 } from '../../../lib/transparency/transparency.ts';
-import { BUNDLE_LEAVES } from '../export-format.ts';
-import type { Leaf } from '../leaf.ts';
+import { BUNDLE_LEAVES, type Leaf } from '../leaf.ts';
 
 /** Compares checkpoints, from leaves and from elsewhere, with the recomputed tree. */
 

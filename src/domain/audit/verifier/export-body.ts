@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, leafHash, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 import { CATEGORIES } from '../../kernel/streams.ts';
-import { BUNDLE_LEAVES, type ExportHashes, type ExportHeader } from '../export-format.ts';
-import { type Leaf, parseLeaf } from '../leaf.ts';
+import { BUNDLE_LEAVES, type ExportHashes, type ExportHeader, type Leaf, parseLeaf } from '../leaf.ts';
 import {
   createGrowingTree,
   createInnerCheckpoints,

@@ -1,5 +1,5 @@
 import { type Checkpoint, leafHash, rootOfInclusion, subtreesOf } from '../../../lib/transparency/transparency.ts';
-import { type ExportHeader, exportEndBegin, readExportLine } from '../export-format.ts';
+import { type ExportHeader, exportEndBegin, readExportLine } from '../leaf.ts';
 import {
   cosignersOf,
   createLogKeys,

@@ -7,7 +7,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { organizationStream } from '../../../domain/kernel/streams.ts';
 import { organization } from '../../../domain/organization/organization.ts';
-import type { FoundLeaf } from '../../../domain/ports/audit.ts';
+import type { FoundLeaf } from '../../../domain/ports/requests.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
 import {
   consistencyRanges,

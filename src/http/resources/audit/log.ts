@@ -10,13 +10,14 @@ import {
   exportEndRest,
   exportHashes,
   exportHeader,
-} from '../../../domain/audit/export-format.ts';
-import { type Leaf, treeOf } from '../../../domain/audit/leaf.ts';
+  type Leaf,
+  treeOf,
+} from '../../../domain/audit/leaf.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Position } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';
-import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
+import { replyPart, saltedParts } from '../../../domain/message/draft.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import {
   isKeptPart,

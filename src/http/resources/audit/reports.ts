@@ -8,7 +8,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import type { RateLimits } from '../../../domain/kernel/rate-limits.ts';
 import { messageStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import type { FoundLeaf } from '../../../domain/ports/audit.ts';
+import type { FoundLeaf } from '../../../domain/ports/requests.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
 import { inclusionRanges } from '../../../lib/transparency/transparency.ts';

@@ -4,10 +4,10 @@ import {
   changeDomain,
   deleteDomain,
   registerDomain,
+  rotateDkim,
   verifyDomain,
 } from '../../../commands/sending-domain/change-domain.ts';
 import { serviceHosts } from '../../../commands/sending-domain/check-domain.ts';
-import { rotateDkim } from '../../../commands/sending-domain/dkim-keys.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';

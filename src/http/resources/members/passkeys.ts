@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { addPasskey, listPasskeys, removePasskey } from '../../../commands/passkey.ts';
+import { addPasskey, listPasskeys, removePasskey } from '../../../commands/session.ts';
 import { withHostName } from '../../../domain/kernel/addresses.ts';
 import { keyedBytes } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

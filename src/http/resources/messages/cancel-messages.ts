@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cancelMessage } from '../../../commands/message/change-message.ts';
+import { cancelMessage } from '../../../commands/message/attempt.ts';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

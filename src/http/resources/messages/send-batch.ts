@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
-import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
+import { type BatchBody, BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { Finding } from '../../../domain/analysis/analysis.ts';
 import { htmlFindings } from '../../../domain/analysis/judge.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { isBase64, mediaTypeOf } from '../../../domain/message/content-parts.ts';
 import {
+  isBase64,
   isOneClickHeader,
   isOwnHeader,
   listLinkProblem,
+  mediaTypeOf,
   unsubscribeUrlProblem,
 } from '../../../domain/message/draft.ts';
 import type { HtmlEntry, HtmlRule } from '../../../domain/organization/events.ts';

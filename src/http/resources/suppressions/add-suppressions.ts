@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression/change-suppression.ts';
+import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression.ts';
 import { loadTopic } from '../../../commands/topic.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

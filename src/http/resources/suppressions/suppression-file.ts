@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
-import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
+import { type AddSuppression, addSuppressions } from '../../../commands/suppression.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Loaded, load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
-import { addressDigest, removeSuppression } from '../../../commands/suppression/change-suppression.ts';
+import { addressDigest, removeSuppression } from '../../../commands/suppression.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
-import { renderContent, requireValidHtml } from '../../../commands/template/render-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
+import { renderContent, requireValidHtml } from '../../../commands/template/use-template.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';

@@ -1,4 +1,4 @@
-import { NotInTree } from '../../../domain/ports/audit.ts';
+import { NotInTree } from '../../../domain/ports/requests.ts';
 import {
   checkpointText,
   MalformedNote,

@@ -1,6 +1,6 @@
 import { type EventStore, READ_STREAM_LIMIT, type RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import { erasureStream, organizationStream } from '../../../domain/kernel/streams.ts';
-import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
+import { replyPart, saltedParts } from '../../../domain/message/draft.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import { DEFAULT_SETTINGS } from '../../../domain/organization/organization.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { exportHashes } from '../../../../src/domain/audit/export-format.ts';
+import { exportHashes } from '../../../../src/domain/audit/leaf.ts';
 import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
 import { leafHash } from '../../../../src/lib/transparency/transparency.ts';
 import { createAuditLog, exportOf, mended, ORIGIN, rangeOf, verify } from '../../../support/audit-export.ts';

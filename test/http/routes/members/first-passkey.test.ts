@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { internalOrigin } from '../../../../src/commands/context.ts';
-import { readWholeStream } from '../../../../src/commands/execute.ts';
+import { internalOrigin, readWholeStream } from '../../../../src/commands/execute.ts';
 import { createSignInLink, inviteMember } from '../../../../src/commands/member.ts';
 import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
 import { membersStream } from '../../../../src/domain/kernel/streams.ts';

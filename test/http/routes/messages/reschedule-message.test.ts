@@ -1,8 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { claimAttempt } from '../../../../src/commands/message/attempt.ts';
-import { cancelMessage } from '../../../../src/commands/message/change-message.ts';
+import { cancelMessage, claimAttempt } from '../../../../src/commands/message/attempt.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';
 import { operator, type Service, startService } from '../../support/service.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { organizationSecret } from '../../../../src/commands/organization.ts';
-import { suppressRecipient } from '../../../../src/commands/suppression/change-suppression.ts';
+import { suppressRecipient } from '../../../../src/commands/suppression.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';
 import { unsubscribeToken } from '../../../../src/domain/message/tokens.ts';
-import { isSuppressing } from '../../../../src/domain/suppression/suppressing-event.ts';
+import { isSuppressing } from '../../../../src/domain/suppression/suppression.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 /** An organization with two domains. Keys with only `read` belong to one of them. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { internalOrigin } from '../../../../src/commands/context.ts';
+import { internalOrigin } from '../../../../src/commands/execute.ts';
 import { pauseWebhook } from '../../../../src/commands/webhook.ts';
 import type { CustomerEvent } from '../../../../src/domain/customer-events/customer-events.ts';
 import { deliveryId } from '../../../../src/domain/ports/webhooks.ts';

@@ -1,30 +1,30 @@
-import { keyedDigest } from '../../domain/kernel/digest.ts';
-import type { Environment } from '../../domain/kernel/environment.ts';
-import { DomainError } from '../../domain/kernel/errors.ts';
-import type { Position } from '../../domain/kernel/event-store.ts';
-import { messageStream, suppressionStream } from '../../domain/kernel/streams.ts';
-import { message } from '../../domain/message/message.ts';
-import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
-import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
-import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
+import { keyedDigest } from '../domain/kernel/digest.ts';
+import type { Environment } from '../domain/kernel/environment.ts';
+import { DomainError } from '../domain/kernel/errors.ts';
+import type { Position } from '../domain/kernel/event-store.ts';
+import { messageStream, suppressionStream } from '../domain/kernel/streams.ts';
+import { message } from '../domain/message/message.ts';
+import type { Contents, StoredHead } from '../domain/ports/contents.ts';
+import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,
   type ExistingSuppression,
   hasOptedIn,
   requireSuppression,
+  type SuppressingEvent,
   type Suppression,
   type SuppressionEntry,
   suppression,
+  suppressionFor,
   suppressionId,
-} from '../../domain/suppression/suppression.ts';
-import { mapConcurrently } from '../../lib/async/async.ts';
-import { canonicalAddress } from '../../lib/mime/mime.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Change, execute, load } from '../execute.ts';
-import { organizationSecret } from '../organization.ts';
+} from '../domain/suppression/suppression.ts';
+import { mapConcurrently } from '../lib/async/async.ts';
+import { canonicalAddress } from '../lib/mime/mime.ts';
+import { type Change, type CommandContext, eventContext, execute, load, type Origin } from './execute.ts';
+import { organizationSecret } from './organization.ts';
 
-export interface RecordSuppression {
+interface RecordSuppression {
   readonly environment: Environment;
   /** Keyed digest of the address. */
   readonly digest: string;
@@ -121,7 +121,7 @@ export const addSuppressions = async (
   );
 };
 
-export interface RecordedOptIn {
+interface RecordedOptIn {
   readonly address: string;
   readonly suppression: Suppression;
   /** false: they had opted in already. It is recorded all the same. */
