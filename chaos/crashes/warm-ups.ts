@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp, startWarmUp } from '../../src/commands/pacing.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import type { DailyQuotaEvent, MessageEvent } from '../../src/domain/kernel/events.ts';
-import { dayAfter } from '../../src/domain/warm-up/warm-up.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
+import { type DailyQuotaEvent, dayAfter } from '../../src/domain/warm-up/warm-up.ts';
 import { type Evidence, readLog } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import { messagesOf } from '../harness/messages-of.ts';

@@ -4,12 +4,12 @@ import { customerEvents } from '../domain/customer-events/customer-events.ts';
 import {
   completeErasure as decideCompleteErasure,
   requestErasure as decideRequestErasure,
+  type ErasureCounts,
   type ExistingErasure,
   erasure,
   erasureId,
   requireErasure,
 } from '../domain/erasure/erasure.ts';
-import type { ErasureCounts } from '../domain/erasure/events.ts';
 import { fold, requireOwn } from '../domain/kernel/aggregate.ts';
 import { type Environment, environmentSchema } from '../domain/kernel/environment.ts';
 import { DomainError } from '../domain/kernel/errors.ts';

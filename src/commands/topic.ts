@@ -1,5 +1,4 @@
 import { DomainError } from '../domain/kernel/errors.ts';
-import type { TopicEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES, isId } from '../domain/kernel/ids.ts';
 import { topicStream } from '../domain/kernel/streams.ts';
 import {
@@ -11,6 +10,7 @@ import {
   requireTopic,
   requireTopicOf,
   type Topic,
+  type TopicEvent,
   topic,
 } from '../domain/topic/topic.ts';
 import { type Change, type CommandContext, eventContext, execute, type Loaded, load, type Origin } from './execute.ts';

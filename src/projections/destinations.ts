@@ -1,5 +1,9 @@
-import { type Destination, destination, type Suspension } from '../domain/destination/suspension.ts';
-import type { DestinationEvent } from '../domain/kernel/events.ts';
+import {
+  type Destination,
+  type DestinationEvent,
+  destination,
+  type Suspension,
+} from '../domain/destination/suspension.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, type Folded, foldInto, storedStates } from './projection.ts';

@@ -1,6 +1,5 @@
-import { type Erasure, type ExistingErasure, erasure } from '../domain/erasure/erasure.ts';
+import { type Erasure, type ErasureEvent, type ExistingErasure, erasure } from '../domain/erasure/erasure.ts';
 import { idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
-import type { ErasureEvent } from '../domain/kernel/events.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, existing, type Folded, storedStates } from './projection.ts';

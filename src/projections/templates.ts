@@ -1,5 +1,4 @@
-import type { TemplateEvent } from '../domain/kernel/events.ts';
-import { type ExistingTemplate, type Template, template } from '../domain/template/template.ts';
+import { type ExistingTemplate, type Template, type TemplateEvent, template } from '../domain/template/template.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';

@@ -1,5 +1,4 @@
-import type { TopicEvent } from '../domain/kernel/events.ts';
-import { type ExistingTopic, type Topic, topic } from '../domain/topic/topic.ts';
+import { type ExistingTopic, type Topic, type TopicEvent, topic } from '../domain/topic/topic.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/erasure.ts';
 import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/contents.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';

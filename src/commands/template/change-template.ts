@@ -1,6 +1,5 @@
 import { requireOwn } from '../../domain/kernel/aggregate.ts';
 import { type Details, DomainError } from '../../domain/kernel/errors.ts';
-import type { TemplateEvent } from '../../domain/kernel/events.ts';
 import { templateStream } from '../../domain/kernel/streams.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import {
@@ -23,6 +22,7 @@ import {
   requireTemplate,
   requireVersion,
   type Template,
+  type TemplateEvent,
   type TemplateVersion,
   template,
   templateIdOf,

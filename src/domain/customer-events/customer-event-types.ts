@@ -1,8 +1,8 @@
 import type { BounceCategory } from '../bounce/reply-words.ts';
-import type { ErasureCounts } from '../erasure/events.ts';
-import type { ApiKeyEvent, ReputationEvent, WebhookEvent } from '../kernel/events.ts';
+import type { ErasureCounts } from '../erasure/erasure.ts';
+import type { ApiKeyEvent, WebhookEvent } from '../kernel/events.ts';
 import type { SmtpFacts } from '../message/events.ts';
-import type { Measure } from '../reputation/events.ts';
+import type { Measure, ReputationEvent } from '../reputation/reputation.ts';
 import type { SuppressionScope } from '../suppression/events.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from '../tracking/tracking.ts';
 

@@ -1,9 +1,13 @@
 import { DomainError } from './errors.ts';
-import type { EventContext, Position, RecordedEvent } from './event-store.ts';
-import type { OutboxEvent } from './events.ts';
+import type { EventContext, Position } from './event.ts';
+
+/** An event of any family. */
+interface AnyEvent {
+  readonly type: string;
+}
 
 /** Derives an aggregate's state from its events. `evolve` handles every event of its family. */
-export interface Aggregate<State, E extends OutboxEvent> {
+export interface Aggregate<State, E extends AnyEvent> {
   /** Stream category. It must not contain a dash. */
   readonly category: string;
   readonly initial: State;
@@ -12,9 +16,9 @@ export interface Aggregate<State, E extends OutboxEvent> {
 }
 
 /** Folds the events of one stream into a state. `from` continues an earlier fold. */
-export const fold = <State, E extends OutboxEvent>(
+export const fold = <State, E extends AnyEvent>(
   aggregate: Aggregate<State, E>,
-  events: readonly RecordedEvent[],
+  events: readonly (AnyEvent & { readonly metadata: EventContext; readonly position: Position })[],
   from: State = aggregate.initial,
 ): State =>
   // A stream of the aggregate's category only ever holds events of its family: nothing else is appended to it.

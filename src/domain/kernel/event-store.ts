@@ -4,68 +4,24 @@
  */
 import { StoreUnavailable } from '../../lib/async/async.ts';
 import type { MessageContents } from '../ports/contents.ts';
-import type { AddressClass } from './addresses.ts';
-import type { Environment } from './environment.ts';
+import type { EventContext, EventMetadata, Position, Revision, StoredEvent, StreamName } from './event.ts';
 import type { OutboxEvent } from './events.ts';
 
-/** Zero-based number of an event within its stream. */
-export type Revision = number;
-
-/** Opaque, fixed-width text owned by the adapter: two positions of one log compare as text. */
-export type Position = string;
+export type {
+  EventContext,
+  EventMetadata,
+  OperatorHost,
+  Position,
+  Revision,
+  StoredEvent,
+  StreamName,
+} from './event.ts';
 
 /** Sorts before the position of every event. */
 export const LOG_START: Position = '';
 
-/** `<category>-<id>`. A category contains no dash. */
-export type StreamName = `${string}-${string}`;
-
-/** Person or machine that ran an operator command. */
-export interface OperatorHost {
-  readonly user: string;
-  readonly host: string;
-}
-
-/** Origin of an event: the actor, the organization and the operation. Stored with every event. */
-export interface EventContext {
-  readonly $correlationId: string;
-  readonly $causationId: string;
-  readonly occurredAt: string;
-  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `operator` or `service`. */
-  readonly actor: string;
-  readonly organizationId: string;
-  readonly environment: Environment | null;
-  readonly requestId: string | null;
-  /** Number of the secret that authenticated the key, 1 for its first. Absent: the actor is not a key. */
-  readonly secret?: number;
-  /** Id of the member's session. Absent: the actor is not a member. */
-  readonly session?: string;
-  /** Kind of network that the request came from. Absent: the event was not caused by a request to this service. */
-  readonly sourceClass?: AddressClass;
-  /** Vault id of address and user agent (`RequestOrigins`) for requests that manage something. */
-  readonly originId?: string;
-  /** Root over address and user agent, base64. */
-  readonly originRoot?: string;
-  /** Present for operator commands. */
-  readonly operator?: OperatorHost;
-}
-
-/** Data stored with an event: the context, and the version of the event's schema, stamped by the codec. */
-export interface EventMetadata extends EventContext {
-  readonly schemaVersion: number;
-}
-
 /** An event to append. The writer chooses its id, a UUID, so that a retried append uses the same ids. */
 export type NewEvent<E extends OutboxEvent = OutboxEvent> = E & { readonly id: string };
-
-/** The form in which every log stores an event and from which its audit leaf is made. Both texts are canonical JSON. */
-export interface StoredEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly data: string;
-  /** The context, and the version of the event's schema as `schemaVersion`. */
-  readonly metadata: string;
-}
 
 export type RecordedEvent<E extends OutboxEvent = OutboxEvent> = E & {
   readonly id: string;

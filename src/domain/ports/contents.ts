@@ -1,7 +1,7 @@
 import type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from '../../lib/mime/mime.ts';
 import type { SaltedPart } from '../../lib/transparency/transparency.ts';
 import type { Analysis, Finding } from '../analysis/analysis.ts';
-import type { ErasureCounts } from '../erasure/events.ts';
+import type { ErasureCounts } from '../erasure/erasure.ts';
 import type { TemplateContent } from '../template/content.ts';
 
 /**

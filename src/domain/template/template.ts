@@ -1,9 +1,34 @@
+import { z } from 'zod';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { TemplateEvent } from '../kernel/events.ts';
+import type { EventsOf } from '../kernel/event.ts';
 import { formatId, isId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
+
+/** The content is in the vault under `contentId`. The digest later proves which content it was. */
+const content = { contentId: z.string(), contentDigest: z.string() };
+
+export const templateEvents = {
+  TemplateCreated: z.object({
+    templateId: z.string(),
+    alias: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    ...content,
+  }),
+  TemplateDraftChanged: z.object({
+    templateId: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    ...content,
+  }),
+  /** Version n + 1, immutable. Its content is the compiled draft, with its layout as of publication. */
+  TemplatePublished: z.object({ templateId: z.string(), version: z.number().int().min(1), ...content }),
+  TemplateRolledBack: z.object({ templateId: z.string(), version: z.number().int().min(1) }),
+  TemplateDeleted: z.object({ templateId: z.string() }),
+};
+export type TemplateEvent = EventsOf<typeof templateEvents>;
 
 /** Reference to a content, with its digest. */
 export interface TemplateContentRef {

@@ -1,9 +1,30 @@
 /** A topic is a kind of mail that recipients can choose or refuse separately. */
+import { z } from 'zod';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { TopicEvent } from '../kernel/events.ts';
+import type { EventsOf } from '../kernel/event.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { TopicDefault } from './events.ts';
+
+/** `in`: sent to everyone who has not opted out. `out`: sent only to those who opted in. */
+export const TOPIC_DEFAULTS = ['in', 'out'] as const;
+type TopicDefault = (typeof TOPIC_DEFAULTS)[number];
+
+const shown = { name: z.string(), description: z.string().nullable() };
+
+export const topicEvents = {
+  TopicCreated: z.object({
+    topicId: z.string(),
+    ...shown,
+    /** Permanent, because recipients made their choices under it. */
+    default: z.enum(TOPIC_DEFAULTS),
+    /** The only domain whose mail can have this topic; null for all domains of the organization. */
+    domainId: z.string().nullable(),
+  }),
+  TopicChanged: z.object({ topicId: z.string(), ...shown }),
+  /** It accepts no more sends and choices. Recorded choices are kept. */
+  TopicDeleted: z.object({ topicId: z.string() }),
+};
+export type TopicEvent = EventsOf<typeof topicEvents>;
 
 export interface ExistingTopic {
   readonly status: 'active' | 'deleted';
@@ -72,7 +93,7 @@ export const createTopic = (state: Topic, command: CreateTopic): readonly TopicE
   return [{ type: 'TopicCreated', data: command }];
 };
 
-export interface ChangeTopic {
+interface ChangeTopic {
   readonly organizationId: string;
   /** Absent: unchanged. */
   readonly name?: string | undefined;

@@ -14,8 +14,7 @@ import {
 } from '../../commands/erasure.ts';
 import { isHeld } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
-import { ERASURE_COUNTS_NONE, ERASURE_REASONS } from '../../domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE, ERASURE_REASONS, type ExistingErasure } from '../../domain/erasure/erasure.ts';
 import type { ErasureProgress } from '../../domain/ports/contents.ts';
 import { serializeErasureCounts } from '../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../dependencies.ts';

@@ -1,19 +1,19 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events/customer-events.ts';
+import type { ErasureEvent } from '../../domain/erasure/erasure.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type {
   ApiKeyEvent,
   AuditEvent,
   BillingPeriodEvent,
-  ErasureEvent,
   MessageEvent,
-  ReputationEvent,
   SendingDomainEvent,
   SuppressionEvent,
-  TemplateEvent,
-  TopicEvent,
-  WarmUpEvent,
   WebhookEvent,
 } from '../../domain/kernel/events.ts';
+import type { ReputationEvent } from '../../domain/reputation/reputation.ts';
+import type { TemplateEvent } from '../../domain/template/template.ts';
+import type { TopicEvent } from '../../domain/topic/topic.ts';
+import type { WarmUpEvent } from '../../domain/warm-up/warm-up.ts';
 import type { Database } from '../database.ts';
 import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';

@@ -1,7 +1,7 @@
 import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
 import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
-import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/erasure.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, MessageHead, StoredHead } from '../../domain/ports/contents.ts';

@@ -1,7 +1,7 @@
 import { suppresses } from '../../domain/bounce/reply-words.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
-import type { MessageEvent, ReputationEvent } from '../../domain/kernel/events.ts';
-import { senderIdIn } from '../../domain/reputation/reputation.ts';
+import type { MessageEvent } from '../../domain/kernel/events.ts';
+import { type ReputationEvent, senderIdIn } from '../../domain/reputation/reputation.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';

@@ -1,10 +1,15 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
-import type { ReputationEvent } from '../../domain/kernel/events.ts';
 import { jitter, random } from '../../domain/kernel/jitter.ts';
 import type { Hold } from '../../domain/message/attempt.ts';
 import type { HoldReason } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
+import {
+  GOOD_REPUTATION,
+  type Reputation,
+  type ReputationEvent,
+  reputation,
+  senderIdIn,
+} from '../../domain/reputation/reputation.ts';
 import type { System } from '../../lib/async/async.ts';
 
 type SentMail = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;

@@ -13,8 +13,7 @@ import {
   together,
 } from '../../commands/erasure.ts';
 import { isHeld } from '../../commands/organization.ts';
-import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
-import { ERASURE_COUNTS_NONE } from '../../domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE, type ExistingErasure } from '../../domain/erasure/erasure.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';

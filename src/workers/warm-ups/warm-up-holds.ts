@@ -1,6 +1,5 @@
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.ts';
-import type { WarmUpEvent } from '../../domain/kernel/events.ts';
 import { random } from '../../domain/kernel/jitter.ts';
 import { warmUpStream } from '../../domain/kernel/streams.ts';
 import type { Hold } from '../../domain/message/attempt.ts';
@@ -14,6 +13,7 @@ import {
   plannedDay,
   type QuotaRequest,
   type WarmUp,
+  type WarmUpEvent,
   warmUp,
 } from '../../domain/warm-up/warm-up.ts';
 import type { System } from '../../lib/async/async.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
-import type { TemplateEvent } from '../../../src/domain/kernel/events.ts';
 import {
   changeDraft,
   createTemplate,
@@ -9,6 +8,7 @@ import {
   publishTemplate,
   rollBackTemplate,
   type Template,
+  type TemplateEvent,
   template,
 } from '../../../src/domain/template/template.ts';
 

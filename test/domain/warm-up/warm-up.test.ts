@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { WarmUpEvent } from '../../../src/domain/kernel/events.ts';
 import {
   DEFAULT_PLAN,
   endWarmUp,
   lastDayOf,
   plannedDay,
   startWarmUp,
+  type WarmUpEvent,
   warmUp,
 } from '../../../src/domain/warm-up/warm-up.ts';
 import { specify } from '../../support/specification.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completeErasure } from '../../../src/commands/erasure.ts';
 import { load } from '../../../src/commands/execute.ts';
-import { erasure } from '../../../src/domain/erasure/erasure.ts';
-import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE, erasure } from '../../../src/domain/erasure/erasure.ts';
 import { erasureStream } from '../../../src/domain/kernel/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 

@@ -11,7 +11,7 @@ import { type CreateKey, createKey } from '../../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
-import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/erasure.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { RateLimits } from '../../../src/domain/kernel/rate-limits.ts';

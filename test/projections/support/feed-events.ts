@@ -1,4 +1,4 @@
-import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/erasure.ts';
 import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
 
 /** One of each event of a template, and of the reputation of a domain and of an organization. */

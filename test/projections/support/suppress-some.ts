@@ -7,7 +7,7 @@ import {
   removeSuppression,
 } from '../../../src/commands/suppression.ts';
 import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
-import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/erasure.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 
 /**

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
 import { endWarmUp, pauseBulkMail, releaseSending, startWarmUp } from '../../../commands/pacing.ts';
 import { dailyQuotaStream, reputationStream, warmUpStream } from '../../../domain/kernel/streams.ts';
-import { MEASURES } from '../../../domain/reputation/events.ts';
 import {
   countedFrom,
   type Limits,
+  MEASURES,
   NO_COUNTS,
   REPUTATION_LEVELS,
   type Reputation,

@@ -1,0 +1,62 @@
+/** What every event has, whatever it says: its place in the log, its origin, its stored form. */
+import type { z } from 'zod';
+import type { AddressClass } from './addresses.ts';
+import type { Environment } from './environment.ts';
+
+/** The events of one family, from the schemas of their data by type. */
+export type EventsOf<Schemas extends Record<string, z.ZodType>> = {
+  [Type in keyof Schemas & string]: { readonly type: Type; readonly data: Readonly<z.infer<Schemas[Type]>> };
+}[keyof Schemas & string];
+
+/** Zero-based number of an event within its stream. */
+export type Revision = number;
+
+/** Opaque, fixed-width text owned by the adapter: two positions of one log compare as text. */
+export type Position = string;
+
+/** `<category>-<id>`. A category contains no dash. */
+export type StreamName = `${string}-${string}`;
+
+/** Person or machine that ran an operator command. */
+export interface OperatorHost {
+  readonly user: string;
+  readonly host: string;
+}
+
+/** Origin of an event: the actor, the organization and the operation. Stored with every event. */
+export interface EventContext {
+  readonly $correlationId: string;
+  readonly $causationId: string;
+  readonly occurredAt: string;
+  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `operator` or `service`. */
+  readonly actor: string;
+  readonly organizationId: string;
+  readonly environment: Environment | null;
+  readonly requestId: string | null;
+  /** Number of the secret that authenticated the key, 1 for its first. Absent: the actor is not a key. */
+  readonly secret?: number;
+  /** Id of the member's session. Absent: the actor is not a member. */
+  readonly session?: string;
+  /** Kind of network that the request came from. Absent: the event was not caused by a request to this service. */
+  readonly sourceClass?: AddressClass;
+  /** Vault id of address and user agent (`RequestOrigins`) for requests that manage something. */
+  readonly originId?: string;
+  /** Root over address and user agent, base64. */
+  readonly originRoot?: string;
+  /** Present for operator commands. */
+  readonly operator?: OperatorHost;
+}
+
+/** Data stored with an event: the context, and the version of the event's schema, stamped by the codec. */
+export interface EventMetadata extends EventContext {
+  readonly schemaVersion: number;
+}
+
+/** The form in which every log stores an event and from which its audit leaf is made. Both texts are canonical JSON. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: string;
+  /** The context, and the version of the event's schema as `schemaVersion`. */
+  readonly metadata: string;
+}
