@@ -6,7 +6,7 @@ import { CATEGORIES } from '../kernel/streams.ts';
 
 /** Every secret that a key ever had, with its start, its end and the reason for the end. */
 
-type Created = RecordedEvent<Extract<ApiKeyEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>>;
+type SecretEvent = RecordedEvent<Extract<ApiKeyEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>>;
 
 /** Events that affect a key's secrets, in log order. */
 type KeyLifeEvent =
@@ -25,7 +25,7 @@ export interface SecretLife {
   /** 1 for the key's first secret, one more with each rotation. */
   readonly number: number;
   /** The event that created it. */
-  readonly created: Created;
+  readonly created: SecretEvent;
   /** Null if nothing ends it yet. */
   readonly end: SecretEnd | null;
 }
@@ -44,7 +44,8 @@ const endOfKey = (events: readonly KeyLifeEvent[]): SecretEnd | null => {
   return null;
 };
 
-const isCreated = (event: KeyLifeEvent): event is Created => event.type === 'KeyCreated' || event.type === 'KeyRotated';
+const isSecretEvent = (event: KeyLifeEvent): event is SecretEvent =>
+  event.type === 'KeyCreated' || event.type === 'KeyRotated';
 
 /**
  * The history, newest first. The last expiry that was set applies: an expired key with a later expiry works again.
@@ -56,7 +57,7 @@ export const secretHistory = (events: readonly KeyLifeEvent[], expiresAt: string
   let end = earlier(endOfKey(events), expiry);
   let grace: SecretEnd | null = null;
   const lives: SecretLife[] = [];
-  const created = events.filter(isCreated);
+  const created = events.filter(isSecretEvent);
   for (const [index, event] of [...created.entries()].reverse()) {
     lives.push({ number: index + 1, created: event, end: earlier(grace, end) });
     if (event.type !== 'KeyRotated') continue;
@@ -66,10 +67,10 @@ export const secretHistory = (events: readonly KeyLifeEvent[], expiresAt: string
   return lives;
 };
 
-type Refused = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
-export type KeyChangeName = Refused['change'];
+type RefusalData = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
+export type KeyChangeName = RefusalData['change'];
 
-interface NotedRefusal extends Omit<Refused, 'keyId'> {
+interface NotedRefusal extends Omit<RefusalData, 'keyId'> {
   readonly actor: string;
   /** ISO 8601. */
   readonly at: string;

@@ -42,17 +42,17 @@ const PERMANENT = 500;
 /** RFC 5321 §4.2.3: insufficient system storage. */
 const NO_STORAGE = 452;
 
-type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
+type Deferral = Extract<AttemptOutcome, { outcome: 'deferred' }>;
 
-const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
+const wasSetUp = ({ smtp: { stage } }: Deferral): boolean => stage !== 'connect' && stage !== 'session';
 
 /**
  * In reply to RCPT, "451 local error" usually means an unreadable table or mailbox of this recipient (Postfix, Exim).
  */
-const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferred): boolean =>
+const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferral): boolean =>
   code < PERMANENT && (stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? ''));
 
-const asksForFewer = (said: Deferred): boolean => {
+const asksForFewer = (said: Deferral): boolean => {
   const { smtp, category } = said;
   if (smtp.code === CLOSING) return true;
   if (category === 'system') return isSystemBusy(said);
@@ -65,9 +65,9 @@ const asksForFewer = (said: Deferred): boolean => {
  * A 5xx greeting, or a permanent rejection of a session command, means that the server accepts no mail from this
  * service.
  */
-const feedbackOfSetUp = ({ smtp: { code } }: Deferred): Feedback => (code < PERMANENT ? 'busy' : 'refusing');
+const feedbackOfSetUp = ({ smtp: { code } }: Deferral): Feedback => (code < PERMANENT ? 'busy' : 'refusing');
 
-const feedbackOfDeferred = (said: Deferred): Feedback | null => {
+const feedbackOfDeferred = (said: Deferral): Feedback | null => {
   if (said.smtp.code > 0 && !wasSetUp(said)) return feedbackOfSetUp(said);
   if (asksForFewer(said)) return 'busy';
   if (said.smtp.code > 0) return 'flowing';
@@ -80,7 +80,7 @@ const feedbackOfOne = (said: AttemptOutcome): Feedback | null => {
   return said.outcome === 'deferred' ? feedbackOfDeferred(said) : null;
 };
 
-const asksToSlow = (said: Deferred): boolean => {
+const asksToSlow = (said: Deferral): boolean => {
   const feedback = feedbackOfDeferred(said);
   return feedback === 'busy' || feedback === 'refusing' || feedback === 'unreachable';
 };
@@ -162,14 +162,14 @@ export interface AfterAttempt {
 }
 
 /** Halves the limit, to no less than one. */
-const halved = (state: ConcurrencyLimit, nowMs: number): ConcurrencyLimit => ({
+const halve = (state: ConcurrencyLimit, nowMs: number): ConcurrencyLimit => ({
   ...state,
   limit: Math.max(1, state.limit / 2),
   isSlowStart: false,
   reducedAtMs: nowMs,
 });
 
-const suspended = (state: ConcurrencyLimit, { now, nowMs, random }: AfterAttempt): ConcurrencyLimit => ({
+const suspend = (state: ConcurrencyLimit, { now, nowMs, random }: AfterAttempt): ConcurrencyLimit => ({
   limit: 1,
   isSlowStart: false,
   suspension: nextSuspension(state.suspension, now, random),
@@ -195,11 +195,11 @@ export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt):
     case 'slow':
       return { ...state, suspension: null };
     case 'busy':
-      if (state.limit < 2) return suspended(state, after);
-      return halved(state, nowMs);
+      if (state.limit < 2) return suspend(state, after);
+      return halve(state, nowMs);
     case 'refusing':
     case 'unreachable':
-      return suspended(state, after);
+      return suspend(state, after);
     default:
       return feedback satisfies never;
   }
@@ -207,7 +207,7 @@ export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt):
 
 /** Reduces concurrency without a suspension, because only one sender was asked to slow down. */
 export const slowDown = (state: ConcurrencyLimit, after: AfterAttempt): ConcurrencyLimit =>
-  isSuspended(state, after.now) || isCounted(state, after) ? state : halved(state, after.nowMs);
+  isSuspended(state, after.now) || isCounted(state, after) ? state : halve(state, after.nowMs);
 
 /**
  * Rate limit of a destination, in attempts a minute. It starts with the first reply that asks for a lower rate. All

@@ -54,9 +54,9 @@ export const erasureEvents = {
 };
 export type ErasureEvent = EventsOf<typeof erasureEvents>;
 
-type Requested = Extract<ErasureEvent, { type: 'ErasureRequested' }>['data'];
+type ErasureRequest = Extract<ErasureEvent, { type: 'ErasureRequested' }>['data'];
 
-export interface ExistingErasure extends Requested {
+export interface ExistingErasure extends ErasureRequest {
   readonly status: 'running' | 'completed';
   readonly organizationId: string;
   readonly createdAt: string;
@@ -101,7 +101,7 @@ export const requireErasure = (state: Erasure, organizationId: string): Existing
   requireOwn(state, organizationId, 'erasure');
 
 /** Requests an erasure. A request for an address that is already being erased has no effect. */
-export const requestErasure = (state: Erasure, data: Requested): readonly ErasureEvent[] =>
+export const requestErasure = (state: Erasure, data: ErasureRequest): readonly ErasureEvent[] =>
   state.status === 'absent' ? [{ type: 'ErasureRequested', data }] : [];
 
 /** Completes an erasure. Repeating it has no effect: the record states what the first run removed. */

@@ -65,7 +65,7 @@ export interface Members {
   readonly members: Readonly<Record<string, Member>>;
 }
 
-const changed = (state: Members, memberId: string, changes: Partial<Member>): Members => {
+const withChanges = (state: Members, memberId: string, changes: Partial<Member>): Members => {
   const member = state.members[memberId];
   return member === undefined ? state : { members: { ...state.members, [memberId]: { ...member, ...changes } } };
 };
@@ -74,7 +74,7 @@ const withPasskeys = (
   state: Members,
   memberId: string,
   change: (passkeys: readonly Passkey[]) => readonly Passkey[],
-): Members => changed(state, memberId, { passkeys: change(state.members[memberId]?.passkeys ?? []) });
+): Members => withChanges(state, memberId, { passkeys: change(state.members[memberId]?.passkeys ?? []) });
 
 export const members: Aggregate<Members, MemberEvent> = {
   category: CATEGORIES.members,
@@ -103,19 +103,19 @@ export const members: Aggregate<Members, MemberEvent> = {
           { linkHash, expiresAt, source, network },
           occurredAt,
         );
-        return changed(state, memberId, { links });
+        return withChanges(state, memberId, { links });
       }
       case 'MemberJoined': {
         const { linkHash = null } = event.data;
         const links = (state.members[memberId]?.links ?? []).filter((one) => one.linkHash === linkHash);
-        return changed(state, memberId, { status: 'joined', joinedAt: occurredAt, joinedBy: linkHash, links });
+        return withChanges(state, memberId, { status: 'joined', joinedAt: occurredAt, joinedBy: linkHash, links });
       }
       case 'MemberRoleChanged':
-        return changed(state, memberId, { role: event.data.role });
+        return withChanges(state, memberId, { role: event.data.role });
       case 'OperatorGranted':
-        return changed(state, memberId, { isOperator: true });
+        return withChanges(state, memberId, { isOperator: true });
       case 'OperatorWithdrawn':
-        return changed(state, memberId, { isOperator: false });
+        return withChanges(state, memberId, { isOperator: false });
       case 'MemberRemoved': {
         const { [memberId]: _, ...others } = state.members;
         return { members: others };

@@ -10,17 +10,17 @@ import {
   isOpen,
   lostAttempts,
   type Message,
-  numbered,
   outcomeUnknown,
   type Recipient,
   type UnnumberedEvent,
   withDoubt,
+  withSequence,
 } from './message.ts';
 
-type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
+type AcceptanceData = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
 
 export interface AcceptMessage {
-  readonly accepted: Omit<Accepted, 'sequence'>;
+  readonly accepted: Omit<AcceptanceData, 'sequence'>;
   /** ISO 8601. */
   readonly now: string;
   /** ISO 8601; null: send immediately. */
@@ -133,7 +133,7 @@ interface CancelMessage {
   readonly now: string;
 }
 
-const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient, why: string): UnnumberedEvent => {
+const cancellation = ({ accepted }: ExistingMessage, recipient: Recipient, why: string): UnnumberedEvent => {
   const { messageId, contentId } = accepted;
   const reason = withDoubt(why, recipient);
   return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
@@ -154,10 +154,10 @@ export const cancelMessage = (
   const meant = message.recipients.filter(({ id }) => only?.recipientIds.includes(id) ?? true);
   const open = meant.filter(({ status }) => isOpen(status));
   if (open.length > 0) {
-    return numbered(message, [
+    return withSequence(message, [
       // Lost attempts are recorded here, just as the next attempt would record them.
       ...lostAttempts(meant, now).map((lost) => outcomeUnknown(message, lost, now)),
-      ...open.map((recipient) => cancelled(message, recipient, only?.reason ?? 'cancelled by its sender')),
+      ...open.map((recipient) => cancellation(message, recipient, only?.reason ?? 'cancelled by its sender')),
     ]);
   }
   if (meant.some(({ status }) => status === 'cancelled')) return [];
@@ -195,5 +195,5 @@ export const rescheduleMessage = (
   const expiresAt = new Date(Date.parse(scheduledAt) + message.timeToLiveMs).toISOString();
   const { messageId, contentId } = accepted;
   const data = { messageId, contentId, recipientIds, scheduledAt, expiresAt };
-  return numbered(message, [{ type: 'MessageRescheduled', data }]);
+  return withSequence(message, [{ type: 'MessageRescheduled', data }]);
 };

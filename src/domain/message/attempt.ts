@@ -6,11 +6,11 @@ import {
   isOpen,
   lostAttempts,
   type Message,
-  numbered,
   outcomeUnknown,
   type Recipient,
   type UnnumberedEvent,
   withDoubt,
+  withSequence,
 } from './message.ts';
 import { extendedExpiry, nextAttemptAt, replyWaitSeconds } from './retry-schedule.ts';
 
@@ -64,7 +64,7 @@ const recordLost = (
   command: ClaimAttempt,
 ): readonly MessageEvent[] => {
   const { expiresAt } = state;
-  return numbered(
+  return withSequence(
     state,
     lost.map((attempt) => {
       const made = Math.max(...attempt.recipients.map(({ attempts }) => attempts));
@@ -74,7 +74,7 @@ const recordLost = (
   );
 };
 
-const ended = (
+const endingEvent = (
   { accepted: { messageId, contentId } }: ExistingMessage,
   type: 'RecipientExpired' | 'RecipientFailed' | 'RecipientSuppressed',
   recipient: Recipient,
@@ -128,7 +128,7 @@ const claim = (
   const { messageId, contentId } = state.accepted;
   const suppressions = due.flatMap((recipient) => {
     const reason = suppressed?.get(recipient.id);
-    return reason === undefined ? [] : [ended(state, 'RecipientSuppressed', recipient, reason)];
+    return reason === undefined ? [] : [endingEvent(state, 'RecipientSuppressed', recipient, reason)];
   });
   const wanted = due.filter(({ id }) => suppressed?.has(id) !== true);
   if (held) return [...suppressions, ...hold(state, wanted, held, command)];
@@ -151,20 +151,20 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
   const due = recipients.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
   if (state.expiresAt <= now) {
-    return numbered(
+    return withSequence(
       state,
-      due.map((recipient) => ended(state, 'RecipientExpired', recipient, TOO_LATE)),
+      due.map((recipient) => endingEvent(state, 'RecipientExpired', recipient, TOO_LATE)),
     );
   }
   if (command.domainDeleted === true) {
     // Recipients that are not due yet would wait needlessly. Those in flight get the outcome of their attempt.
     const open = recipients.filter(({ status, lease }) => isOpen(status) && lease === null);
-    return numbered(
+    return withSequence(
       state,
-      open.map((recipient) => ended(state, 'RecipientFailed', recipient, DOMAIN_DELETED)),
+      open.map((recipient) => endingEvent(state, 'RecipientFailed', recipient, DOMAIN_DELETED)),
     );
   }
-  return numbered(state, claim(state, due, command));
+  return withSequence(state, claim(state, due, command));
 };
 
 /** Reason stored when a server rejects a recipient. The server's own words are in the reply. */
@@ -276,7 +276,7 @@ export const recordAttempt = (state: Message, command: RecordAttempt): readonly 
   );
   // Only the first outcome of a recipient counts, because it ends the attempt.
   const outcomes = command.outcomes.filter(({ recipientId }) => inFlight.delete(recipientId));
-  return numbered(
+  return withSequence(
     state,
     outcomes.flatMap((outcome) => eventsOf(state, command, outcome)),
   );

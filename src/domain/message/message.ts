@@ -58,7 +58,7 @@ type WithoutSequence<E> = E extends { readonly type: infer Type; readonly data: 
 export type UnnumberedEvent = WithoutSequence<MessageEvent>;
 
 /** Assigns each event its sequence number, continuing from the events before it. */
-export const numbered = (
+export const withSequence = (
   { nextSequence }: Pick<ExistingMessage, 'nextSequence'>,
   events: readonly UnnumberedEvent[],
 ): readonly MessageEvent[] => {
@@ -100,7 +100,7 @@ const settle = (
 
 const millisecondsBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
 
-const scheduled = (
+const applySchedule = (
   state: ExistingMessage,
   { recipientIds, scheduledAt, expiresAt }: DataOf<'MessageScheduled'>,
   updatedAt: string,
@@ -115,7 +115,7 @@ const scheduled = (
   }));
 };
 
-const started = (
+const applyStart = (
   state: ExistingMessage,
   { attempt, recipientIds, leaseUntil }: DataOf<'AttemptStarted'>,
   updatedAt: string,
@@ -129,7 +129,7 @@ const started = (
     updatedAt,
   }));
 
-const ended = (
+const applyEnd = (
   state: ExistingMessage,
   { recipientId, reason }: DataOf<'RecipientExpired'>,
   status: RecipientStatus,
@@ -137,7 +137,7 @@ const ended = (
 ): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
 /** Records engagement. The time of the message's last change stays, because engagement does not change it. */
-const engaged = (
+const applyEngagement = (
   state: ExistingMessage,
   { recipientId }: DataOf<'RecipientOpened'>,
   mark: Exclude<keyof RecipientEngagement, 'events'>,
@@ -157,14 +157,14 @@ const evolveExisting = (
   switch (type) {
     case 'MessageScheduled':
     case 'MessageRescheduled':
-      return scheduled(state, data, updatedAt);
+      return applySchedule(state, data, updatedAt);
     case 'RecipientsHeld': {
       const { recipientIds, reason, heldBy, until, expiresAt = state.expiresAt } = data;
       const held = { reason, heldBy, since: updatedAt, until };
       return changeRecipients({ ...state, expiresAt }, recipientIds, () => ({ held }));
     }
     case 'AttemptStarted':
-      return started(state, data, updatedAt);
+      return applyStart(state, data, updatedAt);
     case 'AttemptOutcomeUnknown': {
       const { recipientIds, nextAttemptAt } = data;
       const reason = 'the outcome of the attempt is unknown';
@@ -186,17 +186,17 @@ const evolveExisting = (
       return settle(state, [recipientId], changes);
     }
     case 'RecipientExpired':
-      return ended(state, data, 'expired', updatedAt);
+      return applyEnd(state, data, 'expired', updatedAt);
     case 'RecipientFailed':
-      return ended(state, data, 'failed', updatedAt);
+      return applyEnd(state, data, 'failed', updatedAt);
     case 'RecipientSuppressed':
-      return ended(state, data, 'suppressed', updatedAt);
+      return applyEnd(state, data, 'suppressed', updatedAt);
     case 'RecipientCancelled':
-      return ended(state, data, 'cancelled', updatedAt);
+      return applyEnd(state, data, 'cancelled', updatedAt);
     case 'RecipientOpened':
-      return engaged(state, data, data.machine === undefined ? 'openedAt' : 'machineOpenedAt', updatedAt);
+      return applyEngagement(state, data, data.machine === undefined ? 'openedAt' : 'machineOpenedAt', updatedAt);
     case 'RecipientClicked':
-      return engaged(state, data, data.machine === undefined ? 'clickedAt' : 'machineClickedAt', updatedAt);
+      return applyEngagement(state, data, data.machine === undefined ? 'clickedAt' : 'machineClickedAt', updatedAt);
     case 'RecipientComplained':
       return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
     case 'RecipientReportNoted': {

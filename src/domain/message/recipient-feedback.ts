@@ -3,7 +3,7 @@ import type { MessageEvent } from '../kernel/events.ts';
 import { isUnsubscribed, type Said, type Suppression } from '../suppression/suppression.ts';
 import type { Client, MachineReason } from '../tracking/tracking.ts';
 import type { ReportDoubt, SmtpFacts } from './events.ts';
-import { type ExistingMessage, type Message, numbered, type Recipient, type UnnumberedEvent } from './message.ts';
+import { type ExistingMessage, type Message, type Recipient, type UnnumberedEvent, withSequence } from './message.ts';
 
 /**
  * A report about one recipient. `doubt`: reason why it has no effect. Absent: it is proved to be about this recipient.
@@ -67,7 +67,7 @@ export const recordReport = (state: Message, reported: readonly ReportedRecipien
   if (state.status === 'absent') return [];
   // Only the first report about a recipient counts.
   const first = new Map(reported.toReversed().map((each) => [each.recipientId, each]));
-  return numbered(
+  return withSequence(
     state,
     state.recipients.flatMap((recipient) => {
       const about = first.get(recipient.id);
@@ -182,12 +182,12 @@ export const recordEngagement = (
     .toSorted((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)))
     .slice(0, room);
   const events = inOrder.map((engagement) => eventOf(state, recipient, engagement, machineOf(engagement)));
-  return numbered(state, withoutLaterFirsts(events));
+  return withSequence(state, withoutLaterFirsts(events));
 };
 
-type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];
+type UnsubscriptionData = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];
 
-export interface UnsubscribeRecipient extends Pick<Unsubscribed, 'recipientId' | 'method'> {
+export interface UnsubscribeRecipient extends Pick<UnsubscriptionData, 'recipientId' | 'method'> {
   /** Topic to unsubscribe from; null: all mail like the message. */
   readonly topicId: string | null;
   /** Current suppression of the recipient's address. */
@@ -232,7 +232,7 @@ export const unsubscribeRecipient = (state: Message, command: UnsubscribeRecipie
   if (hasUnsubscribed(state, command)) return [];
   const { messageId, contentId } = state.accepted;
   const from = topicId === null ? {} : { topicId };
-  return numbered(state, [
+  return withSequence(state, [
     { type: 'RecipientUnsubscribed', data: { messageId, contentId, recipientId, method, ...from } },
   ]);
 };

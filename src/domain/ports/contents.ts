@@ -17,13 +17,13 @@ export interface RepeatedHeader {
   readonly value: string;
 }
 
-/** A mailbox named in a header. Its address is empty for a name without one (`undisclosed-recipients`). */
-type ShownMailbox = Mailbox;
-
-/** Recipients named in the headers. They may differ from the envelope. */
+/**
+ * Recipients named in the headers. They may differ from the envelope. An address is empty for a name without one
+ * (`undisclosed-recipients`).
+ */
 export interface ShownRecipients {
-  readonly to: readonly ShownMailbox[];
-  readonly cc: readonly ShownMailbox[];
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
 }
 
 /** The part of an analysis that the response to a send contains. */

@@ -255,14 +255,14 @@ const worstOf = (
   return worst.find(({ measure }) => measure === state.measure) ?? worst[0] ?? { measure: 'bounces', level: 0 };
 };
 
-const recovered = ({ domainId, organizationId }: Sender): ReputationEvent =>
+const recoveryEvent = ({ domainId, organizationId }: Sender): ReputationEvent =>
   domainId === null
     ? { type: 'OrganizationSendingRecovered', data: { organizationId } }
     : { type: 'SendingRecovered', data: { domainId } };
 
-type Found = Omit<Extract<ReputationEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
+type ReachedLimit = Omit<Extract<ReputationEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
 
-const reached = ({ domainId, organizationId }: Sender, level: Level, found: Found): ReputationEvent =>
+const reached = ({ domainId, organizationId }: Sender, level: Level, found: ReachedLimit): ReputationEvent =>
   domainId === null
     ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
     : { type: REACHED[level], data: { domainId, ...found } };
@@ -276,7 +276,7 @@ export const evaluateReputation = (
   if (counts.releasedAt !== state.releasedAt) return [];
   const shares = sharesOf(counts);
   const { measure, level } = worstOf(state, shares, limits);
-  if (level === 0) return state.level === 'good' ? [] : [recovered(sender)];
+  if (level === 0) return state.level === 'good' ? [] : [recoveryEvent(sender)];
   if (REPUTATION_LEVELS[level] === state.level && measure === state.measure) return [];
   const { count, of } = shares[measure];
   const limitPercent = limits[measure]?.[level - 1] ?? 0;

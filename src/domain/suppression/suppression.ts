@@ -9,19 +9,19 @@ import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 import type { SuppressionReason, SuppressionScope } from './events.ts';
 
-type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
-type Resubscribed = Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['data'];
+type Addition = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
+type ResubscriptionData = Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['data'];
 
 /** One reason to suppress an address. */
 export interface SuppressionEntry
-  extends Pick<Added, 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'contentId' | 'source'> {
+  extends Pick<Addition, 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'contentId' | 'source'> {
   readonly addedAt: string;
   /** Null unless it was removed. */
   readonly removedAt: string | null;
 }
 
 /** The last time the owner of the address subscribed again, or subscribed to a topic. */
-export interface Resubscription extends Pick<Resubscribed, 'topicId' | 'contentId' | 'source'> {
+export interface Resubscription extends Pick<ResubscriptionData, 'topicId' | 'contentId' | 'source'> {
   readonly at: string;
   /** Log position; null if unknown, which only happens outside decisions. */
   readonly position: Position | null;
@@ -58,7 +58,7 @@ export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
 export const suppressionId = (environment: Environment, digest: string): string =>
   formatId('sup', sha256(`${environment}\0${digest}`));
 
-type Kind = Pick<Added, 'reason' | 'scope' | 'topicId'>;
+type Kind = Pick<Addition, 'reason' | 'scope' | 'topicId'>;
 
 const isSameKind =
   (data: Kind) =>
@@ -71,26 +71,26 @@ const isUnsubscription =
   (entry: SuppressionEntry): boolean =>
     entry.reason === 'unsubscribe' && (entry.topicId ?? null) === topicId;
 
-const added = (before: readonly SuppressionEntry[], data: Added, addedAt: string): readonly SuppressionEntry[] => {
+const add = (before: readonly SuppressionEntry[], data: Addition, addedAt: string): readonly SuppressionEntry[] => {
   const { reason, scope, topicId, expiresAt, contentId, source } = data;
   const others = before.filter((entry) => !isSameKind(data)(entry));
   const about = topicId === undefined ? { reason, scope } : { reason, scope, topicId };
   return [...others, { ...about, expiresAt, contentId, source, addedAt, removedAt: null }];
 };
 
-type Changed = Pick<ExistingSuppression, 'entries' | 'resubscriptions'>;
+type EntryLists = Pick<ExistingSuppression, 'entries' | 'resubscriptions'>;
 
-const afterAddition = ({ entries, resubscriptions }: Changed, data: Added, at: string): Changed => ({
-  entries: added(entries, data, at),
+const afterAddition = ({ entries, resubscriptions }: EntryLists, data: Addition, at: string): EntryLists => ({
+  entries: add(entries, data, at),
   resubscriptions: resubscriptions.map((each) => (each.topicId === data.topicId ? { ...each, isOptIn: false } : each)),
 });
 
 const afterResubscription = (
-  { entries, resubscriptions }: Changed,
-  { topicId, contentId, source }: Resubscribed,
+  { entries, resubscriptions }: EntryLists,
+  { topicId, contentId, source }: ResubscriptionData,
   at: string,
   position: Position | null,
-): Changed => {
+): EntryLists => {
   const isEnded = isUnsubscription(topicId);
   return {
     entries: entries.map((entry) => (isEnded(entry) ? { ...entry, removedAt: entry.removedAt ?? at } : entry)),
@@ -101,13 +101,13 @@ const afterResubscription = (
   };
 };
 
-const NOTHING: Changed = { entries: [], resubscriptions: [] };
+const NOTHING: EntryLists = { entries: [], resubscriptions: [] };
 
-type Recorded = Exclude<SuppressionEvent, { type: 'SuppressionRemoved' }>;
+type RecordingEvent = Exclude<SuppressionEvent, { type: 'SuppressionRemoved' }>;
 
-const recorded = (
+const applyRecording = (
   state: Suppression,
-  { type, data }: Recorded,
+  { type, data }: RecordingEvent,
   { organizationId, environment, occurredAt }: EventContext,
   position: Position | null,
 ): ExistingSuppression => {
@@ -138,7 +138,7 @@ export const suppression: Aggregate<Suppression, SuppressionEvent> = {
     switch (event.type) {
       case 'SuppressionAdded':
       case 'AddressResubscribed':
-        return recorded(state, event, context, position);
+        return applyRecording(state, event, context, position);
       case 'SuppressionRemoved': {
         if (state.status === 'absent') return state;
         const { occurredAt } = context;
@@ -256,7 +256,7 @@ export const isUnsubscribed = (state: Suppression, { topicId, said, now, ...mail
   );
 };
 
-export interface AddSuppression extends Added {
+export interface AddSuppression extends Addition {
   /** ISO 8601. */
   readonly now: string;
   /** Log position of the event that caused it; null if someone requests it now. */

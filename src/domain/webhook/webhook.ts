@@ -71,11 +71,11 @@ export const signingSecretIds = (
 const liveAt = (secrets: readonly EarlierSecret[], now: string): readonly EarlierSecret[] =>
   secrets.filter(({ expiresAt }) => expiresAt > now);
 
-type Updated = Extract<WebhookEvent, { type: 'WebhookUpdated' }>['data'];
+type WebhookUpdate = Extract<WebhookEvent, { type: 'WebhookUpdated' }>['data'];
 
-const updated = (
+const applyUpdate = (
   state: ExistingWebhook,
-  { webhookId: _, description, headers, ...changes }: Updated,
+  { webhookId: _, description, headers, ...changes }: WebhookUpdate,
   actor: string,
 ): ExistingWebhook => ({
   ...state,
@@ -108,7 +108,7 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'WebhookUpdated':
-        return updated(state, event.data, actor);
+        return applyUpdate(state, event.data, actor);
       case 'WebhookSecretRotated': {
         const previous = { secretId: state.secretId, expiresAt: event.data.previousExpiresAt };
         const earlierSecrets = liveAt([...state.earlierSecrets, previous], occurredAt);
@@ -134,9 +134,9 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
   },
 };
 
-type Registered = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
+type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
-export const registerWebhook = (state: Webhook, command: Registered): readonly WebhookEvent[] => {
+export const registerWebhook = (state: Webhook, command: WebhookRegistration): readonly WebhookEvent[] => {
   if (state.status !== 'absent') throw new DomainError('resource_conflict', 'webhook exists already');
   return [{ type: 'WebhookRegistered', data: command }];
 };

@@ -4,7 +4,7 @@ import type { BounceCategory } from '../../../src/domain/bounce/reply-words.ts';
 import { LOG_START, type RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
-import { message, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';
+import { message, type UnnumberedEvent, withSequence } from '../../../src/domain/message/message.ts';
 import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppression.ts';
 import { contextAt } from '../../support/specification.ts';
 import type { Service } from '../service.ts';
@@ -26,7 +26,7 @@ const happen = async (
   await store.append({
     stream: messageStream(id),
     expected: revision,
-    events: numbered(state, [made]).map((event) => ({ ...event, id: system.uuid() })),
+    events: withSequence(state, [made]).map((event) => ({ ...event, id: system.uuid() })),
     context: { ...contextAt(system.now().toISOString(), organizationId), environment: state.environment },
   });
 };
