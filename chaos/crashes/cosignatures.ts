@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createSystem } from '../../src/adapters/system.ts';
-import { createCosignedCheckpoints } from '../../src/cli/witness/cosigned-checkpoints.ts';
-import { createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
+import { createCosignedCheckpoints, createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import {

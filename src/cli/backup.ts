@@ -14,8 +14,7 @@ import { WrongSecretKey } from '../domain/ports/secrets.ts';
 import { ADVISORY_LOCKS, createPool, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { lastMigration, migrate } from '../projections/migrate.ts';
 import { type Invocation, type OperatorCommand, optional, type PlainCommand, type Result } from './command.ts';
-import { CommandFailed, UsageError } from './failures.ts';
-import type { Progress } from './terminal.ts';
+import { CommandFailed, type Progress, UsageError } from './terminal.ts';
 
 /** Shows progress in table rows as they are written or read. */
 const countTables = (bar: Progress) => {

@@ -2,8 +2,7 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
 import type { Service } from './customer/service.ts';
-import { UsageError } from './failures.ts';
-import type { Terminal } from './terminal.ts';
+import { type Terminal, UsageError } from './terminal.ts';
 
 export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import type { Pool } from 'pg';
 import { heldSince } from '../adapters/backup/restore-hold.ts';
 import { load } from '../commands/execute.ts';
-import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
+import { lookAtRecords, serviceHosts } from '../commands/sending-domain/check-domain.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import { mailProblems, type SmarthostTrial, trySmarthost } from '../composition/mail-health.ts';
 import type { MailSettings, Operator } from '../composition/open-operator.ts';
@@ -9,18 +14,194 @@ import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';
 import { message, type Recipient } from '../domain/message/message.ts';
-import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
+import { type RecordToPublish, recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
 import { trackingTarget } from '../domain/tracking/tracking.ts';
+import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
-import {
-  clockProblems,
-  diskProblems,
-  dnsProblems,
-  permissionProblems,
-  type SendingDomainRecords,
-  tlsProblems,
-} from './machine-problems.ts';
+
+/**
+ * Finds problems of the machine and its surroundings, each with a remedy: the certificate of the public URL, the clock,
+ * the disk, access to secrets, and the DNS of sending domains. All checks run from this machine and need no running
+ * service.
+ */
+
+const TLS_MS = 10_000;
+const HTTPS_PORT = 443;
+const DAY_MS = 86_400_000;
+/** Certificates are usually renewed 30 days before they expire, so renewal has been failing for two weeks by then. */
+const EXPIRES_SOON_DAYS = 14;
+
+/** Remedies by handshake error code. */
+const TLS_REMEDIES: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired: renew it',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clock here and at the proxy',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names: get one for this name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed: get one from an authority that clients know',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not known here: get a certificate from one that clients know',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it does not send the intermediate certificates: configure the full chain',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'it does not send the intermediate certificates, or its authority is not known here',
+};
+
+const expiryProblem = (socket: TLSSocket, place: string, now: Date): string | null => {
+  const { valid_to: until } = socket.getPeerCertificate();
+  const days = Math.floor((Date.parse(until) - now.getTime()) / DAY_MS);
+  return days >= EXPIRES_SOON_DAYS ? null : `${place}: its certificate expires in ${days} days: renew it`;
+};
+
+interface CheckContext {
+  readonly resolver: Resolver;
+  readonly now: Date;
+}
+
+/** @throws the handshake error. */
+const certificateProblem = async (url: URL, place: string, { resolver, now }: CheckContext): Promise<string | null> => {
+  const { hostname, port } = url;
+  const [first] = (await resolver.addresses(hostname)).records;
+  if (first === undefined)
+    return `${place}: ${hostname} has no address in the DNS, so links in mail do not work. Publish an A record`;
+  const socket = connect({ host: first.address, port: Number(port || HTTPS_PORT), servername: hostname });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TLS_MS) });
+    return expiryProblem(socket, place, now);
+  } finally {
+    socket.destroy();
+  }
+};
+
+const handshakeProblem = (error: unknown): string => {
+  if (error instanceof ResolverUnavailable) return 'the DNS does not answer for its name';
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return TLS_REMEDIES[code] ?? `no TLS from here (${code || 'no answer in time'}): check the proxy and its port`;
+};
+
+/**
+ * Checks the certificate as clients see it. @param url the public URL; nothing is checked if it is absent or uses HTTP.
+ */
+export const tlsProblems = async (
+  url: string | null | undefined,
+  context: CheckContext,
+): Promise<readonly string[]> => {
+  if (url === null || url === undefined || !url.startsWith('https:')) return [];
+  const place = `PUBLIC_URL ${url}`;
+  const problem = await certificateProblem(new URL(url), place, context).catch(
+    (error: unknown) => `${place}: ${handshakeProblem(error)}`,
+  );
+  return problem === null ? [] : [problem];
+};
+
+/** Tokens and request signatures tolerate minutes, but worker leases only seconds. */
+const CLOCK_MS_MAX = 2_000;
+
+/** Compares this machine's clock with the database's. */
+export const clockProblems = async (pool: Pick<Pool, 'query'>): Promise<readonly string[]> => {
+  const before = Date.now();
+  const { rows } = await pool.query<{ ms: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  );
+  const after = Date.now();
+  const theirs = rows[0]?.ms ?? before;
+  // Ignores any difference that the round trip can explain.
+  const offMs = theirs < before ? before - theirs : Math.max(0, theirs - after);
+  if (offMs <= CLOCK_MS_MAX) return [];
+  const seconds = (offMs / 1000).toFixed(1);
+  return [
+    `the clocks of this machine and of the database differ by ${seconds} s: run chrony or systemd-timesyncd on both`,
+  ];
+};
+
+const SPACE_BYTES_MIN = 1_000_000_000;
+const SPACE_SHARE_MIN = 0.05;
+const GIGABYTE = 1_000_000_000;
+
+/** @param folder absent: nothing is stored on this machine. */
+export const diskProblems = async (folder: string): Promise<readonly string[]> => {
+  const found = await statfs(folder).catch(() => null);
+  if (found === null) return [];
+  const [free, all] = [found.bavail * found.bsize, found.blocks * found.bsize];
+  if (free >= SPACE_BYTES_MIN && free >= all * SPACE_SHARE_MIN) return [];
+  return [
+    `DATA_DIR ${folder} has ${(free / GIGABYTE).toFixed(1)} GB free of ${(all / GIGABYTE).toFixed(1)} GB: the service stops accepting mail when it is full. Free some, or move it`,
+  ];
+};
+
+const OTHERS_READ = 0o004;
+const ANYONE_ELSE = 0o077;
+const OTHERS_WRITE = 0o002;
+
+interface PermissionRule {
+  readonly path: string;
+  /** Mode bits that must not be set. */
+  readonly never: number;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+const permissionProblem = async ({ path, never, problem, remedy }: PermissionRule): Promise<string | null> => {
+  const found = await stat(path).catch(() => null);
+  if (found === null || (found.mode & never) === 0) return null;
+  return `${path} ${problem}: \`${remedy} ${path}\``;
+};
+
+const SECRET_KEY_FILE = 'secret-key';
+
+/** Finds secrets that other users can read or change. Missing files are skipped. */
+export const permissionProblems = async ({
+  dataDir,
+  tlsFiles,
+  webhookTlsFiles,
+}: Pick<Config, 'dataDir' | 'tlsFiles' | 'webhookTlsFiles'>): Promise<readonly string[]> => {
+  const keys = [tlsFiles?.key, webhookTlsFiles?.key].filter((path) => path !== undefined);
+  const guarded: readonly PermissionRule[] = [
+    { path: dataDir, never: OTHERS_WRITE, problem: 'can be written by everyone', remedy: 'chmod o-w' },
+    {
+      path: join(dataDir, SECRET_KEY_FILE),
+      never: ANYONE_ELSE,
+      problem: 'can be read by others, who can decrypt the vault with it',
+      remedy: 'chmod 600',
+    },
+    ...keys.map((path) => ({ path, never: OTHERS_READ, problem: 'can be read by everyone', remedy: 'chmod o-rwx' })),
+  ];
+  return (await Promise.all(guarded.map(permissionProblem))).filter((problem) => problem !== null);
+};
+
+/** Each domain takes several DNS queries. */
+const DOMAINS_MAX = 50;
+
+interface SendingDomainRecords {
+  readonly name: string;
+  readonly records: readonly RecordToPublish[];
+}
+
+const domainProblems = async (
+  resolver: Resolver,
+  { name, records }: SendingDomainRecords,
+): Promise<readonly string[]> => {
+  const required = records.filter((record) => record.required);
+  const seen = await lookAtRecords(resolver, name, required);
+  return required.flatMap(({ type, host, value }, at) => {
+    const state = seen[at]?.state;
+    if (state === 'valid') return [];
+    const record = `domain ${name}: ${type} ${host}`;
+    if (state === 'unknown') return [`${record}: the DNS does not answer: try again later`];
+    const remedy = `publish ${value}, then \`npm run outbox -- domains verify\``;
+    return [`${record}: ${seen[at]?.problem ?? 'is missing'}: ${remedy}`];
+  });
+};
+
+/** Checks the current DNS records that domains need for sending. */
+export const dnsProblems = async (
+  resolver: Resolver,
+  domains: readonly SendingDomainRecords[],
+): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const domain of domains.slice(0, DOMAINS_MAX)) found.push(...(await domainProblems(resolver, domain)));
+  const others = domains.length - DOMAINS_MAX;
+  return others > 0
+    ? [...found, `${others} more domains were not looked at: \`npm run outbox -- domains list\``]
+    : found;
+};
 
 /**
  * Finds what keeps mail from leaving or bounces from arriving: missing roles, stalled read models, pending mail,

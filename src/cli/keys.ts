@@ -4,22 +4,119 @@ import { createKey, deleteKey, type KeyChange, revokeKey, rotateKey, updateKey }
 import type { CommandContext } from '../commands/execute.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
-import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';
-import { definedIn } from '../http/fields.ts';
-import { serializeApiKey } from '../http/resources/api-keys/api-keys.ts';
-import { type Invocation, type OperatorCommand, optional, type PlainCommand, required } from './command.ts';
-import { UsageError } from './failures.ts';
 import {
-  cidrsOf,
-  environmentOf,
-  expiresAtOf,
-  graceOf,
-  limitsOf,
-  nameOf,
-  permissionsOf,
-  shownKey,
-} from './key-options.ts';
+  type ExistingApiKey,
+  GRACE_PERIOD_MINUTES_DEFAULT,
+  GRACE_PERIOD_MINUTES_MAX,
+} from '../domain/api-key/api-key.ts';
+import { type Permission, permissionSchema } from '../domain/api-key/events.ts';
+import type { KeyCacheState } from '../domain/api-key/key-cache.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';
+import { rangeProblem } from '../domain/kernel/addresses.ts';
+import { type Environment, environmentSchema } from '../domain/kernel/environment.ts';
+import { effectiveLimits, type RateLimits } from '../domain/kernel/rate-limits.ts';
+import type { Organization } from '../domain/organization/organization.ts';
+import { definedIn, line, parseTime } from '../http/fields.ts';
+import { serializeApiKey, serializeRateLimits } from '../http/resources/api-keys/api-keys.ts';
+import {
+  type Invocation,
+  type OperatorCommand,
+  optional,
+  optionalCount,
+  type PlainCommand,
+  repeated,
+  required,
+} from './command.ts';
 import { operatorOrigin } from './operator-origin.ts';
+import { UsageError } from './terminal.ts';
+
+const NAME_CHARACTERS_MAX = 200;
+/** Value that removes the expiry. */
+const NEVER = 'never';
+
+/** The rate limits given, per minute. */
+const limitsOf = (invocation: Invocation): RateLimits => {
+  const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
+  return definedIn({ send, read, manage });
+};
+
+/** The highest limits of an organization; null if no option is given. */
+export const ceilingsOf = (invocation: Invocation): RateLimits | null => {
+  const limits = limitsOf(invocation);
+  return Object.keys(limits).length === 0 ? null : limits;
+};
+
+const environmentOf = (invocation: Invocation): Environment => {
+  const parsed = environmentSchema.safeParse(optional(invocation, 'environment') ?? 'live');
+  if (!parsed.success) throw new UsageError('--environment must be live or test');
+  return parsed.data;
+};
+
+const permissionOf = (text: string): Permission => {
+  const parsed = permissionSchema.safeParse(text.trim());
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`--permissions: '${text}' must be one of ${permissionSchema.options.join(', ')}`);
+};
+
+/** undefined if the option is absent. */
+const permissionsOf = (invocation: Invocation): readonly Permission[] | undefined => {
+  const given = optional(invocation, 'permissions');
+  return given === undefined ? undefined : [...new Set(given.split(',').map(permissionOf))];
+};
+
+/** undefined if the option is absent. */
+const nameOf = (invocation: Invocation): string | undefined => {
+  const given = optional(invocation, 'name');
+  if (given === undefined || line(NAME_CHARACTERS_MAX).safeParse(given).success) return given;
+  throw new UsageError(`--name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line`);
+};
+
+/** Networks, repeatable and separated by commas; undefined: option absent; `any`: no restriction. */
+const cidrsOf = (invocation: Invocation): readonly string[] | undefined => {
+  const given = repeated(invocation, 'cidr')?.flatMap((text) => text.split(',').map((one) => one.trim()));
+  if (given === undefined) return undefined;
+  if (given.length === 1 && given[0] === 'any') return [];
+  const problems = given.map((text) => [text, rangeProblem(text)] as const);
+  const [wrong] = problems.filter(([, problem]) => problem !== null);
+  if (wrong !== undefined) throw new UsageError(`--cidr: '${wrong[0]}' ${wrong[1]}`);
+  return given;
+};
+
+/** undefined: option absent; null: never expires. @param now ISO 8601. */
+const expiresAtOf = (invocation: Invocation, now: string): string | null | undefined => {
+  const given = optional(invocation, 'expires-at');
+  if (given === undefined) return undefined;
+  if (given === NEVER) return null;
+  const time = parseTime(given);
+  if (time === null || time <= now)
+    throw new UsageError(`--expires-at must be a time in the future, 2026-12-31T23:59:59Z, or ${NEVER}`);
+  return time;
+};
+
+const graceOf = (invocation: Invocation): number => {
+  if (optional(invocation, 'grace-minutes') === '0') return 0;
+  const minutes = optionalCount(invocation, 'grace-minutes') ?? GRACE_PERIOD_MINUTES_DEFAULT;
+  if (minutes > GRACE_PERIOD_MINUTES_MAX)
+    throw new UsageError(`--grace-minutes must be at most ${GRACE_PERIOD_MINUTES_MAX}`);
+  return minutes;
+};
+
+const ceilingsIn = (found: Organization | undefined): RateLimits | null =>
+  found?.status === 'active' ? found.ceilings : null;
+
+/** A key as shown to operators, without its value. Effective limits include the organization's ceilings. */
+const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheState, 'organizations'>) => ({
+  key_id: key.keyId,
+  organization_id: key.organizationId,
+  domain_id: key.domainId,
+  name: key.name,
+  environment: key.environment,
+  permissions: key.permissions,
+  rate_limits: serializeRateLimits(key.rateLimits),
+  effective_rate_limits: effectiveLimits(key.rateLimits, ceilingsIn(organizations.get(key.organizationId))),
+  allowed_cidrs: key.allowedCidrs,
+  expires_at: key.expiresAt,
+});
 
 export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',

@@ -13,8 +13,16 @@ import {
 import { CUSTOMER_COMMANDS } from './customer/commands.ts';
 import { resolveTarget } from './customer/profile.ts';
 import { createService } from './customer/service.ts';
-import { CommandFailed, EXIT, UsageError } from './failures.ts';
-import { createTerminal, fieldLines, printable, printableJson, type Terminal } from './terminal.ts';
+import {
+  CommandFailed,
+  createTerminal,
+  EXIT,
+  fieldLines,
+  printable,
+  printableJson,
+  type Terminal,
+  UsageError,
+} from './terminal.ts';
 
 /**
  * Entry point for operator and customer commands. The modules that operator commands need, which are the whole service,

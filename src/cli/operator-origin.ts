@@ -3,7 +3,7 @@ import { type CommandContext, internalOrigin, type Origin } from '../commands/ex
 import { readDirectory } from '../composition/first-start.ts';
 import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import { type Invocation, required } from './command.ts';
-import { UsageError } from './failures.ts';
+import { UsageError } from './terminal.ts';
 
 /** Identifies the person who runs an operator command, for the event log. */
 

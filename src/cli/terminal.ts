@@ -1,6 +1,35 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { UsageError } from './failures.ts';
+
+/** Errors of commands and the exit codes they cause. */
+
+/** Exit codes other than 0 (docs/commands.md). Each command defines its own codes for differences and conflicts. */
+export const EXIT = {
+  failed: 1,
+  different: 2,
+  conflict: 3,
+  unauthorized: 4,
+  unavailable: 5,
+  /** 128 plus the number of SIGINT, by shell convention. */
+  interrupted: 130,
+} as const;
+
+/** An invalid command line. The message says what to type. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** A command could not do its work. The message is for people. */
+export class CommandFailed extends Error {
+  override readonly name: string = 'CommandFailed';
+  /** One of `EXIT`; undefined: the command's own failure code. */
+  readonly exitCode: number | undefined;
+
+  constructor(message: string, exitCode?: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 /**
  * The terminal of a command: output, questions and progress. Results go to standard output, all other text to standard

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { CUSTOMER_COMMANDS } from '../../src/cli/customer/commands.ts';
-import { EXIT } from '../../src/cli/failures.ts';
+import { EXIT } from '../../src/cli/terminal.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/message.ts';
 import { STATS_DIMENSIONS, STATS_METRICS } from '../../src/projections/stats/metrics.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { optionsIn, required, requireOptions, takesName } from '../../src/cli/command.ts';
-import { UsageError } from '../../src/cli/failures.ts';
 import { createKeyCommand } from '../../src/cli/keys.ts';
+import { UsageError } from '../../src/cli/terminal.ts';
 
 const invocation = (values: Readonly<Record<string, string | undefined>>) => ({ values, positionals: [] });
 

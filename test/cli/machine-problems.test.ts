@@ -4,13 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  clockProblems,
-  diskProblems,
-  dnsProblems,
-  permissionProblems,
-  tlsProblems,
-} from '../../src/cli/machine-problems.ts';
+import { clockProblems, diskProblems, dnsProblems, permissionProblems, tlsProblems } from '../../src/cli/doctor.ts';
 import type { RecordToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import { type Resolver, ResolverUnavailable } from '../../src/lib/smtp/smtp.ts';
 import { folderForTest } from '../support/after-test.ts';

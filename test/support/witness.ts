@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
-import { createCosignedCheckpoints } from '../../src/cli/witness/cosigned-checkpoints.ts';
-import { createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
+import { createCosignedCheckpoints, createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
 import { createCosigner, type Signer, type VerifierKey } from '../../src/lib/transparency/transparency.ts';
 
 const listen = async (server: Server): Promise<string> => {

@@ -1,13 +1,25 @@
 import { readPostgresOrigins } from '../../adapters/request-origins/postgres.ts';
-import { rotateAuditKey } from '../../commands/audit.ts';
+import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
 import { noteAuditCheck } from '../../composition/open-operator.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
-import { UsageError } from '../failures.ts';
-import { operatorOrigin } from '../operator-origin.ts';
+import { operatorOrigin, reasonIn } from '../operator-origin.ts';
+import { UsageError } from '../terminal.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
+
+export const reopenAuditLogCommand: OperatorCommand = {
+  name: 'audit reopen',
+  usage: '--organization ORG_ID --reason TEXT',
+  summary: 'lets the audit log of an organization be signed again after a restore, under another origin',
+  run: async ({ context }, invocation) => {
+    const tree = required(invocation, 'organization');
+    const reason = reasonIn(invocation);
+    const { origin, vkey } = await reopenAuditLog(context, await operatorOrigin(context, tree), { tree, reason });
+    return { organization_id: tree, origin, verifier_key: vkey };
+  },
+};
 
 export const verifyAuditCommand: PlainCommand = {
   name: 'audit verify',

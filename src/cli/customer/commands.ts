@@ -2,17 +2,16 @@ import type { Command } from '../command.ts';
 import { importCommand } from '../import/command.ts';
 import { mcpCommand } from '../mcp/command.ts';
 import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from '../templates/commands.ts';
-import { createOwnKeyCommand, rotateOwnKeyCommand } from './keys.ts';
 import { listenCommand } from './listen.ts';
-import { loginCommand, logoutCommand, whoamiCommand } from './login.ts';
+import { createOwnKeyCommand, loginCommand, logoutCommand, rotateOwnKeyCommand, whoamiCommand } from './login.ts';
 import {
   explainMessageCommand,
   listMessagesCommand,
+  sendCommand,
   showMessageCommand,
   tailEventsCommand,
   tailMessagesCommand,
 } from './messages.ts';
-import { sendCommand } from './send.ts';
 import { statsCommand } from './stats.ts';
 
 /** Commands for customers. None of them loads modules that only the service needs. */

@@ -3,8 +3,8 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { CommandFailed, EXIT, UsageError } from '../failures.ts';
 import { replaceFile } from '../replace-file.ts';
+import { CommandFailed, EXIT, UsageError } from '../terminal.ts';
 
 /**
  * Stores the address and credentials of a service. `outbox login` keeps them in one file per profile, readable only by

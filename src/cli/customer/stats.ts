@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { statsSchema } from '../../http/resources/stats.ts';
 import { type Invocation, optional, type ServiceCommand } from '../command.ts';
-import { UsageError } from '../failures.ts';
-import { printable } from '../terminal.ts';
+import { printable, UsageError } from '../terminal.ts';
 
 /** Draws statistics in the terminal. */
 

@@ -1,13 +1,152 @@
+import { aliasOf } from '../../domain/template/template.ts';
 import { VENDORS, type Vendor } from '../../http/compat/vendors.ts';
 import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
-import { ServiceRefused } from '../customer/answers.ts';
-import { CommandFailed, EXIT, UsageError } from '../failures.ts';
-import { readPostmark } from './postmark-records.ts';
+import { ServiceRefused } from '../customer/service.ts';
+import { CommandFailed, EXIT, UsageError } from '../terminal.ts';
 import { readRecords } from './read-records.ts';
-import { readResend } from './resend-records.ts';
-import { type ImportOptions, SENDGRID_LISTS } from './rows.ts';
-import { readSendgrid } from './sendgrid-records.ts';
+import {
+  type ImportOptions,
+  named,
+  noteOf,
+  objectsIn,
+  type RecordFields,
+  type Row,
+  SENDGRID_LISTS,
+  type SendgridList,
+  type SuppressionRow,
+  skipped,
+  suppression,
+  templateRow,
+  textIn,
+  textsIn,
+} from './rows.ts';
 import { type Counts, createImport, createTally, sentence, type Tally } from './take-rows.ts';
+
+/** Reads records from Postmark's API responses: suppressions of a stream, templates, domains. */
+
+const POSTMARK_REASONS: Readonly<Record<string, SuppressionRow['reason']>> = {
+  HardBounce: 'bounce',
+  SpamComplaint: 'complaint',
+};
+
+const readPostmarkSuppression = (record: RecordFields, options: ImportOptions): Row => {
+  const [why, origin] = [textIn(record, 'SuppressionReason'), textIn(record, 'Origin')];
+  const reason = POSTMARK_REASONS[why] ?? (origin === 'Recipient' ? 'unsubscribe' : 'manual');
+  const note = noteOf('Postmark', record.CreatedAt, [why, origin].filter((one) => one !== '').join(' by '));
+  return suppression({ address: textIn(record, 'EmailAddress'), reason, note }, options);
+};
+
+const readTemplate = (record: RecordFields): Row => {
+  const layout = textIn(record, 'LayoutTemplate');
+  return templateRow(
+    aliasOf(textIn(record, 'Alias') || String(record.TemplateId)),
+    textsIn(record, ['Name', 'Subject', 'HtmlBody', 'TextBody']),
+    { raw: true },
+    { inline_css: true, ...(layout === '' ? {} : { layout: aliasOf(layout) }) },
+  );
+};
+
+const readPostmark = (sent: RecordFields, options: ImportOptions): Row => {
+  const record = named(sent, ['EmailAddress', 'SuppressionReason', 'Origin', 'CreatedAt']);
+  if ('EmailAddress' in record) return readPostmarkSuppression(record, options);
+  if ('TemplateId' in record) return readTemplate(record);
+  return 'SPFVerified' in record || 'DKIMVerified' in record || 'ReturnPathDomain' in record
+    ? { kind: 'domain', name: textIn(record, 'Name') }
+    : skipped('is no suppression, template or domain of Postmark');
+};
+
+/** Reads records from Resend's API responses: suppressions, contacts, templates, domains. */
+
+const RESEND_REASONS: Readonly<Record<string, SuppressionRow['reason']>> = {
+  bounce: 'bounce',
+  complaint: 'complaint',
+  manual: 'manual',
+};
+
+const resendTemplate = (record: RecordFields): Row => {
+  const declared = new Map(
+    objectsIn(record.variables).map((one) => [
+      textIn(one, 'key'),
+      { type: textIn(one, 'type'), fallback: one.fallback_value },
+    ]),
+  );
+  const alias = aliasOf(textIn(record, 'alias') || textIn(record, 'id'));
+  const from = textIn(record, 'from');
+  return templateRow(
+    alias,
+    textsIn(record, ['name', 'subject', 'html', 'text']),
+    { raw: false, declared },
+    {
+      ...(from === '' ? {} : { from }),
+      ...(Array.isArray(record.reply_to) ? { reply_to: record.reply_to } : {}),
+    },
+  );
+};
+
+const readResendSuppression = (record: RecordFields, options: ImportOptions): Row => {
+  const origin = textIn(record, 'origin');
+  const reason = RESEND_REASONS[origin] ?? 'import';
+  return suppression(
+    { address: textIn(record, 'email'), reason, note: noteOf('Resend', record.created_at, origin) },
+    options,
+  );
+};
+
+const readContact = (record: RecordFields, options: ImportOptions): Row => {
+  if (String(record.unsubscribed).toLowerCase() !== 'true') return skipped('the contact has not unsubscribed');
+  const note = noteOf('Resend', undefined, 'unsubscribed');
+  return suppression({ address: textIn(record, 'email'), reason: 'unsubscribe', note }, options);
+};
+
+const isTemplate = (record: RecordFields): boolean =>
+  'html' in record || 'current_version_id' in record || 'alias' in record;
+
+const readResend = (sent: RecordFields, options: ImportOptions): Row => {
+  const record = named(sent, ['email', 'origin', 'created_at', 'unsubscribed']);
+  if ('origin' in record) return readResendSuppression(record, options);
+  if ('unsubscribed' in record) return readContact(record, options);
+  if (isTemplate(record)) return resendTemplate(record);
+  return 'region' in record || 'records' in record
+    ? { kind: 'domain', name: textIn(record, 'name') }
+    : skipped('is no suppression, contact, template or domain of Resend');
+};
+
+/** Reads records from SendGrid's API responses and page exports: suppressions, dynamic templates, domains. */
+
+const SENDGRID_REASONS: Readonly<Record<Exclude<SendgridList, 'blocks'>, SuppressionRow['reason']>> = {
+  bounces: 'bounce',
+  invalid_emails: 'bounce',
+  spam_reports: 'complaint',
+  unsubscribes: 'unsubscribe',
+};
+
+const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row => {
+  const { list } = options;
+  if (list === undefined) return skipped(`name the list of this file: --list ${SENDGRID_LISTS.join('|')}`);
+  if (list === 'blocks') return skipped('a block is no refusal for good: the address may be sent to');
+  const evidence = [textIn(record, 'status'), textIn(record, 'reason')].filter((one) => one !== '').join(' ');
+  const note = noteOf(`SendGrid ${list}`, record.created, evidence);
+  return suppression({ address: textIn(record, 'email'), reason: SENDGRID_REASONS[list], note }, options);
+};
+
+const sendgridTemplate = (record: RecordFields): Row => {
+  const id = textIn(record, 'id');
+  if (!id.startsWith('d-')) return skipped('is a legacy template, which replaces texts: write it anew');
+  const versions = objectsIn(record.versions);
+  const version = versions.find(({ active }) => Number(active) === 1) ?? versions[0];
+  if (version === undefined) return skipped('has no version');
+  const texts = textsIn(version, ['name', 'subject', 'html_content', 'plain_content']);
+  return templateRow(id, { ...texts, name: textIn(record, 'name') || texts.name }, { raw: true });
+};
+
+const readSendgrid = (sent: RecordFields, options: ImportOptions): Row => {
+  const record = named(sent, ['email', 'created', 'reason', 'status']);
+  if ('email' in record) return sendgridSuppression(record, options);
+  if ('versions' in record) return sendgridTemplate(record);
+  return 'domain' in record
+    ? { kind: 'domain', name: textIn(record, 'domain') }
+    : skipped('is no suppression, template or domain of SendGrid');
+};
 
 /**
  * Imports suppressions, templates and domains from another service's export, through the API of a running service.

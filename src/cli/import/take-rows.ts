@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { writeCsv } from '../../http/csv.ts';
-import { ServiceRefused } from '../customer/answers.ts';
-import { checked } from '../customer/checked.ts';
-import type { Service } from '../customer/service.ts';
+import { checked, type Service, ServiceRefused } from '../customer/service.ts';
 import { type DomainRow, keyOf, type Row, type SuppressionRow, type TemplateRow } from './rows.ts';
 
 /** Imports rows into a running service and counts the results. */

@@ -4,8 +4,7 @@ import type { SerializedSession } from '../../http/resources/members/members.ts'
 import { type Invocation, optional, type PlainCommand } from '../command.ts';
 import { resolveTarget, resolveUrl, type Target } from '../customer/profile.ts';
 import { createService } from '../customer/service.ts';
-import { UsageError } from '../failures.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
 
 /** The MCP server: Outbox for programs that use a language model. Only this command loads the MCP library. */
 
@@ -21,7 +20,7 @@ const portOf = (invocation: Invocation): number | undefined => {
 
 const createServers = async ({ values }: Invocation) => {
   const { createMcpServer } = await import('./server.ts');
-  const { createConfirmations } = await import('./confirm.ts');
+  const { createConfirmations } = await import('./server.ts');
   const { version } = await import('../../composition/instances.ts');
   const shared = {
     confirmations: createConfirmations(),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createShares, type Place } from '../../lib/async/async.ts';
-import { CommandFailed, EXIT } from '../failures.ts';
+import { CommandFailed, EXIT } from '../terminal.ts';
 
 /**
  * Streamable HTTP on loopback (MCP 2025-06-18, Transports). Every request carries its own key, and a session can be

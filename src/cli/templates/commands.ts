@@ -1,13 +1,95 @@
+import { z } from 'zod';
 import { type Difference, differencesOf } from '../../domain/template/differences.ts';
 import { atOnce } from '../../lib/async/async.ts';
 import type { Invocation, Result, ServiceCommand } from '../command.ts';
-import { ServiceRefused } from '../customer/answers.ts';
-import type { Service } from '../customer/service.ts';
-import { UsageError } from '../failures.ts';
-import type { Progress } from '../terminal.ts';
-import { type RemoteTemplate, type TemplatesApi, templatesOf } from './api.ts';
-import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.ts';
-import { writeLock, writeTemplate } from './write-files.ts';
+import { type Answer, checked, type Service, ServiceRefused } from '../customer/service.ts';
+import { type Progress, UsageError } from '../terminal.ts';
+import {
+  digestOf,
+  LOCALE,
+  type LocalTemplate,
+  type Lock,
+  normalTemplate,
+  readTemplates,
+  requireAlias,
+  type Template,
+  writeLock,
+  writeTemplate,
+} from './files.ts';
+
+/** Client for the templates of a running service. */
+
+interface RemoteTemplate {
+  readonly template: Template;
+  readonly hasDraft: boolean;
+  readonly etag: string;
+}
+
+const PAGE = 100;
+
+const text = z.string();
+const localized = { subject: text, html: text, text: text.nullable(), preheader: text.nullable() };
+const templateSchema = z.object({
+  name: text,
+  description: text.nullable(),
+  has_draft: z.boolean(),
+  content: z.object({
+    ...localized,
+    from: text.nullable(),
+    reply_to: z.array(text),
+    layout: text.nullable(),
+    format: z.enum(['html', 'mjml']),
+    inline_css: z.boolean(),
+    variables: z.array(z.record(text, z.unknown())),
+    locales: z.record(text.regex(LOCALE), z.object(localized)),
+  }),
+});
+const listSchema = z.object({ data: z.array(z.object({ alias: text })), next_cursor: text.nullable() });
+const versionSchema = z.object({ version: z.number() });
+
+const BASE = '/v1/templates';
+
+const remote = (answer: Answer<unknown>): RemoteTemplate => {
+  const { name, description, has_draft: hasDraft, content } = checked(templateSchema, answer);
+  return {
+    template: normalTemplate({ name, description, ...content }),
+    hasDraft,
+    etag: answer.headers.get('etag') ?? '',
+  };
+};
+
+const templatesOf = ({ ask, target }: Service) => {
+  const { origin } = new URL(target.url);
+  return {
+    origin,
+    /** All templates by alias. */
+    list: async (): Promise<ReadonlyMap<string, RemoteTemplate>> => {
+      const found = new Map<string, RemoteTemplate>();
+      for (let after: string | null = ''; after !== null; ) {
+        const page: z.output<typeof listSchema> = checked(
+          listSchema,
+          await ask('GET', BASE, { query: { limit: PAGE, after: after || undefined } }),
+        );
+        for (const { alias } of page.data) {
+          requireAlias(alias);
+          found.set(alias, remote(await ask('GET', `${BASE}/${alias}`)));
+        }
+        after = page.next_cursor;
+      }
+      return found;
+    },
+    create: async (alias: string, template: Template): Promise<RemoteTemplate> =>
+      remote(await ask('POST', BASE, { body: { alias, ...template } })),
+    /** @throws {ServiceRefused} 412 if the template has changed since. */
+    change: async (alias: string, template: Template, etag: string): Promise<RemoteTemplate> =>
+      remote(await ask('PATCH', `${BASE}/${alias}`, { body: template, ifMatch: etag })),
+    /** @returns the version number. @throws {ServiceRefused} 412 if the template has changed since. */
+    publish: async (alias: string, etag: string): Promise<number> =>
+      checked(versionSchema, await ask('POST', `${BASE}/${alias}/publish`, { ifMatch: etag })).version,
+  };
+};
+
+type TemplatesApi = ReturnType<typeof templatesOf>;
 
 /**
  * Templates as files: `pull`, `push` and `diff`. A template's lock records the last common state of files and service,

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseDocument } from 'yaml';
+import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import { sha256Hex } from '../../domain/kernel/digest.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
-import { CommandFailed } from '../failures.ts';
+import { replaceFile } from '../replace-file.ts';
+import { CommandFailed } from '../terminal.ts';
 
 /**
  * Templates as files: `welcome/{template.yaml, template.html | template.mjml, text.liquid, template.lock}` and, per
@@ -13,7 +14,7 @@ import { CommandFailed } from '../failures.ts';
  * atomically.
  */
 
-export interface LocalizedTemplate {
+interface LocalizedTemplate {
   readonly subject: string;
   readonly html: string;
   readonly text: string | null;
@@ -45,10 +46,10 @@ export interface LocalTemplate {
 const FILE_BYTES_MAX = 1_000_000;
 const ALIAS = /^[a-z0-9-]{1,64}$/;
 export const LOCALE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$/;
-export const LOCK = 'template.lock';
-export const SETTINGS = 'template.yaml';
-export const SOURCES = { html: 'template.html', mjml: 'template.mjml' } as const;
-export const TEXT = 'text.liquid';
+const LOCK = 'template.lock';
+const SETTINGS = 'template.yaml';
+const SOURCES = { html: 'template.html', mjml: 'template.mjml' } as const;
+const TEXT = 'text.liquid';
 
 const nullable = z.string().nullable().default(null);
 const settingsSchema = z.strictObject({
@@ -122,7 +123,7 @@ const readText = async (path: string): Promise<string | null> => {
 };
 
 /** True if the folder exists. @throws {CommandFailed} if it is a link or not a folder. */
-export const hasFolder = async (path: string): Promise<boolean> => {
+const hasFolder = async (path: string): Promise<boolean> => {
   const stats = await lstat(path).catch(() => null);
   if (stats?.isSymbolicLink() === true) throw problem(path, 'is a symbolic link');
   if (stats !== null && !stats.isDirectory()) throw problem(path, 'is no folder');
@@ -146,7 +147,7 @@ const parseSettings = (path: string, text: string): Settings => {
   throw problem(path, sentences.join('; '));
 };
 
-export type Format = Template['format'];
+type Format = Template['format'];
 
 const readParts = async (folder: string, format: Format): Promise<Pick<LocalizedTemplate, 'html' | 'text'>> => {
   const html = await readText(join(folder, SOURCES[format]));
@@ -234,4 +235,63 @@ export const readTemplates = async (
   }
   if (problems.length > 0) throw new CommandFailed(problems.join('\n'));
   return templates;
+};
+
+/** Writes templates as files. Other files in their folders stay unchanged. */
+
+const withoutDefaults = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) =>
+        value !== null && value !== false && !(typeof value === 'object' && Object.keys(value).length === 0),
+    ),
+  );
+
+const settingsText = ({ html: _, text: __, format: ___, locales, ...fields }: Template): string =>
+  stringify(
+    withoutDefaults({
+      ...fields,
+      locales: Object.fromEntries(
+        Object.entries(locales).map(([tag, { subject, preheader }]) => [tag, withoutDefaults({ subject, preheader })]),
+      ),
+    }),
+    { lineWidth: 0 },
+  );
+
+const writeParts = async (folder: string, { html, text }: LocalizedTemplate, format: Format): Promise<void> => {
+  await replaceFile(join(folder, SOURCES[format]), `${html}\n`);
+  await rm(join(folder, SOURCES[format === 'html' ? 'mjml' : 'html']), { force: true });
+  if (text === null) await rm(join(folder, TEXT), { force: true });
+  else await replaceFile(join(folder, TEXT), `${text}\n`);
+};
+
+const removeLocale = async (folder: string): Promise<void> => {
+  for (const name of [...Object.values(SOURCES), TEXT]) await rm(join(folder, name), { force: true });
+  await rmdir(folder).catch(() => undefined); // keeps a folder that has other files
+};
+
+/** Records the common state of files and service. */
+export const writeLock = async (root: string, alias: string, lock: Lock): Promise<void> =>
+  replaceFile(join(root, alias, LOCK), `${JSON.stringify(lock, null, 2)}\n`);
+
+/**
+ * Writes a template's files and then its lock. After an interruption, the next pull sees changed files.
+ * @throws {CommandFailed} if a link is in place of a folder.
+ */
+export const writeTemplate = async (root: string, alias: string, template: Template, lock: Lock): Promise<void> => {
+  requireAlias(alias);
+  const folder = join(root, alias);
+  const localesFolder = join(folder, 'locales');
+  const before = (await hasFolder(folder)) && (await hasFolder(localesFolder)) ? await readdir(localesFolder) : [];
+  for (const tag of before) await hasFolder(join(localesFolder, tag));
+  await mkdir(folder, { recursive: true });
+  for (const tag of before.filter((each) => !Object.hasOwn(template.locales, each)))
+    await removeLocale(join(localesFolder, tag));
+  for (const [tag, localized] of Object.entries(template.locales)) {
+    await mkdir(join(localesFolder, tag), { recursive: true });
+    await writeParts(join(localesFolder, tag), localized, template.format);
+  }
+  await writeParts(folder, template, template.format);
+  await replaceFile(join(folder, SETTINGS), settingsText(template));
+  await writeLock(root, alias, lock);
 };

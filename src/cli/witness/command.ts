@@ -12,9 +12,8 @@ import {
   type VerifierKey,
 } from '../../lib/transparency/transparency.ts';
 import { type Invocation, optional, type PlainCommand, repeated, required } from '../command.ts';
-import { CommandFailed, UsageError } from '../failures.ts';
-import { createCosignedCheckpoints, readIfThere, writeWhole } from './cosigned-checkpoints.ts';
-import { createWitnessServer } from './serve-witness.ts';
+import { CommandFailed, UsageError } from '../terminal.ts';
+import { createCosignedCheckpoints, createWitnessServer, readIfThere, writeWhole } from './serve-witness.ts';
 
 /** Runs a checkpoint witness as its own process, operated independently of the log. */
 

@@ -13,7 +13,7 @@ import { currentEnvironment } from '../data/location.ts';
 import { useRead } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { ago, duration, useTimes } from '../data/time.ts';
-import { Passkeys } from '../sign-in/passkeys.tsx';
+import { Passkeys } from '../sign-in/presence.tsx';
 import { SwitchOrganization } from '../sign-in/provider.tsx';
 import { AllowContents, acceptedHtml, ChangeOrganization, contentsReaders } from './organization.tsx';
 

@@ -9,7 +9,7 @@ import { currentEnvironment, linkTo, navigate, type Place, withParameters } from
 import { signInWith } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { Logo } from '../shell/shell.tsx';
-import { OfferPasskey, SignInByPasskey } from './passkeys.tsx';
+import { OfferPasskey, SignInByPasskey } from './presence.tsx';
 import { choices, choose, comeBack, ProviderProblem, SignInAtProvider } from './provider.tsx';
 
 /** Sign-in methods. Only those that the service offers are shown. */

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { readDisclosures } from '../../../src/cli/audit/read-disclosures.ts';
-import { verifyFile } from '../../../src/cli/audit/verify-file.ts';
+import { readDisclosures, verifyFile } from '../../../src/cli/audit/verify-file.ts';
 import { disclosedPart, disclosureOf } from '../../support/disclosures.ts';
 
 const folder = async () => {

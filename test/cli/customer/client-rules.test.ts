@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sendCommand } from '../../../src/cli/customer/send.ts';
+import { sendCommand } from '../../../src/cli/customer/messages.ts';
 import { clientOf, outbox, startDouble, testTerminal } from './customer.ts';
 
 /** Answers with these statuses in turn, and then with 200. */

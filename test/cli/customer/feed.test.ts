@@ -1,7 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { eventLine, followFeed } from '../../../src/cli/customer/feed.ts';
-import { listenCommand } from '../../../src/cli/customer/listen.ts';
+import { eventLine, followFeed, listenCommand } from '../../../src/cli/customer/listen.ts';
 import { tailMessagesCommand } from '../../../src/cli/customer/messages.ts';
 import { freePort } from '../../support/free-port.ts';
 import { clientOf, outbox, startDouble, testTerminal, useCustomer } from './customer.ts';

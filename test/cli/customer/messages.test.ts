@@ -2,9 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createOwnKeyCommand, rotateOwnKeyCommand } from '../../../src/cli/customer/keys.ts';
-import { explainMessageCommand, listMessagesCommand, showMessageCommand } from '../../../src/cli/customer/messages.ts';
-import { sendCommand } from '../../../src/cli/customer/send.ts';
+import { createOwnKeyCommand, rotateOwnKeyCommand } from '../../../src/cli/customer/login.ts';
+import {
+  explainMessageCommand,
+  listMessagesCommand,
+  sendCommand,
+  showMessageCommand,
+} from '../../../src/cli/customer/messages.ts';
 import { statsCommand } from '../../../src/cli/customer/stats.ts';
 import { configFolder, outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
 

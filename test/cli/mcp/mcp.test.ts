@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Confirmations, createConfirmations } from '../../../src/cli/mcp/confirm.ts';
+import { type Confirmations, createConfirmations } from '../../../src/cli/mcp/server.ts';
 import { clientOf, useCustomer } from '../customer/customer.ts';
 import { call, dataIn, serverWith } from './tool-calls.ts';
 

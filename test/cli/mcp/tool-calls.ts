@@ -1,7 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { Confirmations } from '../../../src/cli/mcp/confirm.ts';
-import { createConfirmations } from '../../../src/cli/mcp/confirm.ts';
-import { createMcpServer } from '../../../src/cli/mcp/server.ts';
+import { type Confirmations, createConfirmations, createMcpServer } from '../../../src/cli/mcp/server.ts';
 
 /** A server for one key. */
 export const serverWith = (
