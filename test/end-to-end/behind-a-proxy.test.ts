@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { type RequestOptions, request as requestOverTls } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { parse } from 'yaml';
 import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { issueCertificate } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
@@ -156,4 +157,14 @@ test.skipIf(!existsSync(nginx.program))('the configuration of nginx leads plain 
   );
   expect(answer.status).toBe(301);
   expect(answer.headers.get('location')).toMatch(/^https:\/\/[^/]+\/docs\?a=b$/);
+});
+
+// Traefik is not in Debian, so its configuration is read and not run.
+test('the configuration of Traefik names only parts that it has, and the address of the service', async () => {
+  const { routers, services, serversTransports } = parse(await blockOf('yaml')).http;
+  expect(Object.keys(services)).toContain(routers.outbox.service);
+  const { servers, serversTransport } = services[routers.outbox.service].loadBalancer;
+  expect(Object.keys(serversTransports)).toContain(serversTransport);
+  expect(servers).toEqual([{ url: 'http://127.0.0.1:3000' }]);
+  expect(routers.outbox.rule).toBe(`Host(\`${HOST}\`)`);
 });

@@ -17,6 +17,9 @@ const blocks = async (): Promise<readonly string[]> =>
     .map(([, block = '']) => block)
     .filter((block) => !block.includes('npm start'));
 
+const DELIVERED =
+  'curl -sS http://127.0.0.1:3000/v1/messages -H "Authorization: Bearer $OUTBOX_KEY" | grep -q \'"status":"delivered","partial"\'';
+
 test('the commands of the README work when a newcomer pastes them one after another', async () => {
   const { dataDir, env } = await placeForTest();
   const program = await programForTest({ dataDir, env });
@@ -24,13 +27,20 @@ test('the commands of the README work when a newcomer pastes them one after anot
   onTestFinished(() => rm(home, { recursive: true }));
   const paste = async (block: string, domainId = ''): Promise<string> => {
     const command = block
+      // A second is enough for a reader; a busy machine may need longer.
+      .replace(/^sleep 1 .*$/m, () => `until ${DELIVERED}; do sleep 0.2; done`)
       .replaceAll('http://127.0.0.1:3000', program.baseUrl)
       .replace('ob_live_…', program.keys.live)
       .replace('dom_…', domainId);
     // A shell of a user without ~/.local/bin: the commands make it.
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', command], {
       cwd: ROOT,
-      env: { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', OUTBOX_KEY: program.keys.live },
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        LANG: 'C.UTF-8',
+        OUTBOX_KEY: program.keys.live,
+      },
     });
     return stdout;
   };

@@ -70,18 +70,30 @@ test('docs/first-audit.md leads to a verified history of a key, and its outputs 
 
   const headers = { authorization: `Bearer ${program.keys.live}` };
   const get = async (path: string) =>
-    (await (await fetch(`${program.baseUrl}${path}`, { headers })).json()) as { id: string; data: { id: string }[] };
+    (await (await fetch(`${program.baseUrl}${path}`, { headers })).json()) as {
+      id: string;
+      data: { id: string; leaf_index?: number }[];
+    };
   const values: Values = {
     OUTBOX_URL: program.baseUrl,
     OUTBOX_KEY: program.keys.live,
     ORGANIZATION: (await get('/v1/organization')).id,
     DOMAIN_ID: (await get('/v1/domains')).data[0]?.id ?? '',
   };
-  /** Waits for a checkpoint over all events so far, as the page tells the reader to. */
+  /** Place of an event of the key in the log, once the audit tree has it. null: there is no key yet. */
+  const leafOf = async (type: string): Promise<number | null> => {
+    if (values.KEY_ID === undefined) return null;
+    const [entry] = (await get(`/v1/audit/log?key_id=${values.KEY_ID}&type=${type}`)).data;
+    return entry?.leaf_index ?? Number.POSITIVE_INFINITY;
+  };
+  /** Waits for a checkpoint over all events of the key so far, as the page tells the reader to. */
   const waitForCheckpoint = () =>
     vi.waitFor(async () => {
+      const last = await leafOf('KeyDeleted');
       const answer = await fetch(`${program.baseUrl}/v1/audit/checkpoints`, { method: 'POST', headers });
       expect(answer.status).toBeLessThan(300);
+      const { size } = (await answer.json()) as { readonly size: number };
+      expect(size).toBeGreaterThan(last ?? 0);
     }, 60_000);
 
   let printed = '';
