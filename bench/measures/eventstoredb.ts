@@ -1,8 +1,8 @@
-import { createEventStoreDbEventStore } from '../../src/adapters/event-store/eventstoredb.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
+import { createEventStoreDbEventStore } from '../../src/lib/event-log/eventstoredb.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';

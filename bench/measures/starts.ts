@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createEventStoreDbEventStore } from '../../src/adapters/event-store/eventstoredb.ts';
 import { type Closers, createClosers } from '../../src/composition/lifecycle.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
+import { createEventStoreDbEventStore } from '../../src/lib/event-log/eventstoredb.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench, Measure } from '../harness/bench.ts';

@@ -1,9 +1,9 @@
 import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
-import { checkEventStoreDb, createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { Logger, System } from '../lib/async/async.ts';
+import { checkEventStoreDb, createEventStoreDbEventStore } from '../lib/event-log/eventstoredb.ts';
 
 export interface StoreParts {
   readonly databaseUrl: string;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';

@@ -2,7 +2,7 @@ import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { placeForTest, programForTest } from '../support/after-test.ts';

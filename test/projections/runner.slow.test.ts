@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { Logger } from '../../src/lib/async/async.ts';

@@ -10,23 +10,10 @@ import {
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { inTurns, type Pausing } from '../../lib/async/async.ts';
+import type { EncodedContents } from '../../lib/event-log/postgres.ts';
 import type { StoredAttachment } from '../../lib/mime/mime.ts';
 import { quoted } from '../../lib/transparency/transparency.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
-
-/** A row of `vault.contents` in the form of its columns: JSON as text. */
-export interface EncodedContents {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly kind: string;
-  /** Empty: not part of a message. */
-  readonly messageId: string;
-  /** Empty: derived from the body, which is small or not of a message. */
-  readonly head: string;
-  readonly body: string;
-  /** Digests as an SQL array. Empty: it cannot be found by words. */
-  readonly words: string;
-}
 
 /** The columns with contents. */
 export type Part = 'head' | 'body';

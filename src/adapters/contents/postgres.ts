@@ -10,8 +10,9 @@ import {
   REST_MS,
   StoreUnavailable,
 } from '../../lib/async/async.ts';
+import type { EncodedContents } from '../../lib/event-log/postgres.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
-import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
+import { type ContentsCodec, PLAIN_CONTENTS } from './contents-codec.ts';
 
 type Body = StoredBody;
 type Head = ReturnType<typeof headOf>;

@@ -1,25 +1,15 @@
 import { StartRefused } from '../../lib/async/async.ts';
+import type { EventCodec as LogCodec } from '../../lib/event-log/event-log.ts';
 import { canonicalJson, hasHalfPair } from '../../lib/transparency/transparency.ts';
-import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './event-store.ts';
+import type { EventContext, EventMetadata, StoredEvent } from './event-store.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 
-/** A stored event in the current schema version of its type. */
-export type DecodedEvent = OutboxEvent & Pick<RecordedEvent, 'id' | 'metadata' | 'stored'>;
-
-/** Converts events to their stored form and back. */
-export interface EventCodec {
-  /**
-   * Encodes the events of an append.
-   * @throws {MalformedEvent} if the data violates its schema or does not fit in a leaf. Nothing is written then.
-   */
-  encode(events: readonly NewEvent[], context: EventContext): readonly StoredEvent[];
-  /**
-   * Decodes a stored event.
-   * @throws {UnknownEvent} if a newer version of this service wrote it.
-   * @throws {MalformedEvent} if the stored data is not an event of its type.
-   */
-  decode(stored: StoredEvent): DecodedEvent;
-}
+/**
+ * Converts events to their stored form and back. `encode` throws `MalformedEvent` if the data violates its schema or
+ * does not fit in a leaf. `decode` throws `UnknownEvent` if a newer version of this service wrote the event, and
+ * `MalformedEvent` if the stored data is not an event of its type.
+ */
+export type EventCodec = LogCodec<OutboxEvent, EventContext>;
 
 /** The process is older than the log. It must stop, because it would skip events that it does not understand. */
 export class UnknownEvent extends Error {

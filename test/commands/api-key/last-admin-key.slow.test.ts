@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { createKey, deleteKey, type KeyChange, revokeKey, updateKey } from '../../../src/commands/api-key.ts';

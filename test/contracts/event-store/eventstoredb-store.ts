@@ -1,9 +1,9 @@
-import { createEventStoreDbEventStore } from '../../../src/adapters/event-store/eventstoredb.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { Logger } from '../../../src/lib/async/async.ts';
+import { createEventStoreDbEventStore } from '../../../src/lib/event-log/eventstoredb.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { PATIENCE_MS } from './harness.ts';
 

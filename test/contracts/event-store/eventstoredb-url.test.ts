@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkEventStoreDb } from '../../../src/adapters/event-store/eventstoredb.ts';
-import { hostsOf } from '../../../src/adapters/event-store/eventstoredb-url.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { StartRefused } from '../../../src/lib/async/async.ts';
+import { hostsOf } from '../../../src/lib/event-log/event-log.ts';
+import { checkEventStoreDb } from '../../../src/lib/event-log/eventstoredb.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';

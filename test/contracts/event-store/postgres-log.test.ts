@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { REMAKE_STREAMS } from '../../support/log-rows.ts';

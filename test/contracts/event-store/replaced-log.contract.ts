@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createLogGuard, type LogGuard } from '../../../src/adapters/event-store/log-guard.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type EventStore, LOG_START, LogReplaced } from '../../../src/domain/kernel/event-store.ts';
+import { createLogGuard, type LogGuard } from '../../../src/lib/event-log/event-log.ts';
 import { follow } from './following.ts';
 import { events, first, newStream } from './samples.ts';
 

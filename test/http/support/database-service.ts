@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createPostgresRefusedRequests } from '../../../src/adapters/refused-requests/postgres.ts';
 import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';

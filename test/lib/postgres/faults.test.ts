@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
-import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
+import { readFailure } from '../../../src/lib/event-log/postgres-read.ts';
 import { orUnavailable } from '../../../src/lib/postgres/pool.ts';
 
 /** The error of a query, or of a connection attempt, on the real server. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { loadAuditLog, noteCosignature, noteDispute, signCheckpoint } from '../../../src/commands/audit.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';

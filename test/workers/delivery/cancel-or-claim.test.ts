@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Loaded, load, type Origin } from '../../../src/commands/execute.ts';
 import { cancelMessage, claimAttempt } from '../../../src/commands/message/attempt.ts';

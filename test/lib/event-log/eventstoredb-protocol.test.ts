@@ -1,9 +1,11 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { describe, expect, test } from 'vitest';
-import { decodeAppended, encodeAppend } from '../../../src/adapters/event-store/eventstoredb-protocol-append.ts';
-import { decodeRead, encodeRead } from '../../../src/adapters/event-store/eventstoredb-protocol-read.ts';
 import {
   createWriter,
+  decodeAppended,
+  decodeRead,
+  encodeAppend,
+  encodeRead,
   readDigits,
   type Writer,
   writeDigits,
@@ -11,7 +13,7 @@ import {
   writeNumber,
   writeText,
   written,
-} from '../../../src/adapters/event-store/protobuf.ts';
+} from '../../../src/lib/event-log/eventstoredb-protocol.ts';
 
 const ULONG_MAX = 0xffff_ffff_ffff_ffffn;
 /** A message with these fields, in the given order. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createSubscribe } from '../../../src/adapters/event-store/eventstoredb-subscribe.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
+import { createSubscribe } from '../../../src/lib/event-log/eventstoredb.ts';
 
 const AT = '0'.repeat(32);
 const positionOf = (index: number): string => String(index).padStart(AT.length, '0');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSharedReading, type SharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
 import {
   LOG_START,
   type Page,
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../../src/domain/kernel/event-store.ts';
+} from '../../../src/lib/event-log/event-log.ts';
+import { createSharedReading, type SharedReading } from '../../../src/lib/event-log/postgres.ts';
 
 const positionOf = (index: number): Position => String(index).padStart(16, '0');
 

@@ -1,17 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { EventCodec } from '../../domain/kernel/codec.ts';
+import { createBatcher, eachPausing, inTurns, type Pausing, type System } from '../async/async.ts';
 import {
   type Append,
   type Appended,
   AppendOutcomeUnknown,
+  type EventCodec,
   type StoredAppend,
   type StoredEvent,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/kernel/event-store.ts';
-import { createBatcher, eachPausing, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
-import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
+} from './event-log.ts';
 import {
   appendFailure,
   DECODED_BYTES_MAX,
@@ -21,7 +20,7 @@ import {
   type TextRow,
   textArray,
   toPosition,
-} from './postgres-rows.ts';
+} from './postgres-read.ts';
 
 /**
  * Concurrent calls. More would only queue for the lock: as measured on two cores, one and two in flight perform the
@@ -50,10 +49,28 @@ const APPEND = {
 
 const NO_STREAM = -1;
 
+/** A row of contents, in the form of its columns: JSON as text. Stored in the same commit as the events. */
+export interface EncodedContents {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly kind: string;
+  /** Empty: not part of a message. */
+  readonly messageId: string;
+  /** Empty: derived from the body, which is small or not of a message. */
+  readonly head: string;
+  readonly body: string;
+  /** Digests as an SQL array. Empty: it cannot be found by words. */
+  readonly words: string;
+}
+
+export interface ContentsEncoder<K = unknown> {
+  encode(contents: K): Promise<EncodedContents>;
+}
+
 /** Codecs of events and of the contents appended with them. */
 interface Codecs {
   readonly codec: EventCodec;
-  readonly contentsCodec: ContentsCodec;
+  readonly contentsCodec: ContentsEncoder;
 }
 
 interface EncodedAppend extends StoredAppend {

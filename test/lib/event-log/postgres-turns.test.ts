@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
-import { DECODED_BYTES_MAX } from '../../../src/adapters/event-store/postgres-rows.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type EventCodec, eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { type EventStore, LOG_START } from '../../../src/domain/kernel/event-store.ts';
+import { DECODED_BYTES_MAX } from '../../../src/lib/event-log/postgres-read.ts';
 import { first, largeEvent, newStream } from '../../contracts/event-store/samples.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';

@@ -1,5 +1,6 @@
-import type { EventCodec } from '../../domain/kernel/codec.ts';
+import { createSemaphore, type Semaphore } from '../async/async.ts';
 import {
+  type EventCodec,
   type EventStore,
   type Filter,
   heldBytes,
@@ -7,14 +8,39 @@ import {
   type Page,
   type Position,
   PositionNotInLog,
+  passes,
   READ_STREAM_LIMIT,
   type RecordedEvent,
-} from '../../domain/kernel/event-store.ts';
-import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
-import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
-import { NoAnswer, readFault } from './eventstoredb-faults.ts';
-import { bytesBetween, type CountedQuery, type RawEvent } from './eventstoredb-protocol-read.ts';
-import { isOurs, matches, recordedEvent } from './eventstoredb-records.ts';
+  type StreamName,
+} from './event-log.ts';
+import { type Connection, NoAnswer, readFault, type Visit, visitAll } from './eventstoredb-client.ts';
+import { bytesBetween, type CountedQuery, type RawEvent } from './eventstoredb-protocol.ts';
+
+/** Identifies our events among the server's, and decodes them. */
+
+/** Stream of the log's own id. No reader of events ever sees it. */
+export const LOG_ID_STREAM = 'outboxLog-identity';
+
+/** Matches canonical JSON, in which metadata is written. */
+const STAMP = /"schemaVersion":\d/;
+
+/**
+ * The codec stamps its version, which distinguishes events of this log from the server's own and from those of other
+ * applications.
+ */
+const isOurs = ({ stream, metadata }: RawEvent): boolean =>
+  !stream.startsWith('$') && stream !== LOG_ID_STREAM && STAMP.test(metadata);
+
+export const matches = (filter: Filter | undefined, event: RawEvent): boolean =>
+  isOurs(event) && passes(filter, event.stream as StreamName);
+
+/** @throws {UnknownEvent} @throws {MalformedEvent} like the codec. */
+export const recordedEvent = (codec: EventCodec, raw: RawEvent): RecordedEvent => ({
+  ...codec.decode({ id: raw.id, type: raw.type, data: raw.data, metadata: raw.metadata }),
+  stream: raw.stream as StreamName, // names of our streams are made by us
+  revision: raw.revision,
+  position: raw.position,
+});
 
 /**
  * Reads of streams and of the whole log. Events are checked as they arrive, and a call ends as soon as it has returned
@@ -41,7 +67,7 @@ interface Enough {
   readonly bytesMax?: number;
 }
 
-export interface ForwardsBounds {
+interface ForwardsBounds {
   readonly limit: number;
   readonly lookMax: number;
   /** Bytes of data. Default: any number. */
@@ -49,7 +75,7 @@ export interface ForwardsBounds {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ForwardsPage extends Page {
+interface ForwardsPage extends Page {
   /** The page did not stop because of `lookMax`. */
   readonly isComplete: boolean;
 }

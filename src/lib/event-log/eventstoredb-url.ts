@@ -1,4 +1,4 @@
-import { StartRefused } from '../../lib/async/async.ts';
+import { StartRefused } from '../async/async.ts';
 
 const SHAPE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/(?:[^@]*@)?([^/?]+)\/?(?:\?(.*))?$/;
 const EXAMPLE = 'esdb://user:password@host:2113, or esdb://host:2113?tls=false';
