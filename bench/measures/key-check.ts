@@ -1,4 +1,4 @@
-import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/postgres.ts';
+import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate, presentedBearer } from '../../src/http/auth/authenticate.ts';
 import { createKeyCache, createSessionActivity } from '../../src/http/auth/key-cache.ts';

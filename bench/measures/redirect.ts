@@ -1,4 +1,4 @@
-import { openTrackingKeys } from '../../src/adapters/secrets/tracking-keys.ts';
+import { openTrackingKeys } from '../../src/adapters/secrets/postgres.ts';
 import { formatId, ID_BYTES } from '../../src/domain/kernel/ids.ts';
 import { clickUrl } from '../../src/domain/tracking/tracking.ts';
 import { createInMemorySecrets } from '../../test/support/in-memory/secrets.ts';

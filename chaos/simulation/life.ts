@@ -1,4 +1,4 @@
-import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
+import { createSimulatedTransport } from '../../src/adapters/mail/capture.ts';
 import type { CommandContext } from '../../src/commands/execute.ts';
 import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';

@@ -1,6 +1,5 @@
 import { type BackedUpTable, backUp, type Manifest, requireSameKey } from '../adapters/backup/backup.ts';
-import { readBackup, requireEmpty, restore } from '../adapters/backup/restore.ts';
-import { releaseRestored } from '../adapters/backup/restore-hold.ts';
+import { readBackup, releaseRestored, requireEmpty, restore } from '../adapters/backup/restore.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createLogger } from '../adapters/logger.ts';
 import { createSystem } from '../adapters/system.ts';

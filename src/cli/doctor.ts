@@ -3,7 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Pool } from 'pg';
-import { heldSince } from '../adapters/backup/restore-hold.ts';
+import { heldSince } from '../adapters/backup/restore.ts';
 import { load } from '../commands/execute.ts';
 import { lookAtRecords, serviceHosts } from '../commands/sending-domain/check-domain.ts';
 import { readDirectory } from '../composition/first-start.ts';

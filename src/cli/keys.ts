@@ -1,5 +1,5 @@
 import { createSystem } from '../adapters/system.ts';
-import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
+import { createPostgresUsageMarks } from '../adapters/usage-marks.ts';
 import { createKey, deleteKey, type KeyChange, revokeKey, rotateKey, updateKey } from '../commands/api-key.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import { readDirectory } from '../composition/first-start.ts';

@@ -4,7 +4,7 @@ import { EventsDetached } from '../domain/kernel/event-store.ts';
 import { parseTime } from '../http/fields.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import { createAnalyst, listAnalysts, removeAnalyst } from '../projections/analytics.ts';
-import { ChangedLog } from '../projections/audit/signed-checkpoints.ts';
+import { ChangedLog } from '../projections/audit/tree.ts';
 import {
   dropReplay,
   isReplaySchema,

@@ -1,6 +1,11 @@
 import { hostname } from 'node:os';
-import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost/problems.ts';
-import { parseSmarthost, targetOf } from '../adapters/mail/smarthost/smarthost.ts';
+import {
+  parseSmarthost,
+  problemOfRefusal,
+  SMARTHOST_REMEDIES,
+  smarthostProblem,
+  targetOf,
+} from '../adapters/mail/smarthost.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
 import type { HealthParts } from '../http/service-health.ts';

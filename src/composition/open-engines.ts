@@ -1,18 +1,21 @@
 import type { Pool } from 'pg';
 import { type ContentsCodec, createContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
-import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
+import { createGeneratedDkimKeys } from '../adapters/dkim-keys.ts';
 import { createPostgresEventStore } from '../adapters/event-store.ts';
-import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
-import { createSecretBox, type SecretKeys } from '../adapters/secrets/secret-box.ts';
-import { checkSecretKey, loadOrMakeSecretKey } from '../adapters/secrets/secret-key.ts';
-import { openTrackingKeys } from '../adapters/secrets/tracking-keys.ts';
+import { createPostgresSecrets, openTrackingKeys } from '../adapters/secrets/postgres.ts';
+import {
+  checkSecretKey,
+  createSecretBox,
+  loadOrMakeSecretKey,
+  type SecretKeys,
+} from '../adapters/secrets/secret-box.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
-import type { EventStore } from '../domain/kernel/event-store.ts';
+import type { EventStore, LogFollower } from '../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../domain/ports/contents.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import type { Queues } from '../domain/ports/queue.ts';
@@ -21,14 +24,14 @@ import type { WebhookDeliveries, WebhookTarget } from '../domain/ports/webhooks.
 import { type TrackingKeys, trackingTarget } from '../domain/tracking/tracking.ts';
 import { type Logger, retryWhileAway, type StartRefused, type System } from '../lib/async/async.ts';
 import { createLogGuard, hostsOf, type LogGuard } from '../lib/event-log/event-log.ts';
+import { createLogFollower } from '../lib/event-log/follower.ts';
 import { checkPostgres, claimOwnership, createPool, openEmbeddedPostgres } from '../lib/postgres/postgres.ts';
 import { createStubResolver } from '../lib/smtp/smtp.ts';
+import { type AwaitedPositions, createAwaitedPositions } from '../projections/checkpoints.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
-import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
 import { migrate } from '../projections/migrate.ts';
-import { type AwaitedPositions, createAwaitedPositions } from '../projections/progress.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
-import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
+import type { WebhookTimes } from '../workers/webhooks/endpoint-queues.ts';
 import type { Closers } from './lifecycle.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
 import { followRenewals, readPlans, readTls } from './read-service-config.ts';

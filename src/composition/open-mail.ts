@@ -1,17 +1,16 @@
 import { hostname } from 'node:os';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
-import { startCaptureServer } from '../adapters/mail/capture.ts';
-import { createMailDestinations } from '../adapters/mail/mx/destinations.ts';
+import { createSimulatedTransport, startCaptureServer } from '../adapters/mail/capture.ts';
 import { createDirectTransport } from '../adapters/mail/mx/mx.ts';
-import { createMxAddresses, createMxRoutes } from '../adapters/mail/mx/routes.ts';
-import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
-import { createSmarthostWatch, type SmarthostWatch } from '../adapters/mail/smarthost/problems.ts';
+import { createMailDestinations, createMxAddresses, createMxRoutes } from '../adapters/mail/mx/routes.ts';
 import {
+  createSmarthostWatch,
   createSmtpTransport,
   isLoopback,
   type PooledTransport,
   parseSmarthost,
-} from '../adapters/mail/smarthost/smarthost.ts';
+  type SmarthostWatch,
+} from '../adapters/mail/smarthost.ts';
 import { createPublicLookup } from '../adapters/webhook-target/guarded-lookup.ts';
 import type { Config } from '../config.ts';
 import type { Environment } from '../domain/kernel/environment.ts';

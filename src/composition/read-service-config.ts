@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
+import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost.ts';
 import { type Config, readConfig, type TlsFiles } from '../config.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';

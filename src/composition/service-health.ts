@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import { connectRedis } from '../adapters/redis/connect.ts';
+import { connectRedis } from '../adapters/redis.ts';
 import type { Config } from '../config.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { HealthParts } from '../http/service-health.ts';
-import { BACKLOG_COUNTED_MAX, type Backlog } from '../projections/deliveries/backlog.ts';
-import type { ProjectionLag } from '../projections/progress.ts';
+import type { ProjectionLag } from '../projections/checkpoints.ts';
+import { rebuiltNow } from '../projections/database.ts';
+import { BACKLOG_COUNTED_MAX, type Backlog } from '../projections/deliveries/queries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
-import { rebuiltNow } from '../projections/session.ts';
 import { type DeliveryQueues, openDeliveryQueues } from '../workers/delivery/due.ts';
 import { type Instance, readInstances, version } from './instances.ts';
 import { mailHealth } from './mail-health.ts';

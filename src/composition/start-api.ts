@@ -3,15 +3,15 @@ import type { Registry } from 'prom-client';
 import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
-import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
-import { isLoopback } from '../adapters/mail/smarthost/smarthost.ts';
+import { createMessageSources } from '../adapters/mail/compose.ts';
+import { isLoopback } from '../adapters/mail/smarthost.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
-import { createPostgresRefusedRequests } from '../adapters/refused-requests/postgres.ts';
-import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
+import { createPostgresRefusedRequests } from '../adapters/refused-requests.ts';
+import { createPostgresRequestOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
-import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
+import { createPostgresUsageMarks } from '../adapters/usage-marks.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
@@ -191,7 +191,7 @@ const openKeyStore = async (
 const openIdentityProvider = async (config: Config, { system, logger }: Engines): Promise<IdentityProvider | null> => {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
-  const { createOpenIdConnect } = await import('../adapters/identity-provider/openid-connect.ts');
+  const { createOpenIdConnect } = await import('../adapters/openid-connect.ts');
   return createOpenIdConnect({ issuer, clientId, clientSecret, system, logger });
 };
 

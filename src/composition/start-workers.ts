@@ -1,14 +1,17 @@
 import { Counter, type Registry } from 'prom-client';
-import { openRestoreHold } from '../adapters/backup/restore-hold.ts';
-import { createInboundReportReader } from '../adapters/inbound-reports/inbound-report-reader.ts';
-import { createPostmaster, type Postmaster } from '../adapters/inbound-reports/postmaster.ts';
-import { createInboundReportTask } from '../adapters/inbound-reports/receive-inbound-reports.ts';
+import { openRestoreHold } from '../adapters/backup/restore.ts';
+import {
+  createInboundReportReader,
+  createInboundReportTask,
+  createPostmaster,
+  type Postmaster,
+} from '../adapters/inbound-reports/receive-inbound-reports.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
-import { readPostgresOrigins } from '../adapters/request-origins/postgres.ts';
+import { readPostgresOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
-import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
+import { createHttpWitnesses } from '../adapters/witnesses.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
@@ -17,9 +20,9 @@ import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { retryWhileAway, StartRefused } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
-import { withAbsentSuppressions } from '../projections/absent-suppressions.ts';
 import { checkTrees } from '../projections/audit/check/check-trees.ts';
 import { createReadModels } from '../projections/read-models.ts';
+import { withAbsentSuppressions } from '../projections/suppressions.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
@@ -28,10 +31,10 @@ import {
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
 import {
-  createTakeInboundReport,
+  createRecordInboundReport,
   RETURNED_OUTCOMES,
   type ReturnedOutcome,
-} from '../workers/inbound-reports/take-inbound-report.ts';
+} from '../workers/record-inbound-report.ts';
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
@@ -72,7 +75,7 @@ const startInboundReport = async (
   const tls = await readTls(tlsFiles);
   const reader = closers.keep('inbound report reader', createInboundReportReader());
   const count = counterIn(registry);
-  const take = createTakeInboundReport({ context, system, logger, count });
+  const take = createRecordInboundReport({ context, system, logger, count });
   const passing = (address: string): Postmaster => {
     const { pass } = createPostmaster({ domain: bounceDomain, address, transport, system, logger });
     return { pass: (raw, from) => pass(raw, from).then(() => count('postmaster')) };

@@ -16,7 +16,7 @@ import {
 import type { OutboxEvent } from '../domain/kernel/events.ts';
 import { mapConcurrently } from '../lib/async/async.ts';
 import { TILE_WIDTH } from '../projections/audit/tiles.ts';
-import type { ListCursor, ListPage } from '../projections/page-of.ts';
+import type { ListCursor, ListPage } from '../projections/database.ts';
 import type { ProjectionName } from '../projections/projection.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import {

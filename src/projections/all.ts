@@ -9,7 +9,7 @@ import { eventsProjection } from './events/projection.ts';
 import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
-import { reputationProjection } from './reputation/projection.ts';
+import { reputationProjection } from './reputation.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions.ts';
 import { templatesProjection } from './templates.ts';

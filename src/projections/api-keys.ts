@@ -1,9 +1,8 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { ApiKeyEvent } from '../domain/kernel/events.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select key_id as id, state from api_keys where key_id = any($1)';
 
@@ -18,7 +17,7 @@ const UPSERT = `
 
 const fold = foldInto(apiKey);
 
-export const apiKeysProjection = defineProjection<ApiKeyEvent, Folded<ApiKey>>({
+export const apiKeysProjection = defineProjection<ApiKeyEvent, StatesById<ApiKey>>({
   name: 'api-keys',
   version: 3,
   categories: [apiKey.category],

@@ -4,9 +4,8 @@ import {
   destination,
   type Suspension,
 } from '../domain/destination/suspension.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select operator as id, state from destinations where operator = any($1)';
 
@@ -19,7 +18,7 @@ const UPSERT = `
 
 const fold = foldInto(destination);
 
-export const destinationsProjection = defineProjection<DestinationEvent, Folded<Destination>>({
+export const destinationsProjection = defineProjection<DestinationEvent, StatesById<Destination>>({
   name: 'destinations',
   version: 1,
   categories: [destination.category],

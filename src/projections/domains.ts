@@ -4,9 +4,8 @@ import {
   type SendingDomain,
   sendingDomain,
 } from '../domain/sending-domain/sending-domain.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select domain_id as id, state from domains where domain_id = any($1)';
 
@@ -18,7 +17,7 @@ const UPSERT = `
 
 const fold = foldInto(sendingDomain);
 
-export const domainsProjection = defineProjection<SendingDomainEvent, Folded<SendingDomain>>({
+export const domainsProjection = defineProjection<SendingDomainEvent, StatesById<SendingDomain>>({
   name: 'domains',
   version: 3,
   categories: [sendingDomain.category],

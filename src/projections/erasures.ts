@@ -1,8 +1,7 @@
 import { type Erasure, type ErasureEvent, type ExistingErasure, erasure } from '../domain/erasure/erasure.ts';
 import { idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select erasure_id as id, state from erasures where erasure_id = any($1)';
 
@@ -14,12 +13,12 @@ const UPSERT = `
   on conflict (erasure_id) do update set status = excluded.status, state = excluded.state`;
 
 /** The certificate names the position. */
-const fold = (states: Folded<Erasure>, event: RecordedEvent<ErasureEvent>): void => {
+const fold = (states: StatesById<Erasure>, event: RecordedEvent<ErasureEvent>): void => {
   const id = idOf(event.stream);
   states.set(id, erasure.evolve(states.get(id) ?? erasure.initial, event, event.metadata, event.position));
 };
 
-export const erasuresProjection = defineProjection<ErasureEvent, Folded<Erasure>>({
+export const erasuresProjection = defineProjection<ErasureEvent, StatesById<Erasure>>({
   name: 'erasures',
   version: 1,
   categories: [erasure.category],

@@ -88,14 +88,14 @@ export const defineProjection = <Followed extends OutboxEvent, Changes>({
 };
 
 /** States by id, for read models whose rows are aggregate states. */
-export type Folded<State> = Map<string, State>;
+export type StatesById<State> = Map<string, State>;
 
 /** Stored states of the streams of these events. @param select rows `{id, state}` where id is any of $1. */
 export const storedStates = async <State>(
   db: Database,
   select: string,
   events: readonly RecordedEvent[],
-): Promise<Folded<State>> => {
+): Promise<StatesById<State>> => {
   const ids = [...new Set(events.map(({ stream }) => idOf(stream)))];
   const { rows } = await db.query<{ id: string; state: State }>(select, [ids]);
   return new Map(rows.map(({ id, state }) => [id, state]));
@@ -104,7 +104,7 @@ export const storedStates = async <State>(
 /** Handler that folds an event into its aggregate's state. */
 export const foldInto =
   <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) =>
-  (states: Folded<State>, event: RecordedEvent<E>): void => {
+  (states: StatesById<State>, event: RecordedEvent<E>): void => {
     const id = idOf(event.stream);
     states.set(id, aggregate.evolve(states.get(id) ?? aggregate.initial, event, event.metadata));
   };
@@ -112,6 +112,24 @@ export const foldInto =
 type Existing<State> = Exclude<State, { readonly status: 'absent' }>;
 
 export const existing = <State extends { readonly status: string }>(
-  states: Folded<State>,
+  states: StatesById<State>,
 ): readonly Existing<State>[] =>
   [...states.values()].filter((state): state is Existing<State> => state.status !== 'absent');
+
+/** Ids of messages that these events concern and that were accepted earlier: their rows must be read. */
+export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {
+  const concerned = new Set<string>();
+  const acceptedHere = new Set<string>();
+  for (const { type, data } of events) {
+    if ('messageId' in data) concerned.add(data.messageId);
+    if (type === 'MessageAccepted') acceptedHere.add(data.messageId);
+  }
+  return [...concerned.difference(acceptedHere)];
+};
+
+/** A message's entry. @throws {RangeError} an event came before the message's acceptance. */
+export const known = <T>(messages: ReadonlyMap<string, T>, messageId: string): T => {
+  const found = messages.get(messageId);
+  if (found === undefined) throw new RangeError(`the acceptance of message ${messageId} has not been applied`);
+  return found;
+};

@@ -1,35 +1,34 @@
 import type { Pool } from 'pg';
+import { DomainError } from '../domain/kernel/errors.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
-import type { System } from '../lib/async/async.ts';
+import { createSemaphore, type Semaphore, type System } from '../lib/async/async.ts';
 import { expiredKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
-import { billableRecipients, billedOn, billingUsage, countDays } from './billing.ts';
-import { type Backlog, readBacklog } from './deliveries/backlog.ts';
-import { deferredMail } from './deliveries/deferred.ts';
+import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoices } from './billing.ts';
+import { createLagReader, createWaitFor, type WaitForOptions } from './checkpoints.ts';
 import {
   type AskDue,
   type AskDueByFlow,
   type AskHeld,
   type AskHolders,
+  type Backlog,
+  deferredMail,
   dueByFlow,
   dueDeliveries,
   heldMail,
   holdersOfMail,
+  readBacklog,
 } from './deliveries/queries.ts';
 import { type ListSuspensions, listSuspensions } from './destinations.ts';
 import { listDomains } from './domains.ts';
 import { listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { placeAt, readFeed } from './events/queries.ts';
-import { lastInvoices, listInvoices } from './invoices.ts';
-import { type AskKeySends, keySends } from './messages/key-sends.ts';
-import { messagesTo } from './messages/messages-to.ts';
-import { listMessages, messageStatuses } from './messages/queries.ts';
-import { createLagReader, createWaitFor, type WaitForOptions } from './progress.ts';
-import { createQueryShares } from './query-shares.ts';
-import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
+import { type AskKeySends, keySends } from './messages/projection.ts';
+import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
+import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation.ts';
 import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';
+import { tagContents } from './stats/cohorts.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
-import { tagContents } from './stats/tags.ts';
 import {
   exportSuppressions,
   listAllSuppressions,
@@ -41,7 +40,56 @@ import { listTemplates } from './templates.ts';
 import { listTopics } from './topics.ts';
 import { countWebhooks, endpointsOf, listWebhooks } from './webhooks.ts';
 
-export interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
+/**
+ * Bounds of the queries that organizations ask for. All queries of a role use one pool of ten connections (`MAX` in
+ * `lib/postgres/pool.ts`); some connections are always left for what accepts and delivers mail. Organizations take
+ * turns, and one holds its share of connections at most.
+ */
+
+/** Lists, searches and reads of audit logs at once. Higher: accepting mail waits for them. Lower: dashboards load slowly. */
+const LISTS_MAX = 5;
+/** Higher: others wait for slow lists of one organization. Lower: its own requests wait for each other. */
+const LISTS_PER_ORGANIZATION_MAX = 3;
+/** Statistics at once, each of several seconds at most. Higher: lists and mail wait. Lower: dashboards load slowly. */
+const STATISTICS_MAX = 3;
+/** Higher: others wait for slow statistics of one organization. Lower: its own dashboard waits. */
+const STATISTICS_PER_ORGANIZATION_MAX = 2;
+/** Each is an open request. Higher: they would not have their turn in time. Lower: short peaks are refused. */
+const WAITING_MAX = 500;
+/** Higher: requests exceed their deadline. Lower: short peaks are refused. */
+const WAIT_MS_MAX = 6_000;
+
+const tooMany = (): DomainError =>
+  new DomainError('unavailable', 'too many lists or statistics are being read: send fewer requests at once');
+
+interface Asked {
+  readonly organizationId: string;
+}
+
+const createQueryShares = (pool: Pool) => {
+  const waiting = { waitingMax: WAITING_MAX, busy: tooMany, timeout: { ms: WAIT_MS_MAX, error: tooMany } };
+  const lists = createSemaphore({ capacity: LISTS_MAX, share: LISTS_PER_ORGANIZATION_MAX, ...waiting });
+  const statistics = createSemaphore({ capacity: STATISTICS_MAX, share: STATISTICS_PER_ORGANIZATION_MAX, ...waiting });
+
+  const within =
+    (semaphore: Semaphore) =>
+    <By extends Asked, Result>(query: (db: Pool, by: By) => Promise<Result>) =>
+    (by: By): Promise<Result> =>
+      semaphore.run(() => query(pool, by), 1, by.organizationId);
+
+  const ofOrganization = <Result>(organizationId: string, query: () => Promise<Result>): Promise<Result> =>
+    lists.run(query, 1, organizationId);
+
+  /** Queries of an audit tree, which belongs to an organization. */
+  const ofTree =
+    <Rest extends readonly unknown[], Result>(query: (tree: string, ...rest: Rest) => Promise<Result>) =>
+    (tree: string, ...rest: Rest): Promise<Result> =>
+      ofOrganization(tree, () => query(tree, ...rest));
+
+  return { listed: within(lists), counted: within(statistics), ofOrganization, ofTree };
+};
+
+interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
   readonly pool: Pool;
   readonly store: Pick<EventStore, 'readAll'>;
   readonly system: System;

@@ -1,13 +1,257 @@
-import type { Pool } from 'pg';
-import type { EventStore, Position } from '../domain/kernel/event-store.ts';
+import type { Pool, PoolClient } from 'pg';
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/kernel/event-store.ts';
 import type { Logger } from '../lib/async/async.ts';
 import { END_ANALYSES } from './analytics.ts';
-import { allOf, applyTo, type Build, beginReading, catchUp, withBuilds } from './builds.ts';
+import { applyBatch, type Target } from './batch.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
-import { inTransaction } from './database.ts';
+import {
+  type Database,
+  endWhenGone,
+  inTransaction,
+  type ReadModelSchema,
+  tryLockRebuilding,
+  withConnection,
+} from './database.ts';
 import type { Projection } from './projection.ts';
-import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
-import { endWhenGone, tryLockRebuilding, withConnection } from './session.ts';
+
+/**
+ * Builds read models from the log in parallel to the live ones, for a rebuild or a replay. The log is read once for all of
+ * them, and each applies its pages on a connection of its own, with one transaction per page.
+ */
+
+/** Events per transaction of a rebuild. Higher costs memory, lower costs commits. */
+const REBUILD_EVENTS_MAX = 5_000;
+/** The same for large events: bytes of data in a page. */
+const REBUILD_BYTES_MAX = 16_000_000;
+/** Pages by which reading may lead the slowest read model. Higher costs memory, lower leaves processors idle. */
+const PAGES_AHEAD = 3;
+
+/** Source of the events for the builds. */
+export interface Source {
+  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  /** Ends the reading between two batches. */
+  readonly signal?: AbortSignal;
+}
+
+/** A read model that is made, and how far it is. */
+export interface Build {
+  readonly target: Target & { readonly client: PoolClient };
+  position: Position;
+  parkedEvents: number;
+}
+
+/** Runs in parallel, each on its connection; returns when all have ended. @throws the first error. */
+export const allOf = async (
+  builds: readonly Build[],
+  work: (target: Build['target']) => Promise<void>,
+): Promise<void> => {
+  const ended = await Promise.allSettled(builds.map(({ target }) => work(target)));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+};
+
+const applyTo = async (build: Build, page: Page): Promise<void> => {
+  const batch = { after: build.position, position: page.position, events: page.events };
+  const parked = await applyBatch(build.target, batch);
+  build.parkedEvents += parked.length;
+  build.position = page.position;
+};
+
+/** Each build applies page after page without waiting for the others. An error ends all after the current batch. */
+const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) => {
+  const failed = new AbortController();
+  const applyNext = async (build: Build, before: Promise<void>, page: Page): Promise<void> => {
+    await before;
+    signal?.throwIfAborted();
+    failed.signal.throwIfAborted();
+    try {
+      await applyTo(build, page);
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  };
+  let lanes = builds.map((build) => ({ build, last: Promise.resolve() }));
+  return {
+    /** Resolves when all have applied this page. */
+    apply: (page: Page): Promise<unknown> => {
+      lanes = lanes.map(({ build, last }) => ({ build, last: applyNext(build, last, page) }));
+      return Promise.all(lanes.map(({ last }) => last));
+    },
+    /** Resolves when all are idle. */
+    end: (): Promise<unknown> => Promise.allSettled(lanes.map(({ last }) => last)),
+  };
+};
+
+/** The next read: the head of the log at its start, and the page after a position that all builds have reached. */
+interface SourceRead {
+  readonly head: Promise<Position>;
+  page: Promise<Page>;
+}
+
+const readPage = ({ store }: Source, builds: readonly Build[], from: Position): Promise<Page> => {
+  const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
+  const bounds = { limit: REBUILD_EVENTS_MAX, bytesMax: REBUILD_BYTES_MAX };
+  const page = store.readAll({ from, filter: { categories }, ...bounds });
+  page.catch(() => {}); // thrown when awaited
+  return page;
+};
+
+const beginReading = (options: Source, builds: readonly Build[]): SourceRead => {
+  const head = options.store.head();
+  head.catch(() => {}); // thrown when awaited
+  return { head, page: readPage(options, builds, builds[0]?.position ?? LOG_START) };
+};
+
+/**
+ * Reads the log from the builds' common position to its head. Each page is read while those before it are applied, so that
+ * a log far away costs little time. @returns events read.
+ */
+export const catchUp = async (
+  options: Source,
+  builds: readonly Build[],
+  reading: SourceRead = beginReading(options, builds),
+): Promise<number> => {
+  const { signal } = options;
+  const lanes = createLanes(builds, signal);
+  const pages: Promise<unknown>[] = [];
+  let count = 0;
+  try {
+    for (let isRead = false; !isRead; ) {
+      signal?.throwIfAborted();
+      const page = await reading.page;
+      isRead = page.position >= (await reading.head);
+      if (!isRead) reading.page = readPage(options, builds, page.position);
+      const applied = lanes.apply(page);
+      applied.catch(() => {}); // thrown when awaited
+      pages.push(applied);
+      count += page.events.length;
+      if (pages.length > PAGES_AHEAD) await pages.shift();
+    }
+    await Promise.all(pages);
+    return count;
+  } finally {
+    await lanes.end();
+  }
+};
+
+/** Target of a build. */
+interface Place {
+  readonly pool: Pool;
+  readonly schema: ReadModelSchema;
+  readonly logId: string;
+}
+
+/** Gives `work` a build of each projection, none of which has read anything. One connection for each, all held to the end. */
+export const withBuilds = async <T>(
+  place: Place,
+  projections: readonly Projection[],
+  work: (builds: readonly Build[]) => Promise<T>,
+  builds: readonly Build[] = [],
+): Promise<T> => {
+  const [projection, ...rest] = projections;
+  if (projection === undefined) return work(builds);
+  return withConnection(place.pool, (client) => {
+    const target = { client, projection, schema: place.schema, logId: place.logId };
+    return withBuilds(place, rest, work, [...builds, { target, position: LOG_START, parkedEvents: 0 }]);
+  });
+};
+
+const TABLE_OPTIONS = `
+  select coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '') as options
+  from pg_class where oid = $1::regclass`;
+
+const CONSTRAINTS = `
+  select conname as name, pg_get_constraintdef(oid) as definition
+  from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u')`;
+
+/** Indexes beside those of constraints. */
+const INDEXES = `
+  select replace(pg_get_indexdef(i.indexrelid), ' ON read_models.', ' ON ' || $2 || '.') as definition
+  from pg_index i
+  where i.indrelid = $1::regclass and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`;
+
+/**
+ * Creates empty tables like the live ones, without the indexes that only queries need. Deletes the checkpoint first, so
+ * that another rebuild cannot switch the tables it replaces.
+ */
+export const makeTables = async (
+  db: Database,
+  { name, tables }: Projection,
+  schema: ReadModelSchema,
+): Promise<void> => {
+  await db.query(`delete from ${schema}.checkpoints where name = $1`, [name]);
+  for (const table of tables) {
+    const live = [`read_models.${table}`];
+    const { rows: options } = await db.query<{ options: string }>(TABLE_OPTIONS, live);
+    const { rows: constraints } = await db.query<{ name: string; definition: string }>(CONSTRAINTS, live);
+    await db.query(`drop table if exists ${schema}.${table}`);
+    await db.query(
+      `create table ${schema}.${table} (like read_models.${table} including all excluding indexes)${options[0]?.options ?? ''}`,
+    );
+    for (const constraint of constraints) {
+      await db.query(`alter table ${schema}.${table} add constraint "${constraint.name}" ${constraint.definition}`);
+    }
+  }
+  await db.query(`delete from ${schema}.parked_events where projection = $1`, [name]);
+};
+
+/** Creates the indexes that queries need, which is much cheaper after the rows are in. */
+export const makeIndexes = async (db: Database, { tables }: Projection, schema: ReadModelSchema): Promise<void> => {
+  for (const table of tables) {
+    const { rows } = await db.query<{ definition: string }>(INDEXES, [`read_models.${table}`, schema]);
+    for (const { definition } of rows) await db.query(definition);
+    await db.query(`analyze ${schema}.${table}`);
+  }
+};
+
+/** Keeps the later time of the two if the log is the same. */
+const SWITCH_CHECKPOINT = `
+  with moved as (delete from read_models_building.checkpoints where name = $1 and position = $2 returning *)
+  update read_models.checkpoints c set version = moved.version, log_id = moved.log_id, position = moved.position,
+    occurred_at = case when c.log_id = moved.log_id then greatest(c.occurred_at, moved.occurred_at)
+      else moved.occurred_at end
+  from moved where c.name = moved.name`;
+
+const SWITCH_PARKED = `
+  with moved as (delete from read_models_building.parked_events where projection = $1 returning *)
+  insert into read_models.parked_events select * from moved`;
+
+/**
+ * Views over a table, and the statements that lock one and point it to the table that now has the name. Views are locked
+ * before tables, as their readers do. The definition names tables by the search path, which is that of the transaction.
+ */
+const VIEWS = `
+  select distinct format('alter view %s set (security_barrier)', v.oid::regclass) as lock,
+    format('create or replace view %s%s as %s', v.oid::regclass,
+      ' with (' || array_to_string(v.reloptions, ', ') || ')', pg_get_viewdef(v.oid)) as definition
+  from pg_depend d
+  join pg_rewrite r on r.oid = d.objid
+  join pg_class v on v.oid = r.ev_class
+  where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid = $1::regclass
+    and v.relkind = 'v'`;
+
+/** Replaces a live table, under the views over it. */
+const switchTable = async (db: Database, table: string): Promise<void> => {
+  const { rows: views } = await db.query<{ lock: string; definition: string }>(VIEWS, [`read_models.${table}`]);
+  for (const { lock } of views) await db.query(lock);
+  await db.query(`alter table read_models.${table} set schema read_models_replaced`);
+  await db.query(`alter table read_models_building.${table} set schema read_models`);
+  for (const { definition } of views) await db.query(definition);
+  await db.query(`drop table read_models_replaced.${table}`);
+};
+
+/**
+ * Replaces the live tables by the new ones, in the caller's transaction, which holds the live checkpoint.
+ * @returns false: the new tables are not at this position, because another process rebuilds them.
+ */
+export const switchTables = async (db: Database, { name, tables }: Projection, position: string): Promise<boolean> => {
+  const { rowCount } = await db.query(SWITCH_CHECKPOINT, [name, position]);
+  if (rowCount === 0) return false;
+  for (const table of tables) await switchTable(db, table);
+  await db.query('delete from read_models.parked_events where projection = $1', [name]);
+  await db.query(SWITCH_PARKED, [name]);
+  return true;
+};
 
 /** How long the switch waits for queries on the live tables before it lets others pass and retries. */
 const SWITCH_LOCK_TIMEOUT = '2s';
@@ -15,7 +259,7 @@ const SWITCH_ATTEMPTS_MAX = 10;
 /** A process that freezes during the switch blocks queries of the read model this long, then must start over. */
 const SWITCH_SILENCE = '30s';
 
-export interface RebuildOptions {
+interface RebuildOptions {
   readonly pool: Pool;
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'head'>;
   readonly logger: Logger;
@@ -23,7 +267,7 @@ export interface RebuildOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Rebuilt {
+interface Rebuilt {
   readonly name: string;
   /** Events of the log that were read. */
   readonly events: number;

@@ -2,9 +2,8 @@ import type { Pool } from 'pg';
 import type { EventStore, RecordedEvent, StreamName } from '../domain/kernel/event-store.ts';
 import { PROJECTIONS } from './all.ts';
 import { applyOrPark } from './batch.ts';
-import { type Database, inTransaction } from './database.ts';
+import { type Database, inTransaction, withConnection } from './database.ts';
 import type { Projection, ProjectionName } from './projection.ts';
-import { withConnection } from './session.ts';
 
 export interface RetryParkedOptions {
   readonly pool: Pool;

@@ -1,4 +1,12 @@
 import type { Environment } from '../domain/kernel/environment.ts';
+import {
+  categoryOf,
+  type EventStore,
+  idOf,
+  type Position,
+  type ReadStreamOptions,
+  type StreamName,
+} from '../domain/kernel/event-store.ts';
 import type { SuppressionEvent } from '../domain/kernel/events.ts';
 import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
 import {
@@ -8,9 +16,9 @@ import {
   type Suppression,
   suppression,
 } from '../domain/suppression/suppression.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select suppression_id as id, state from suppressions where suppression_id = any($1)';
 
@@ -42,7 +50,7 @@ const rowOf = (state: ExistingSuppression): object => {
   };
 };
 
-export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<Suppression>>({
+export const suppressionsProjection = defineProjection<SuppressionEvent, StatesById<Suppression>>({
   name: 'suppressions',
   version: 4,
   categories: [suppression.category],
@@ -60,7 +68,7 @@ export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<
   },
 });
 
-export interface ListSuppressions {
+interface ListSuppressions {
   readonly organizationId: string;
   readonly environment: Environment;
   /** ISO 8601: what has expired by then is not listed. */
@@ -98,7 +106,7 @@ const LIST = `
   order by added_at desc, suppression_id desc
   limit $9`;
 
-export interface ExportSuppressions {
+interface ExportSuppressions {
   readonly organizationId: string;
   readonly environment: Environment;
   /** ISO 8601: what has expired by then is left out. */
@@ -204,7 +212,7 @@ export const messagesOfDomain = async (
   return new Set(rows.map(({ id }) => id));
 };
 
-export interface ListOptIns
+interface ListOptIns
   extends Pick<ListSuppressions, 'organizationId' | 'environment' | 'suppressionId' | 'domainId' | 'limit' | 'after'> {
   readonly topicId: string;
 }
@@ -223,7 +231,7 @@ const LIST_OPT_INS = `
   order by o.opted_in_at desc, o.suppression_id desc
   limit $6`;
 
-export interface ListedOptIn extends Resubscription {
+interface ListedOptIn extends Resubscription {
   readonly suppressionId: string;
 }
 
@@ -252,4 +260,138 @@ export const listOptIns = async (
     ),
   );
   return pageOf(items, limit, ({ at, suppressionId: id }) => ({ createdAt: at, id }));
+};
+
+/**
+ * Skips reads of empty suppression streams. Before a message leaves, each recipient's stream is read; nearly all are empty,
+ * and in EventStoreDB each is a call. A stream is empty if the read model has no row of it and nothing was appended to it
+ * since the read model's position. One query and one read of the log's end answer this for all concurrent callers. Other
+ * streams are read, and all are if the read model cannot be used.
+ */
+
+interface AbsentStreamsOptions {
+  readonly store: EventStore;
+  /** Database of the read models. */
+  readonly db: Database;
+  readonly logger: Logger;
+}
+
+/** Events per page of the log's end: more than arrive between two reads. */
+const PAGE_EVENTS = 1_000;
+/** Streams kept that changed after the read model's position. More means that it is far behind. */
+const TOUCHED_MAX = 10_000;
+
+const FILTER = { categories: [suppression.category] };
+
+/** No row if the read model is of another log or version, or has parked events. */
+const READ = {
+  name: 'read-known-suppressions',
+  text: `
+    select c.position, array(
+      select s.suppression_id from read_models.suppressions s where s.suppression_id = any($4)
+    ) as ids
+    from read_models.checkpoints c
+    where c.name = $1 and c.version = $2 and c.log_id = $3
+      and not exists (select from read_models.parked_events p where p.projection = c.name)`,
+};
+
+interface Row {
+  readonly position: Position;
+  readonly ids: readonly string[];
+}
+
+/** Streams that changed in (`from`, `to`], with the position of the last event of each. */
+interface LogEnd {
+  from: Position;
+  to: Position;
+  readonly touched: Map<StreamName, Position>;
+}
+
+interface Look {
+  readonly streams: Set<StreamName>;
+  /** Streams that may have events; null: unknown. */
+  readonly present: Promise<ReadonlySet<StreamName> | null>;
+}
+
+export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptions): EventStore => {
+  let end: LogEnd | null = null;
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Look | null = null;
+
+  const readRow = async (streams: ReadonlySet<StreamName>): Promise<Row | undefined> => {
+    const { name, version } = suppressionsProjection;
+    const values = [name, version, await store.logId(), [...streams].map(idOf)];
+    return (await db.query<Row>({ ...READ, values })).rows[0];
+  };
+
+  /** Forgets what the read model has applied. */
+  const forgetTo = (known: LogEnd, position: Position): void => {
+    if (position > known.to) {
+      known.touched.clear();
+      known.to = position;
+    }
+    for (const [stream, last] of known.touched) if (last <= position) known.touched.delete(stream);
+    known.from = position;
+  };
+
+  /** Reads up to the log's head. */
+  const advance = async (known: LogEnd): Promise<void> => {
+    const head = await store.head();
+    while (known.to < head) {
+      const page = await store.readAll({ from: known.to, to: head, filter: FILTER, limit: PAGE_EVENTS });
+      for (const { stream, position } of page.events) known.touched.set(stream, position);
+      if (page.position === known.to) throw new StoreUnavailable('the log does not answer up to its own head');
+      known.to = page.position;
+    }
+  };
+
+  const begin = async (): Promise<LogEnd> => {
+    const head = await store.head();
+    return { from: head, to: head, touched: new Map() };
+  };
+
+  const presentOf = async (streams: ReadonlySet<StreamName>): Promise<ReadonlySet<StreamName> | null> => {
+    end ??= await begin();
+    const row = await readRow(streams);
+    if (row === undefined || row.position < end.from) return null;
+    forgetTo(end, row.position);
+    await advance(end);
+    const known = new Set(row.ids);
+    const present = [...streams].filter((stream) => known.has(idOf(stream)) || end?.touched.has(stream) === true);
+    if (end.touched.size > TOUCHED_MAX) end = null;
+    return new Set(present);
+  };
+
+  const look = async (streams: ReadonlySet<StreamName>): Promise<ReadonlySet<StreamName> | null> => {
+    try {
+      return await presentOf(streams);
+    } catch (err) {
+      end = null;
+      logger.debug({ err }, 'the read model of suppressions cannot be used; their streams are read');
+      return null;
+    }
+  };
+
+  /** Joins the next read: one in flight may have begun before the append that the caller must see. */
+  const ask = (stream: StreamName): Look['present'] => {
+    if (next === null) {
+      const streams = new Set<StreamName>();
+      const present = running.then(() => {
+        next = null;
+        return look(streams);
+      });
+      running = present;
+      next = { streams, present };
+    }
+    next.streams.add(stream);
+    return next.present;
+  };
+
+  return {
+    ...store,
+    readStream: async (stream: StreamName, options?: ReadStreamOptions) => {
+      const present = categoryOf(stream) === suppression.category ? await ask(stream) : null;
+      return present === null || present.has(stream) ? store.readStream(stream, options) : [];
+    },
+  };
 };

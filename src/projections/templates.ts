@@ -1,7 +1,6 @@
 import { type ExistingTemplate, type Template, type TemplateEvent, template } from '../domain/template/template.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 /** Templates as their streams fold them, for lists. */
 
@@ -17,7 +16,7 @@ const UPSERT = `
 
 const fold = foldInto(template);
 
-export const templatesProjection = defineProjection<TemplateEvent, Folded<Template>>({
+export const templatesProjection = defineProjection<TemplateEvent, StatesById<Template>>({
   name: 'templates',
   version: 1,
   categories: [template.category],

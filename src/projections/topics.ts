@@ -1,7 +1,6 @@
 import { type ExistingTopic, type Topic, type TopicEvent, topic } from '../domain/topic/topic.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select topic_id as id, state from topics where topic_id = any($1)';
 
@@ -14,7 +13,7 @@ const UPSERT = `
 
 const fold = foldInto(topic);
 
-export const topicsProjection = defineProjection<TopicEvent, Folded<Topic>>({
+export const topicsProjection = defineProjection<TopicEvent, StatesById<Topic>>({
   name: 'topics',
   version: 1,
   categories: [topic.category],

@@ -1,9 +1,8 @@
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { WebhookEvent } from '../domain/kernel/events.ts';
 import { type ExistingWebhook, type Webhook, webhook } from '../domain/webhook/webhook.ts';
-import { asRecords, type Database } from './database.ts';
-import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
-import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select webhook_id as id, state from webhooks where webhook_id = any($1)';
 
@@ -16,7 +15,7 @@ const UPSERT = `
 
 const fold = foldInto(webhook);
 
-export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>>({
+export const webhooksProjection = defineProjection<WebhookEvent, StatesById<Webhook>>({
   name: 'webhooks',
   version: 2,
   categories: [webhook.category],

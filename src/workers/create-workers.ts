@@ -16,13 +16,10 @@ import type { TrackingKeys } from '../domain/tracking/tracking.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import type { Logger, System } from '../lib/async/async.ts';
-import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import { type AuditWork, auditJobs } from './audit/audit-jobs.ts';
-import { createAuditors } from './audit/auditors.ts';
-import { type BillingQueries, closePeriods, watchQuotas } from './billing/close-periods.ts';
-import type { DeliveryMetrics } from './delivery/attempt-log.ts';
-import type { AttemptTimes } from './delivery/claim.ts';
-import { createDestinationLimits } from './delivery/destination-concurrency-limits.ts';
+import { type BillingQueries, closePeriods, watchQuotas } from './close-periods.ts';
+import type { AttemptTimes, DeliveryMetrics } from './delivery/claim.ts';
+import { createDestinationLimits } from './delivery/destination-limits.ts';
 import { createDestinationQueues } from './delivery/destination-queues.ts';
 import { createAcceptedCache, dispatchMessages } from './delivery/dispatch.ts';
 import {
@@ -33,30 +30,34 @@ import {
   openDeliveryQueues,
 } from './delivery/due.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
-import { createSuspensionHolds } from './delivery/suspended-organizations.ts';
+import { createSuspensionHolds } from './delivery/suspensions.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
-import { checkDomains, createCheckSchedule } from './domains/check-domains.ts';
-import { createFormerKeys, destroyKeys } from './domains/destroy-keys.ts';
+import { checkDomains, createCheckSchedule, createFormerKeys, destroyKeys } from './domains/check-domains.ts';
 import { createSendingDomains } from './domains/sending-domains.ts';
-import { createInMemoryProjections } from './in-memory-projections.ts';
-import { createLeadership } from './leadership.ts';
-import { createOrganizations } from './organizations.ts';
-import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
-import { createSendingHolds } from './reputation/sending-holds.ts';
+import { type ExpiredKeys, expireKeys } from './expire-keys.ts';
+import { createAuditors, createInMemoryProjections, createOrganizations } from './in-memory-projections.ts';
+import { createSendingHolds, evaluateReputation, type PageOfCounts } from './reputation.ts';
 import { type ErasePeople, erasePeople } from './retention/erase-people.ts';
 import { type ExpireContents, expireContents } from './retention/expire-contents.ts';
 import { createSendNotices } from './send-notices.ts';
-import { type Loop, supervise, type Work } from './supervise.ts';
-import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
-import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
-import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
-import { distributeEvents } from './webhooks/distribute-events.ts';
-import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
-import { createPauseWebhooks } from './webhooks/pause-webhooks.ts';
-import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
-import { createPostWebhooks } from './webhooks/post-webhooks.ts';
-import { inTurn, recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
-import { type ReplayWebhooks, replayWebhooks } from './webhooks/replay-webhooks.ts';
+import { createLeadership, type Loop, supervise, type Work } from './supervise.ts';
+import { createSuppressRecipients } from './suppress-recipients.ts';
+import { createWarmUpHolds } from './warm-ups.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/endpoint-queues.ts';
+import {
+  createEndpoints,
+  createFormerSecrets,
+  createReadyEndpoints,
+  destroySecrets,
+  distributeEvents,
+} from './webhooks/endpoints.ts';
+import { createPauseWebhooks, createPostWebhooks } from './webhooks/post-webhooks.ts';
+import {
+  inTurn,
+  type ReplayWebhooks,
+  recordWebhookDeliveries,
+  replayWebhooks,
+} from './webhooks/record-webhook-deliveries.ts';
 
 export interface WorkersDependencies extends AuditWork {
   readonly store: EventStore;

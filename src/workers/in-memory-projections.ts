@@ -1,22 +1,26 @@
+import { auditor, type ExistingAuditor } from '../domain/audit/audit.ts';
 import {
   categoryOf,
   type EventStore,
+  idOf,
   LOG_START,
   type Position,
   type RecordedEvent,
   readFamilies,
 } from '../domain/kernel/event-store.ts';
+import type { AuditorEvent, OrganizationEvent } from '../domain/kernel/events.ts';
+import { type Organization, organization } from '../domain/organization/organization.ts';
 import type { Work } from './supervise.ts';
 
 /** A live view in memory of one family of events. */
-export interface InMemoryProjection {
+interface InMemoryProjection {
   readonly category: string;
   apply(event: RecordedEvent): void;
   /** Called after events of the family were applied. */
   onChange?(): void;
 }
 
-export interface InMemoryProjections {
+interface InMemoryProjections {
   /** Follows the log; goes on where it was when it is started again. */
   readonly work: Work;
   /** Resolves once everything is applied that the log held at the start; rejects if the work ends before. */
@@ -61,6 +65,41 @@ export const createInMemoryProjections = (
       } finally {
         if (signal.aborted) reject(new Error('the service ends before its in-memory projections have caught up'));
       }
+    },
+  };
+};
+
+/** By id. It may be behind the log: read there what cannot be undone. */
+export type Organizations = ReadonlyMap<string, Organization>;
+
+/** In-memory projection of all organizations. */
+export const createOrganizations = (): InMemoryProjection & { readonly organizations: Organizations } => {
+  const organizations = new Map<string, Organization>();
+  return {
+    category: organization.category,
+    organizations,
+    apply: (event) => {
+      const id = idOf(event.stream);
+      const of = event as RecordedEvent<OrganizationEvent>; // of its category
+      organizations.set(id, organization.evolve(organizations.get(id) ?? organization.initial, of, of.metadata));
+    },
+  };
+};
+
+/** By id, removed ones too: the vault may still hold who they are. It may be behind the log. */
+export type Auditors = ReadonlyMap<string, ExistingAuditor>;
+
+/** In-memory projection of all auditors. */
+export const createAuditors = (): InMemoryProjection & { readonly auditors: Auditors } => {
+  const auditors = new Map<string, ExistingAuditor>();
+  return {
+    category: auditor.category,
+    auditors,
+    apply: (event) => {
+      const id = idOf(event.stream);
+      const of = event as RecordedEvent<AuditorEvent>; // of its category
+      const after = auditor.evolve(auditors.get(id) ?? auditor.initial, of, of.metadata);
+      if (after.status !== 'absent') auditors.set(id, after);
     },
   };
 };

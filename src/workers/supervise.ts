@@ -1,6 +1,30 @@
 import { isFatal } from '../domain/kernel/codec.ts';
 import { type Logger, pause, type System } from '../lib/async/async.ts';
 
+/**
+ * Which process does what must be done once. The leader is the process that moves the checkpoint of the webhook deliveries;
+ * a process that finds another moving it follows. For a moment two may believe that they lead: they do some things twice,
+ * which costs time and nothing else.
+ */
+export interface Leadership {
+  isLeader(): boolean;
+  lead(): void;
+  follow(): void;
+}
+
+export const createLeadership = (): Leadership => {
+  let leads = true;
+  return {
+    isLeader: () => leads,
+    lead: () => {
+      leads = true;
+    },
+    follow: () => {
+      leads = false;
+    },
+  };
+};
+
 /** The work of a loop, until `signal` aborts. It calls `working` after each success. */
 export type Work = (signal: AbortSignal, working: () => void) => Promise<void>;
 
@@ -9,7 +33,7 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-export interface SupervisorTools {
+interface SupervisorTools {
   readonly system: System;
   readonly logger: Logger;
   /** The work failed for good (`isFatal`): the process has to end. */

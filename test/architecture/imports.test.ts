@@ -37,6 +37,7 @@ const OTHER_DOORS: readonly string[] = [
   'lib/async/serve-tasks.ts',
   // One door for each technology, so that a process loads only the client that it uses.
   'lib/event-log/eventstoredb.ts',
+  'lib/event-log/follower.ts',
   'lib/event-log/postgres.ts',
 ];
 

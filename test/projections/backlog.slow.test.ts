@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
-import { BACKLOG_COUNTED_MAX, readBacklog } from '../../src/projections/deliveries/backlog.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
+import { BACKLOG_COUNTED_MAX, readBacklog } from '../../src/projections/deliveries/queries.ts';
 import { attemptStarted, messageAccepted, messageScheduled } from '../support/controls/message.ts';
 import { slowness } from '../support/slowness.ts';
 import { NOW } from '../support/specification.ts';

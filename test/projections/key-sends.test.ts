@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fenced } from '../../src/projections/checkpoints.ts';
-import { keySends } from '../../src/projections/messages/key-sends.ts';
-import { messagesProjection } from '../../src/projections/messages/projection.ts';
+import { keySends, messagesProjection } from '../../src/projections/messages/projection.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS } from './support/message-events.ts';

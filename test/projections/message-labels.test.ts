@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { labelKey } from '../../src/projections/messages/labels.ts';
+import { labelKey } from '../../src/projections/messages/queries.ts';
 import { recipient } from '../support/controls/message.ts';
 import { minute, openWith } from './support/listed-messages.ts';
 import { LATER_EVENTS } from './support/message-events.ts';

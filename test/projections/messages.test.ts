@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/projections/database.ts';
-import { labelKey } from '../../src/projections/messages/labels.ts';
 import { messagesProjection } from '../../src/projections/messages/projection.ts';
-import { type ListMessages, listMessages } from '../../src/projections/messages/queries.ts';
+import { type ListMessages, labelKey, listMessages } from '../../src/projections/messages/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';

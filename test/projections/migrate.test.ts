@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { StartRefused } from '../../src/lib/async/async.ts';
-import { labelKey } from '../../src/projections/messages/labels.ts';
+import { labelKey } from '../../src/projections/messages/queries.ts';
 import { lastMigration, MIGRATIONS, migrate } from '../../src/projections/migrate.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../support/postgres.ts';
 

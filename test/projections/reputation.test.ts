@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { reputationStream } from '../../src/domain/kernel/streams.ts';
-import { reputationProjection } from '../../src/projections/reputation/projection.ts';
-import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
+import { countsOfSender, pageOfCounts, reputationProjection } from '../../src/projections/reputation.ts';
 import { messageAccepted } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';

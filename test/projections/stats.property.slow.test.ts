@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
-import { areKept } from '../../src/projections/stats/counts-sql.ts';
 import {
   STATS_ATTRIBUTIONS,
   STATS_DIMENSIONS,
@@ -11,7 +10,7 @@ import {
   type StatsMetric,
 } from '../../src/projections/stats/metrics.ts';
 import { statsProjection } from '../../src/projections/stats/projection.ts';
-import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
+import { areKept, type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
 import { recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';

@@ -13,7 +13,7 @@ import { boundReply } from '../../src/domain/message/draft.ts';
 import type { Retention } from '../../src/domain/ports/contents.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppression.ts';
 import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';
-import { type Auditors, createAuditors } from '../../src/workers/audit/auditors.ts';
+import { type Auditors, createAuditors } from '../../src/workers/in-memory-projections.ts';
 import { type ErasePeople, erasePeople } from '../../src/workers/retention/erase-people.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
 import { ADDRESS, dumpOf } from '../support/traces.ts';

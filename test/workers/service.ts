@@ -1,5 +1,5 @@
-import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
-import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSimulatedTransport } from '../../src/adapters/mail/capture.ts';
+import { createSmtpTransport } from '../../src/adapters/mail/smarthost.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { type CommandContext, load, type Origin } from '../../src/commands/execute.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';

@@ -8,8 +8,8 @@ import {
 } from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
-import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
 import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
+import type { ExpiredKeys } from '../../../src/workers/expire-keys.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 import { begin, createTables, type Tables } from './tables.ts';

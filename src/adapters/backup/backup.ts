@@ -9,8 +9,7 @@ import { Client } from 'pg';
 import { to } from 'pg-copy-streams';
 import { z } from 'zod';
 import { StartRefused, type System } from '../../lib/async/async.ts';
-import { createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
-import { CANARY } from '../secrets/secret-key.ts';
+import { CANARY, createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
 
 /**
  * A backup is a folder: a file for each table of the log and the vault, in `COPY` format, compressed (zstd), and

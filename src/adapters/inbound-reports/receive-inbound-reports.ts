@@ -2,23 +2,23 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/tokens.ts';
-import { type Logger, withTurns } from '../../lib/async/async.ts';
+import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
+import { createWorkerThreads, type Logger, type System, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
-import type { InboundReportReader } from './inbound-report-reader.ts';
-import type { Postmaster } from './postmaster.ts';
+import { readInboundReport } from './read-inbound-report.ts';
 
 /** Bytes kept of a mail. A report precedes the message that it returns. Less could lose a report, more costs memory. */
-export const KEPT_BYTES_MAX = 1_000_000;
+const KEPT_BYTES_MAX = 1_000_000;
 
 /** The beginning of a mail. */
-export interface Kept {
+interface Kept {
   readonly raw: Buffer;
   /** True if nothing was cut off. */
   readonly isWhole: boolean;
 }
 
 /** Reads the whole mail, as the protocol requires, but keeps only the part within the limit. */
-export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
+const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of withTurns(stream)) {
@@ -29,13 +29,13 @@ export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
 };
 
 /** Returned mail, as described by its envelope and its parts. */
-export interface Received {
+interface Received {
   /** Tokens of the recipient addresses; null: the address for feedback loops. */
   readonly tokens: readonly (ReturnToken | null)[];
   readonly mail: InboundReport;
 }
 
-export interface InboundReportOptions {
+interface InboundReportOptions {
   /** `BOUNCE_DOMAIN`, lower case. */
   readonly domain: string;
   /** Resolves once its consequences, if any, are in the log. If it rejects, the sender must retry. */
@@ -145,5 +145,140 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
         );
       },
     }),
+  };
+};
+
+interface InboundReportReader {
+  /**
+   * @param network origin of the report. Its organization is not known yet, so networks take turns.
+   * @throws {ThreadUnavailable} if too many are waiting, or it took too long.
+   */
+  read(raw: Uint8Array, network: string): Promise<InboundReport>;
+  close(): Promise<void>;
+}
+
+/** Maximum size for inline reading, which fits most reports: about a millisecond. Larger ones go to a thread. */
+const INLINE_BYTES_MAX = 16_000;
+/** The largest reports, crafted to be slow, take a fifth of this. Longer only keeps a connection open. */
+const RUN_MS_MAX = 5_000;
+const WAIT_MS_MAX = 10_000;
+/** One for each possible connection. */
+const WAITING_MAX = 100;
+
+/** Reads returned mail without blocking the event loop. */
+export const createInboundReportReader = (): InboundReportReader => {
+  const threads = createWorkerThreads<Uint8Array, InboundReport>({
+    entry: new URL('./inbound-report-thread.ts', import.meta.url),
+    threads: 1,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
+  });
+  return {
+    read: async (raw, network) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw, network) : readInboundReport(raw)),
+    close: threads.close,
+  };
+};
+
+interface PostmasterOptions {
+  /** `BOUNCE_DOMAIN`. */
+  readonly domain: string;
+  /** Address of the operator who reads it. */
+  readonly address: string;
+  /** Transport for live mail. */
+  readonly transport: MailTransport;
+  readonly system: System;
+  readonly logger: Logger;
+}
+
+export interface Postmaster {
+  /**
+   * Resolves once the mail has been handed over to POSTMASTER.
+   * @param from sender of the envelope.
+   * @throws {Error} with a `responseCode` if the mail was not handed over. The code says whether to retry.
+   */
+  pass(raw: Buffer, from: string): Promise<void>;
+}
+
+/** A postmaster gets a few mails a day. More is a flood that would fill a mailbox, or a loop. */
+const PASSED_PER_HOUR_MAX = 30;
+const HOUR_MS = 3_600_000;
+/** RFC 5321 §4.5.3.2.6 lets the client wait ten minutes for its reply. A server that takes longer than this is down. */
+const PASS_MS_MAX = 60_000;
+/** Limit for the header of a mail. Anything later was not added in transit. */
+const HEAD_BYTES_MAX = 64_000;
+
+const markOf = (domain: string): string => `postmaster@${domain}`;
+
+const hasPassed = (raw: Buffer, domain: string): boolean => {
+  const head =
+    raw
+      .subarray(0, HEAD_BYTES_MAX)
+      .toString('latin1')
+      .split(/\r?\n\r?\n/, 1)[0] ?? '';
+  return head.split(/\r?\n/).some((line) => line.toLowerCase() === `x-loop: ${markOf(domain)}`);
+};
+
+/**
+ * The mail is attached unchanged to another one. If it were forwarded as it is, a server that checks its sender would
+ * consider it forged.
+ */
+const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, from: string): OutgoingMail => {
+  const recipientId = 'postmaster';
+  const sender = from === '' ? 'a machine (without a return address)' : from;
+  return {
+    // No bounces: two machines could otherwise write to each other.
+    envelope: { from: '', to: [{ recipientId, address }] },
+    messageId: `<${system.uuid()}@${domain}>`,
+    body: {
+      kind: 'message',
+      messageId: recipientId,
+      from: { name: 'Postmaster', address: markOf(domain) },
+      recipients: [{ id: recipientId, address, kind: 'to' }],
+      replyTo: [],
+      tags: [],
+      metadata: {},
+      subject: `Mail to ${markOf(domain)}`,
+      text: `A message arrived for the postmaster of ${domain}: it is attached.\r\nReturn address: ${sender}`,
+      headers: { 'Auto-Submitted': 'auto-forwarded', 'X-Loop': markOf(domain) },
+      attachments: [{ filename: 'mail.eml', contentType: 'application/octet-stream', content: raw.toString('base64') }],
+    },
+    date: system.now(),
+    attempt: 1,
+  };
+};
+
+/**
+ * Forwards mail to the postmaster (RFC 5321 §4.5.1) to an address that is read, before replying: no copy is kept here.
+ */
+export const createPostmaster = (options: PostmasterOptions): Postmaster => {
+  const { domain, transport, system, logger } = options;
+  let passed: readonly number[] = [];
+
+  const takePlace = (): boolean => {
+    const now = system.monotonicMs();
+    passed = passed.filter((at) => at > now - HOUR_MS);
+    if (passed.length >= PASSED_PER_HOUR_MAX) return false;
+    passed = [...passed, now];
+    return true;
+  };
+
+  return {
+    pass: async (raw, from) => {
+      if (hasPassed(raw, domain)) throw smtpAnswer(554, '5.4.6 it has been here before');
+      if (!takePlace()) throw smtpAnswer(451, '4.7.0 the postmaster has much mail: bring it again in an hour');
+      const mail = wrapped(options, raw, from);
+      const [said] = await transport.send(mail, { deadlineMs: system.monotonicMs() + PASS_MS_MAX });
+      if (said?.outcome === 'delivered') {
+        logger.info({ kind: 'postmaster', outcome: 'postmaster' }, 'a mail to the postmaster was passed on');
+        return;
+      }
+      const { outcome = 'unknown', code = 0, enhanced = null, mx = null } = said ?? {};
+      logger.error(
+        { outcome, code, enhanced, mx },
+        'a mail to the postmaster could not be passed on: check POSTMASTER',
+      );
+      throw smtpAnswer(451, '4.3.0 it could not be passed on: bring it again');
+    },
   };
 };

@@ -1,9 +1,8 @@
 import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, SendOptions } from '../../domain/ports/mail.ts';
 import type { System } from '../../lib/async/async.ts';
 import { type End, noReply, type PooledSession, type Transmission } from '../../lib/smtp/smtp.ts';
-import type { MessageFor } from './compose/signed-message.ts';
-import { deferredAll, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './outcomes.ts';
-import { refusalOutcome } from './refusal.ts';
+import type { MessageFor } from './compose.ts';
+import { deferredAll, refusalOutcome, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './outcomes.ts';
 
 /** The deadline of one send: a signal for waiting code, and a check right before the final dot. */
 export interface Deadline {

@@ -2,7 +2,7 @@ import { createPostgresBackend, runMigrations, withBackend } from 'bullmq';
 import pg from 'pg';
 import type { QueueName, Queues } from '../../domain/ports/queue.ts';
 import { createBullmqQueues } from './bullmq.ts';
-import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
+import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-worker.ts';
 
 /** The schema belongs to the queue. Dropping it only loses jobs, and it is created again. */
 const SCHEMA = 'queue';

@@ -1,9 +1,8 @@
 import { Queue, Worker } from 'bullmq';
 import type { Queues } from '../../domain/ports/queue.ts';
-import { connectRedis, logOutages, redisOptions } from '../redis/connect.ts';
+import { connectRedis, logOutages, redisOptions } from '../redis.ts';
 import { createBullmqQueues } from './bullmq.ts';
-import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
-import { answerWithin } from './bullmq-worker.ts';
+import { answerWithin, type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-worker.ts';
 
 /** Keys are `outbox:<queue>:…`, since the server may be shared. */
 const PREFIX = 'outbox';

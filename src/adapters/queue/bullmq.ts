@@ -6,8 +6,15 @@ import {
   type Queues,
   QueueUnavailable,
 } from '../../domain/ports/queue.ts';
-import type { BulkJob, BullmqEngine, BullmqSettings, Producer } from './bullmq-engine.ts';
-import { answerWithin, createBullmqWorker, createFaultLog } from './bullmq-worker.ts';
+import {
+  answerWithin,
+  type BulkJob,
+  type BullmqEngine,
+  type BullmqSettings,
+  createBullmqWorker,
+  createFaultLog,
+  type Producer,
+} from './bullmq-worker.ts';
 
 const openQueue = <Job>(engine: BullmqEngine, name: QueueName, settings: BullmqSettings): Queue<Job> => {
   const producer = createBullmqProducer<Job>(engine, name, settings);

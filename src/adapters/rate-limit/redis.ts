@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { RateLimiter } from '../../domain/kernel/rate-limits.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { connectRedis } from '../redis/connect.ts';
+import { connectRedis } from '../redis.ts';
 import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type Taken, WINDOW_MS } from './in-memory.ts';
 
 /** Maximum wait of a request for its count. Shorter falls back on every hiccup, longer is noticed by all clients. */

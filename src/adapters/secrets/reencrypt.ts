@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import type { System } from '../../lib/async/async.ts';
 import { openContents, type Part, sealContents } from '../contents/contents-codec.ts';
-import { createSecretBox, type SecretBox, type SecretKeys } from './secret-box.ts';
-import { CANARY } from './secret-key.ts';
+import { CANARY, createSecretBox, type SecretBox, type SecretKeys } from './secret-box.ts';
 
 export interface ReencryptOptions {
   readonly pool: Pool;

@@ -2,7 +2,6 @@ import { promises as dns, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Resolver } from '../../lib/smtp/smtp.ts';
-import { addressRange } from '../address-range.ts';
 
 /** All addresses of a host. Throws if it has none. */
 export type LookupAll = (host: string) => Promise<readonly LookupAddress[]>;
@@ -71,7 +70,7 @@ export const createGuardedLookup =
  * Addresses that an endpoint may have. While mail is captured these include the machine itself, so that webhooks can be
  * tried.
  */
-export interface Reach {
+interface Reach {
   readonly allowLoopback: boolean;
 }
 
@@ -82,7 +81,7 @@ const PORTS_ALLOWED = ['', '443', '8443'];
  * Only globally routable unicast addresses. Private, link-local, translated (NAT64, 6to4, Teredo) and reserved ones are
  * excluded.
  */
-export const mayReach = (address: string, { allowLoopback }: Reach): boolean => {
+const mayReach = (address: string, { allowLoopback }: Reach): boolean => {
   const range = addressRange(address);
   return range === 'unicast' || (allowLoopback && range === 'loopback');
 };
@@ -119,3 +118,38 @@ const PUBLIC: Reach = { allowLoopback: false };
 /** For untrusted hosts: resolved by the service's resolver, to public addresses only. */
 export const createPublicLookup = (resolver: Pick<Resolver, 'addresses'>): LookupFunction =>
   createGuardedLookup(createLookupAll(PUBLIC, resolver), PUBLIC);
+
+/**
+ * The range assigned for global unicast (IANA, RFC 4291 §2.4). Addresses outside are not routed, or have another
+ * meaning.
+ */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
+/** Interface identifiers that contain an IPv4 address (ISATAP, RFC 5214 §6.1). */
+const ISATAP = ['0:5efe', '200:5efe'];
+
+const isIsatap = ({ parts }: ipaddr.IPv6): boolean =>
+  ISATAP.includes(
+    parts
+      .slice(4, 6)
+      .map((part) => part.toString(16))
+      .join(':'),
+  );
+
+/** Range of an address that leads to an unchecked IPv4 address, or is not assigned. */
+const hiddenRange = (address: ipaddr.IPv6): string | null => {
+  if (isIsatap(address)) return 'isatap';
+  // This includes `::127.0.0.1` (IPv4-compatible, RFC 4291 §2.5.5.1).
+  return address.match(GLOBAL_UNICAST) ? null : 'reserved';
+};
+
+/**
+ * Range of an IP address. Only `unicast` is globally routable. Not routable are `private`, `uniqueLocal`, `loopback`,
+ * `linkLocal`, reserved ranges and all forms that contain an IPv4 address (compatible, NAT64, 6to4, Teredo, ISATAP),
+ * except that a mapped address is classified as its IPv4 address. Null: not an IP address.
+ */
+export const addressRange = (address: string): string | null => {
+  if (!ipaddr.isValid(address)) return null;
+  const parsed = ipaddr.process(address);
+  const range = parsed.range();
+  return range === 'unicast' && parsed instanceof ipaddr.IPv6 ? (hiddenRange(parsed) ?? range) : range;
+};

@@ -15,7 +15,6 @@ import {
   resolveGuarded,
   urlProblem,
 } from './guarded-lookup.ts';
-import { toleratingContinue } from './tolerating-continue.ts';
 
 /** PEM. */
 interface ClientTls {
@@ -231,7 +230,7 @@ const ANSWER_BYTES_MAX = 1024;
  * The first 1 kB of a response as text; the rest is never read. A body that is cut off or too slow ends where it is:
  * the status has already arrived.
  */
-export const readBeginning = async (body: Readable): Promise<string> => {
+const readBeginning = async (body: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -251,10 +250,75 @@ const SECOND_MS = 1000;
 const DIGITS = /^\d{1,9}$/;
 
 /** `Retry-After` (RFC 9110 §10.2.3): seconds or a date; null if it is neither. Never negative. */
-export const retryAfterSeconds = (header: string | readonly string[] | undefined, now: Date): number | null => {
+const retryAfterSeconds = (header: string | readonly string[] | undefined, now: Date): number | null => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim();
   if (text === undefined) return null;
   if (DIGITS.test(text)) return Number(text);
   const at = Date.parse(text);
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / SECOND_MS));
 };
+
+/** Status line of an interim response (RFC 9110 §15.2), up to its class. */
+const INTERIM = 'HTTP/1.1 1';
+const CONTINUE = `${INTERIM}00`;
+const PROCESSING = Buffer.from('2'); // the last digit
+const [LF, CR] = Buffer.from('\n\r');
+
+const mayBeInterim = (status: string): boolean => INTERIM.startsWith(status) || status.startsWith(INTERIM);
+
+/**
+ * Turns each `100 Continue` before a response into `102 Processing`, which undici ignores; it treats a 100 as a fault.
+ * The bytes may arrive in any pieces. A piece of a body that begins like a status line is changed too, but only in its
+ * text.
+ */
+const createRewriter = () => {
+  let status = '';
+  let isInHeaders = false;
+  let isLineEmpty = false;
+
+  /** @returns false once the final response has begun. */
+  const readStatus = (chunk: Buffer, at: number): boolean => {
+    status += chunk.toString('latin1', at, at + 1);
+    if (!mayBeInterim(status)) return false;
+    if (status.length < CONTINUE.length) return true;
+    if (status === CONTINUE) PROCESSING.copy(chunk, at);
+    status = '';
+    isInHeaders = true;
+    isLineEmpty = false;
+    return true;
+  };
+
+  const readHeaders = (byte: number | undefined): void => {
+    if (byte === CR) return;
+    if (byte === LF && isLineEmpty) isInHeaders = false;
+    isLineEmpty = byte === LF;
+  };
+
+  return (chunk: Buffer): void => {
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (isInHeaders) readHeaders(chunk[at]);
+      else if (!readStatus(chunk, at)) {
+        status = '';
+        return;
+      }
+    }
+  };
+};
+
+/** Allows a server to send `100 Continue` unrequested, as a client must (RFC 9110 §15.2.1). */
+const toleratingContinue =
+  (connect: Connect): Connect =>
+  (options, callback) =>
+    connect(options, (...result) => {
+      const [failure, socket] = result;
+      if (failure === null) {
+        const read = socket.read.bind(socket);
+        const rewrite = createRewriter();
+        socket.read = (bytes) => {
+          const chunk: unknown = read(bytes);
+          if (Buffer.isBuffer(chunk)) rewrite(chunk);
+          return chunk;
+        };
+      }
+      callback(...result);
+    });

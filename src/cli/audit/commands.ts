@@ -1,4 +1,4 @@
-import { readPostgresOrigins } from '../../adapters/request-origins/postgres.ts';
+import { readPostgresOrigins } from '../../adapters/request-origins.ts';
 import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
 import { noteAuditCheck } from '../../composition/open-operator.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';

@@ -265,7 +265,7 @@ export const invitationExpiry = (member: Member, now: string): string | null => 
 
 /**
  * PORT: the OpenID provider at which members sign in (OpenID Connect Core 1.0, authorization code flow with PKCE).
- * Adapter: `adapters/identity-provider/openid-connect.ts`.
+ * Adapter: `adapters/openid-connect.ts`.
  */
 
 /** One sign-in at the provider. It ties the provider's response to the browser that started it. */

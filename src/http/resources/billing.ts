@@ -18,8 +18,8 @@ import {
 } from '../../domain/billing/plan.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import { acceptedIn } from '../../lib/http/http.ts';
+import type { ClosedInvoice } from '../../projections/billing.ts';
 import { afterAllOf } from '../../projections/events/queries.ts';
-import type { ClosedInvoice } from '../../projections/invoices.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../fields.ts';
 import { ifMatch, listEndpoint, readYourWrites, setRevision } from '../reading.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../commands/pacing.ts';
 import { partsOfDestination, type Suspension } from '../../domain/destination/suspension.ts';
-import type { DeferredMail } from '../../projections/deliveries/deferred.ts';
+import type { DeferredMail } from '../../projections/deliveries/queries.ts';
 import type { FeedEvent } from '../../projections/events/queries.ts';
 import { endpoint } from '../endpoint.ts';
 import { timeSchema } from '../fields.ts';

@@ -8,7 +8,6 @@ import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
 import { acceptedIn } from '../../lib/http/http.ts';
-import { areKept } from '../../projections/stats/counts-sql.ts';
 import {
   STATS_ATTRIBUTIONS,
   STATS_DIMENSIONS,
@@ -23,6 +22,7 @@ import {
   type StatsRate,
 } from '../../projections/stats/metrics.ts';
 import {
+  areKept,
   type PeriodStats,
   type QueryStats,
   STATS_BUCKETS_MAX,

@@ -3,11 +3,10 @@ import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/aud
 import type { Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';
-import { asRecords, type Database } from '../database.ts';
+import { asRecords, type Database, rowsInto } from '../database.ts';
 import type { Projection } from '../projection.ts';
-import { rowsInto } from '../rebuild-tables.ts';
-import { putCheckpoints, type SignedPart, signedAfter } from './signed-checkpoints.ts';
 import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
+import { putCheckpoints, type SignedPart, signedAfter } from './tree.ts';
 
 /**
  * The audit trees: for each organization a Merkle tree (RFC 9162) of its events in the order of the log. Leaves wait in

@@ -1,5 +1,9 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { treeOf } from '../../domain/audit/leaf.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { AuditEvent } from '../../domain/kernel/events.ts';
+import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/requests.ts';
 import {
   HASH_BYTES,
@@ -7,12 +11,22 @@ import {
   leafHash,
   rootOfComplete,
   type Subtree,
+  signatoryOf,
   subtreesOf,
 } from '../../lib/transparency/transparency.ts';
-import type { Database } from '../database.ts';
-import { createFinder } from './find.ts';
-import { type LeafPage, latestUpTo, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';
-import { decodeEntries, hashEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
+import { type Database, rowsInto } from '../database.ts';
+import {
+  createFinder,
+  decodeEntries,
+  hashEntries,
+  type LeafPage,
+  latestUpTo,
+  leavesAt,
+  type SearchLeaves,
+  searchLeaves,
+  TILE_HEIGHT,
+  TILE_WIDTH,
+} from './tiles.ts';
 
 /** Reads of the audit trees: hashes and leaves. */
 
@@ -124,7 +138,7 @@ export interface StoredCheckpoint {
 }
 
 /** Newest checkpoints that a witness has not cosigned. */
-export interface AskUncosigned {
+interface AskUncosigned {
   /** Key of the witness, `<name>+<id>`. */
   readonly signatory: string;
   /** Trees that are left out. */
@@ -132,19 +146,19 @@ export interface AskUncosigned {
   readonly limit: number;
 }
 
-export interface UncosignedCheckpoint {
+interface UncosignedCheckpoint {
   readonly tree: string;
   /** The note as signed. */
   readonly note: string;
 }
 
-export interface UnsignedTree {
+interface UnsignedTree {
   readonly tree: string;
   /** Leaves up to the last one that is not about checkpoints itself. */
   readonly grownTo: number;
 }
 
-export interface AuditTreesAndCheckpoints extends AuditTrees {
+interface AuditTreesAndCheckpoints extends AuditTrees {
   /** Trees that have grown by more than their own checkpoints since they were last signed. */
   unsigned(limit: number): Promise<readonly UnsignedTree[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
@@ -218,4 +232,84 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
     },
     ...createFinder(db, { leaves }, schema),
   };
+};
+
+/** Checkpoints of the audit trees as the log holds them. */
+
+export type CheckpointSignedEvent = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
+export type CheckpointCosignedEvent = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointCosigned' }>>;
+
+export const isSigned = (event: RecordedEvent): event is CheckpointSignedEvent => event.type === 'CheckpointSigned';
+export const isCosigned = (event: RecordedEvent): event is CheckpointCosignedEvent =>
+  event.type === 'CheckpointCosigned';
+
+/** How much of a tree is signed. */
+export interface SignedPart {
+  /** Leaves that its last checkpoint is about. */
+  readonly signedSize: number;
+  /** Leaves up to the last one that is not about checkpoints itself: those are no reason for another. */
+  readonly grownTo: number;
+  /** A witness contradicts it. */
+  readonly disputed: boolean;
+}
+
+/** @param events the next ones of a tree of `size` leaves. */
+export const signedAfter = (before: SignedPart, size: number, events: readonly RecordedEvent[]): SignedPart => {
+  const last = events.findLast(isSigned);
+  const grown = events.findLastIndex(
+    ({ stream, type }) => categoryOf(stream) !== CATEGORIES.audit || type === 'AuditReopened',
+  );
+  const opened = events.findLast(({ type }) => type === 'AuditDisputed' || type === 'AuditReopened');
+  return {
+    signedSize: last?.data.size ?? before.signedSize,
+    grownTo: grown === -1 ? before.grownTo : size + grown + 1,
+    disputed: opened === undefined ? before.disputed : opened.type === 'AuditDisputed',
+  };
+};
+
+/** The log is not the one that was signed: leaves before a checkpoint were changed, taken out or added. */
+export class ChangedLog extends Error {
+  override readonly name = 'ChangedLog';
+}
+
+const insertCheckpoints = rowsInto<{ tree: string; size: number; note: string; vkey: string; signedAt: string }>(
+  'audit_checkpoints',
+  {
+    tree: 'tree',
+    size: 'size',
+    note: 'note',
+    vkey: 'vkey',
+    signed_at: 'signedAt',
+  },
+);
+
+const ADD_COSIGNATURES = {
+  name: 'audit-add-cosignatures',
+  text: `
+    update audit_checkpoints set cosignatures = cosignatures || $3, cosigners = cosigners || $4::text[]
+    where tree = $1 and size = $2`,
+};
+
+/**
+ * Keeps checkpoints of the log, each of which must be of this very tree: a rebuild from a log that was changed never
+ * goes live.
+ */
+export const putCheckpoints = async (db: Database, events: readonly RecordedEvent[]): Promise<void> => {
+  const signed = events.filter(isSigned);
+  const trees = createAuditTrees(db, '');
+  for (const event of signed) {
+    const root = (await trees.root(treeOf(event), event.data.size)).toString('base64');
+    if (root === event.data.root) continue;
+    throw new ChangedLog(`the log does not hold the ${event.data.size} leaves of ${treeOf(event)} that were signed`);
+  }
+  const rows = signed.map((event) => {
+    const { size, note, vkey } = event.data;
+    return { tree: treeOf(event), size, note, vkey, signedAt: event.metadata.occurredAt };
+  });
+  await insertCheckpoints(db, rows);
+  for (const event of events.filter(isCosigned)) {
+    const { size, lines } = event.data;
+    const text = lines.map((line) => `${line}\n`).join('');
+    await db.query({ ...ADD_COSIGNATURES, values: [treeOf(event), size, text, lines.map(signatoryOf)] });
+  }
 };

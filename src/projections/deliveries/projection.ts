@@ -2,9 +2,8 @@ import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { asRecords, type Database } from '../database.ts';
-import { earlierMessages } from '../messages/earlier-messages.ts';
-import { defineProjection } from '../projection.ts';
-import type { WaitReason } from './backlog.ts';
+import { defineProjection, earlierMessages } from '../projection.ts';
+import type { WaitReason } from './queries.ts';
 
 /** A recipient without a final outcome. */
 interface Open {

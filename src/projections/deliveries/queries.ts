@@ -1,6 +1,94 @@
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { Database } from '../database.ts';
 
+/** Why mail is not due yet: scheduled by its sender, deferred by an attempt, or held. */
+const WAIT_REASONS = ['scheduled', 'deferred', 'held'] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** Waiting mail. All recipients of a message in one domain are one delivery. */
+export interface Backlog {
+  /** By reason. `BACKLOG_COUNTED_MAX` means that many or more. */
+  readonly waiting: Readonly<Record<WaitReason | 'due', number>>;
+  /** Seconds since the oldest became due; 0: nothing is due. */
+  readonly oldestDueSeconds: number;
+  /** Suspended destinations. */
+  readonly suspendedDestinations: number;
+}
+
+/**
+ * Counted per reason, by its index: 0.1 s at most. Higher makes scrapes slower, lower reports "many" too early.
+ */
+export const BACKLOG_COUNTED_MAX = 100_000;
+
+const countOf = (reason: WaitReason): string => `
+  (select count(*)::int from (
+    select from read_models.deliveries where waiting = '${reason}' and due_at > $1 limit $2) r) as ${reason}`;
+
+/** Each message class by its index. Mail in flight is due when its lease ends. */
+const BACKLOG = `
+  select
+    (select count(*)::int from (
+      (select from read_models.deliveries where bulk = false and due_at <= $1 limit $2)
+      union all
+      (select from read_models.deliveries where bulk = true and due_at <= $1 limit $2) limit $2) r) as due,
+    ${WAIT_REASONS.map(countOf).join(',')},
+    least(
+      (select min(due_at) from read_models.deliveries where bulk = false and due_at <= $1),
+      (select min(due_at) from read_models.deliveries where bulk = true and due_at <= $1)) as oldest,
+    (select count(*)::int from (
+      select from read_models.destinations where suspended_until > $1 limit $2) r) as suspended`;
+
+interface Row extends Readonly<Record<WaitReason | 'due', number>> {
+  readonly oldest: Date | null;
+  readonly suspended: number;
+}
+
+/** The backlog of all organizations, for metrics. */
+export const readBacklog = async (db: Database, now: Date): Promise<Backlog> => {
+  const values = [now.toISOString(), BACKLOG_COUNTED_MAX];
+  const { rows } = await db.query<Row>({ name: 'backlog', text: BACKLOG, values });
+  const [{ due, scheduled, deferred, held, oldest, suspended }] = rows as [Row]; // without `from` it is one row
+  return {
+    waiting: { due, scheduled, deferred, held },
+    oldestDueSeconds: oldest === null ? 0 : (now.getTime() - oldest.getTime()) / 1000,
+    suspendedDestinations: suspended,
+  };
+};
+
+/** Recipients of a message in one domain that wait for another attempt. */
+export interface DeferredMail {
+  readonly messageId: string;
+  /** A-labels. */
+  readonly recipientDomain: string;
+  readonly recipientIds: readonly string[];
+  /** When the next attempt is due; ISO 8601. */
+  readonly nextAttemptAt: string;
+}
+
+/** A probe of the primary key for each message. */
+const DEFERRED = `
+  select d.message_id, d.destination, d.due_at, d.recipients
+  from read_models.deliveries d
+  where d.message_id = any($1) and d.waiting = 'deferred'`;
+
+interface DeferredRow {
+  readonly message_id: string;
+  readonly destination: string;
+  readonly due_at: Date;
+  readonly recipients: readonly { readonly id: string }[];
+}
+
+/** Mail of these messages that still waits after an attempt. */
+export const deferredMail = async (db: Database, messageIds: readonly string[]): Promise<readonly DeferredMail[]> => {
+  const { rows } = await db.query<DeferredRow>({ name: 'deferred-mail', text: DEFERRED, values: [messageIds] });
+  return rows.map(({ message_id, destination, due_at, recipients }) => ({
+    messageId: message_id,
+    recipientDomain: destination,
+    recipientIds: recipients.map(({ id }) => id),
+    nextAttemptAt: due_at.toISOString(),
+  }));
+};
+
 /** Recipients of a message in one domain that wait for an attempt, or for the end of a lost one's lease. */
 export interface DueDelivery {
   readonly messageId: string;
@@ -27,7 +115,7 @@ export interface AskDue {
   readonly behind?: DuePlace | undefined;
 }
 
-export const COLUMNS = 'd.message_id, d.organization_id, d.destination, d.environment, d.due_at, d.expires_at';
+const COLUMNS = 'd.message_id, d.organization_id, d.destination, d.environment, d.due_at, d.expires_at';
 
 const DUE = `
   select ${COLUMNS} from read_models.deliveries d
@@ -90,7 +178,7 @@ const DUE_BY_FLOW = `
     order by w.due_at, w.message_id limit $5
   ) d on true`;
 
-export interface DueRow {
+interface DueRow {
   readonly message_id: string;
   readonly organization_id: string | null;
   readonly destination: string;
@@ -99,7 +187,7 @@ export interface DueRow {
   readonly expires_at: Date;
 }
 
-export const shownDue = (row: DueRow): DueDelivery => ({
+const shownDue = (row: DueRow): DueDelivery => ({
   messageId: row.message_id,
   organizationId: row.organization_id ?? undefined,
   destination: row.destination,

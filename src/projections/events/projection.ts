@@ -14,10 +14,8 @@ import type { ReputationEvent } from '../../domain/reputation/reputation.ts';
 import type { TemplateEvent } from '../../domain/template/template.ts';
 import type { TopicEvent } from '../../domain/topic/topic.ts';
 import type { WarmUpEvent } from '../../domain/warm-up/warm-up.ts';
-import type { Database } from '../database.ts';
-import { earlierMessages, known } from '../messages/earlier-messages.ts';
-import { defineProjection } from '../projection.ts';
-import { rowsInto } from '../rebuild-tables.ts';
+import { type Database, rowsInto } from '../database.ts';
+import { defineProjection, earlierMessages, known } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './queries.ts';
 
 type DomainReputationEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;

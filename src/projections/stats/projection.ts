@@ -1,22 +1,21 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { asRecords, type Database } from '../database.ts';
-import { earlierMessages, known } from '../messages/earlier-messages.ts';
-import { defineProjection } from '../projection.ts';
-import { rowsInto } from '../rebuild-tables.ts';
+import { asRecords, type Database, rowsInto } from '../database.ts';
+import { defineProjection, earlierMessages, known } from '../projection.ts';
 import {
   type Cohort,
   type CountedRecipient,
   type Counter,
   cohortOf,
   counterOf,
+  insertTags,
   type Outcome,
+  readTags,
   rowsOf,
   type StatsChanges,
   settle,
 } from './cohorts.ts';
 import { STATS_METRICS } from './metrics.ts';
-import { insertTags, readTags } from './tags.ts';
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
   const ids = earlierMessages(events);

@@ -5,10 +5,9 @@ import type { JobHandler } from '../../domain/ports/queue.ts';
 import { createKeyedQueue, createSemaphore, type KeyLimits, pause, type Ran, retry } from '../../lib/async/async.ts';
 import { mailFlowOf } from '../../projections/deliveries/queries.ts';
 import { type DeliverParts, type DeliveryAttempt, deliver } from './deliver.ts';
-import type { DestinationLimits } from './destination-concurrency-limits.ts';
+import type { DestinationLimits } from './destination-limits.ts';
 import { type DeliveryJob, type Destinations, type DueMail, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
-import { recordOutcome } from './record.ts';
-import { createUnrecordedOutcomes } from './unrecorded-outcomes.ts';
+import { createUnrecordedOutcomes, recordOutcome } from './record.ts';
 
 /**
  * Puts what is due into a queue per destination (the MX set of a mailbox provider) and runs `deliver` on it. With one

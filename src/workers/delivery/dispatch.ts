@@ -5,9 +5,7 @@ import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { System } from '../../lib/async/async.ts';
-import type { Leadership } from '../leadership.ts';
-import type { Work } from '../supervise.ts';
-import type { RecentlyQueued } from './due.ts';
+import type { Leadership, Work } from '../supervise.ts';
 import {
   batched,
   type DeliveryQueue,
@@ -16,6 +14,7 @@ import {
   dueOf,
   MESSAGE_CLASSES,
   type MessageClass,
+  type RecentlyQueued,
 } from './due.ts';
 
 /**

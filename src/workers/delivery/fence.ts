@@ -4,7 +4,7 @@ import { messageStream } from '../../domain/kernel/streams.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { System } from '../../lib/async/async.ts';
 import { type AttemptTimes, isHeld, type SuccessfulClaim } from './claim.ts';
-import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
+import type { UnrecordedOutcomes } from './record.ts';
 
 /**
  * The fence keeps an attempt from completing a message that another worker may hold by now: it decides right before the final

@@ -1,11 +1,83 @@
+import { LRUCache } from 'lru-cache';
 import { isPaused } from '../../domain/reputation/reputation.ts';
 import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
-import type { AskHeld, AskHolders, DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
+import type {
+  AskHeld,
+  AskHolders,
+  DueDelivery,
+  DuePage,
+  DuePlace,
+  DuePlaces,
+} from '../../projections/deliveries/queries.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
-import type { SendingHolds } from '../reputation/sending-holds.ts';
-import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
-import type { SuspensionHolds } from './suspended-organizations.ts';
-import { createSweepCursors, type SweepCursors } from './sweep-cursors.ts';
+import type { SendingHolds } from '../reputation.ts';
+import type { WarmUpHolds } from '../warm-ups.ts';
+import type { SuspensionHolds } from './suspensions.ts';
+
+/**
+ * Cursors of a search of the timetable, one for each mail flow or destination: behind rows that were offered already and
+ * are still there. A read model that stands still keeps rows of mail delivered long ago, which must not hide the rows
+ * behind them.
+ */
+interface SweepCursors {
+  /** For the query. */
+  behind(): DuePlaces;
+  /** Moves the cursors behind a page. @returns whether the next page shows other rows of one of its keys. */
+  advance(page: SweptPage): boolean;
+}
+
+interface SweptPage {
+  /** Ordered by key, and within each by due time. */
+  readonly found: readonly DueDelivery[];
+  /** Rows of each key. */
+  readonly limit: number;
+  /** The last key may have more rows than were found, although fewer than `limit`. */
+  readonly isCut: boolean;
+  /** Whether rows of this key would have been found. */
+  isSearched(key: string): boolean;
+  /** Whether a row is queued now: it was not queued a moment ago, and is not known to be stale. */
+  isNew(one: DueDelivery): boolean;
+}
+
+/** Keys with more stale rows than a page; 100 bytes of a query each. Others are searched from their first row. */
+const CURSORS_MAX = 2_000;
+
+/** @param keyOf the mail flow or destination of a row. */
+export const createSweepCursors = (keyOf: (row: DueDelivery) => string): SweepCursors => {
+  const cursors = new LRUCache<string, DuePlace>({ max: CURSORS_MAX });
+
+  /** Nothing is left behind the cursors of these keys: they are searched from their first row again. */
+  const reset = (groups: ReadonlyMap<string, unknown>, isSearched: SweptPage['isSearched']): void => {
+    for (const key of [...cursors.keys()]) {
+      if (!groups.has(key) && isSearched(key)) cursors.delete(key);
+    }
+  };
+
+  /** @returns whether the next page shows other rows. */
+  const advanceOne = (key: string, rows: readonly DueDelivery[], hasMore: boolean, hasNew: boolean): boolean => {
+    const last = rows.at(-1);
+    if (last === undefined || !hasMore) {
+      cursors.delete(key);
+      return false;
+    }
+    if (hasNew) return false;
+    cursors.set(key, { dueAt: last.dueAt, messageId: last.messageId });
+    return true;
+  };
+
+  return {
+    behind: () => new Map(cursors.entries()),
+    advance: ({ found, limit, isCut, isSearched, isNew }) => {
+      const groups = Map.groupBy(found, keyOf);
+      reset(groups, isSearched);
+      const advanced = [...groups].filter(([key, rows]) => {
+        const hasMore = rows.length >= limit || (isCut && rows.at(-1) === found.at(-1));
+        return advanceOne(key, rows, hasMore, rows.some(isNew));
+      });
+      return advanced.length > 0;
+    },
+  };
+};
 
 /**
  * Finds mail whose holder (a domain, organization or warm-up, or a suspension) holds it no more. Nothing is written when a holder releases
@@ -18,7 +90,7 @@ export interface HeldMail {
   held(ask: AskHeld): Promise<DuePage>;
 }
 
-export interface FindReleasedParts {
+interface FindReleasedParts {
   readonly heldMail: HeldMail;
   readonly sendingHolds: Pick<SendingHolds, 'reputationOf'>;
   readonly suspensionHolds: Pick<SuspensionHolds, 'keeps'>;
@@ -33,7 +105,7 @@ export interface FindReleasedParts {
 type IsNew = (one: DueDelivery) => boolean;
 
 /** Mail that one holder releases, all or part of it. */
-export interface ReleasedMail {
+interface ReleasedMail {
   readonly found: readonly DueDelivery[];
   /** How many of them may be tried now. */
   readonly most: number;

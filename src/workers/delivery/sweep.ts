@@ -7,8 +7,7 @@ import {
   type DuePlace,
   mailFlowOf,
 } from '../../projections/deliveries/queries.ts';
-import type { Leadership } from '../leadership.ts';
-import { repeat, type Work } from '../supervise.ts';
+import { type Leadership, repeat, type Work } from '../supervise.ts';
 import type { DestinationQueues } from './destination-queues.ts';
 import {
   batched,
@@ -21,8 +20,7 @@ import {
   type MessageClass,
   type RecentlyQueued,
 } from './due.ts';
-import type { FindReleased } from './released.ts';
-import { createSweepCursors } from './sweep-cursors.ts';
+import { createSweepCursors, type FindReleased } from './released.ts';
 
 /**
  * The sweep: queues what is due and not claimed. That is messages whose time has come, retries, attempts whose lease

@@ -18,9 +18,8 @@ import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { pause, type System } from '../../lib/async/async.ts';
-import type { Auditors } from '../audit/auditors.ts';
-import type { Leadership } from '../leadership.ts';
-import type { Work } from '../supervise.ts';
+import type { Auditors } from '../in-memory-projections.ts';
+import type { Leadership, Work } from '../supervise.ts';
 
 /**
  * Carries out erasures. A walk goes through all messages to the address, a page at a time: it cancels what has not been

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
+import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys.ts';
 import { DkimKeysBusy } from '../../../src/domain/ports/secrets.ts';
 
 test('keys are generated off the event loop, and no two are the same', async () => {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
-import { createInboundReportReader } from '../../../src/adapters/inbound-reports/inbound-report-reader.ts';
 import { readInboundReport } from '../../../src/adapters/inbound-reports/read-inbound-report.ts';
+import { createInboundReportReader } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
 import { classifyReply } from '../../../src/domain/bounce/classify.ts';
 import type { InboundReport, Report } from '../../../src/domain/bounce/report.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';

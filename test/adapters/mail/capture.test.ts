@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
-import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Inbox } from '../../../src/domain/ports/mail.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';

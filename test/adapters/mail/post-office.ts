@@ -1,7 +1,7 @@
 import { type AddressObject, type ParsedMail, simpleParser } from 'mailparser';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type CaptureServer, startCaptureServer } from '../../../src/adapters/mail/capture.ts';
-import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Inbox, MailTransport, ReceivedMail, RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSimulatedTransport } from '../../../src/adapters/mail/simulated.ts';
+import { createSimulatedTransport } from '../../../src/adapters/mail/capture.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 

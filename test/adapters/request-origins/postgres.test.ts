@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins/postgres.ts';
+import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { silentLogger as logger } from '../../support/logger.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';

@@ -6,8 +6,7 @@ import { createPostgresContents } from '../../../src/adapters/contents/postgres.
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { type Progress, type ReencryptOptions, reencrypt } from '../../../src/adapters/secrets/reencrypt.ts';
-import { createSecretBox, type SecretKeys } from '../../../src/adapters/secrets/secret-box.ts';
-import { checkSecretKey } from '../../../src/adapters/secrets/secret-key.ts';
+import { checkSecretKey, createSecretBox, type SecretKeys } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { MessageContents } from '../../../src/domain/ports/contents.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';

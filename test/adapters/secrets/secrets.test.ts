@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
-import { checkSecretKey, loadOrMakeSecretKey } from '../../../src/adapters/secrets/secret-key.ts';
+import { checkSecretKey, loadOrMakeSecretKey } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Secrets, WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';

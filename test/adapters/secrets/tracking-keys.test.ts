@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openTrackingKeys } from '../../../src/adapters/secrets/tracking-keys.ts';
+import { openTrackingKeys } from '../../../src/adapters/secrets/postgres.ts';
 import { formatId } from '../../../src/domain/kernel/ids.ts';
 import { openUrl, readOpen, type TrackingKeys } from '../../../src/domain/tracking/tracking.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';

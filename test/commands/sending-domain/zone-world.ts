@@ -1,4 +1,4 @@
-import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
+import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys.ts';
 import { type CommandContext, load, type Origin } from '../../../src/commands/execute.ts';
 import { registerDomain, verifyDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { quotedReply } from '../../../src/adapters/inbound-reports/quoted-reply.ts';
+import { quotedReply } from '../../../src/adapters/inbound-reports/mail-parts.ts';
 import { type ClassifiedReply, classifyReply } from '../../../src/domain/bounce/classify.ts';
 import type { ReplyStage } from '../../../src/domain/ports/mail.ts';
 import { parseReply } from '../../../src/lib/smtp/smtp.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { simpleParser } from 'mailparser';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { type MailParts, outgoingMail } from '../../adapters/mail/outgoing-mail.ts';

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { digestOfAddress } from '../../../src/commands/erasure.ts';
-import { deleteOldRows } from '../../../src/workers/retention/delete-old-rows.ts';
+import { deleteOldRows } from '../../../src/workers/retention/expire-contents.ts';
 import type { AnyBody } from '../../support/api-client.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { cookieOf, signInWith } from '../support/sign-in.ts';

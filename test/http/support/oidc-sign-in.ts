@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
-import { createOpenIdConnect } from '../../../src/adapters/identity-provider/openid-connect.ts';
+import { createOpenIdConnect } from '../../../src/adapters/openid-connect.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../../support/openid-provider.ts';

@@ -2,10 +2,10 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
-import { createMessageSources } from '../../../src/adapters/mail/compose/signed-message.ts';
+import { createMessageSources } from '../../../src/adapters/mail/compose.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
+import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { type CreateKey, createKey } from '../../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/execute.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
+import { buildMimeMessage } from '../../../src/adapters/mail/compose.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { StoredAttachment } from '../../../src/lib/mime/email-address.ts';
 import { parseMail } from '../../../src/lib/mime/parse-mail.ts';

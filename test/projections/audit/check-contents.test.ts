@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPostgresOrigins } from '../../../src/adapters/request-origins/postgres.ts';
+import { readPostgresOrigins } from '../../../src/adapters/request-origins.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { ADDRESS } from '../../support/traces.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { ORIGIN_DAYS, originPart } from '../../../src/domain/ports/requests.ts';
 import { rootOfPart } from '../../../src/lib/transparency/transparency.ts';
-import { createOriginComparison } from '../../../src/projections/audit/check/compare-origins.ts';
+import { createOriginComparison } from '../../../src/projections/audit/check/compare-contents.ts';
 import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 
 const DAY_MS = 86_400_000;

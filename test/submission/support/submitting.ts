@@ -1,5 +1,5 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
+import { buildMimeMessage } from '../../../src/adapters/mail/compose.ts';
 import { clientNetworkOf } from '../../../src/domain/kernel/addresses.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';

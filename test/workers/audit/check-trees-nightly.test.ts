@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Logger } from '../../../src/lib/async/async.ts';
 import type { TreeCheckResult } from '../../../src/projections/audit/check/check-trees.ts';
-import { checkTreesNightly } from '../../../src/workers/audit/check-trees-nightly.ts';
+import { checkTreesNightly } from '../../../src/workers/audit/audit-jobs.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOUR_MS = 3_600_000;

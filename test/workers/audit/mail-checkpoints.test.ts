@@ -6,7 +6,7 @@ import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { parseNote, parseVerifierKey, signedAt } from '../../../src/lib/transparency/transparency.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
-import { mailCheckpoints } from '../../../src/workers/audit/mail-checkpoints.ts';
+import { mailCheckpoints } from '../../../src/workers/audit/audit-jobs.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { ADDRESS } from '../../support/traces.ts';
 import { auditorsIn, createErasing } from '../erasing.ts';

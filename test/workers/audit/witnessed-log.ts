@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { createHttpWitnesses } from '../../../src/adapters/witnesses/http.ts';
+import { createHttpWitnesses } from '../../../src/adapters/witnesses.ts';
 import { loadAuditLog } from '../../../src/commands/audit.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { parseNote, parseVerifierKey, signedAt, type VerifierKey } from '../../../src/lib/transparency/transparency.ts';

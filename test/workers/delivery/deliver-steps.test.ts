@@ -6,10 +6,7 @@ import type { MailTransport, OutgoingMail, SendOptions } from '../../../src/doma
 import { createSemaphore } from '../../../src/lib/async/async.ts';
 import { type Deliver, deliver } from '../../../src/workers/delivery/deliver.ts';
 import type { DueMail } from '../../../src/workers/delivery/due.ts';
-import {
-  createUnrecordedOutcomes,
-  type UnrecordedOutcomes,
-} from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { createUnrecordedOutcomes, type UnrecordedOutcomes } from '../../../src/workers/delivery/record.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { TRACKING_KEYS } from '../../support/tracking-keys.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
 import type { SmtpFacts } from '../../../src/domain/message/events.ts';
-import { createDestinationLimits } from '../../../src/workers/delivery/destination-concurrency-limits.ts';
+import { createDestinationLimits } from '../../../src/workers/delivery/destination-limits.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 import { createRecordingLogger } from '../recording-logger.ts';
 

@@ -4,7 +4,7 @@ import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { Message } from '../../../src/domain/message/message.ts';
 import type { SuccessfulClaim } from '../../../src/workers/delivery/claim.ts';
 import { type Completion, completionOf, type FencedAttempt, momentOf } from '../../../src/workers/delivery/fence.ts';
-import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/record.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 /** With these times, a confirmation of a claim by the log is valid for ten seconds. */

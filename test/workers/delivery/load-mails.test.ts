@@ -5,7 +5,7 @@ import { isLinkToken, readLinkToken } from '../../../src/domain/message/tokens.t
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../src/domain/ports/mail.ts';
 import { readClick, readOpen, type Tracking } from '../../../src/domain/tracking/tracking.ts';
-import { composeMails, type LoadMailsParts, loadMaterial } from '../../../src/workers/delivery/load-mails.ts';
+import { composeMails, type LoadMailsParts, loadMaterial } from '../../../src/workers/delivery/deliver.ts';
 import { createSendingDomains, type SendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';

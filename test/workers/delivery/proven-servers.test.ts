@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProvenServers } from '../../../src/workers/delivery/proven-servers.ts';
+import { createProvenServers } from '../../../src/workers/delivery/destination-limits.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOUR_MS = 3_600_000;

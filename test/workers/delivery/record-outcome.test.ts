@@ -5,8 +5,7 @@ import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { claimDue } from '../../../src/workers/delivery/claim.ts';
-import { postponed, recordOutcome } from '../../../src/workers/delivery/record.ts';
-import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { createUnrecordedOutcomes, postponed, recordOutcome } from '../../../src/workers/delivery/record.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { openService } from '../service.ts';
 

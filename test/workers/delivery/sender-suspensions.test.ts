@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CONCURRENCY_BOUNDS } from '../../../src/domain/destination/pacing.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
-import { createSenderSuspensions, type Sender } from '../../../src/workers/delivery/sender-suspensions.ts';
+import { createSenderSuspensions, type Sender } from '../../../src/workers/delivery/suspensions.ts';
 import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SERVICE_SENDER } from '../../../src/commands/message/send-message.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Organization } from '../../../src/domain/organization/organization.ts';
-import { createSuspensionHolds } from '../../../src/workers/delivery/suspended-organizations.ts';
+import { createSuspensionHolds } from '../../../src/workers/delivery/suspensions.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const organization = (suspension: object | null): Organization => ({ status: 'active', suspension }) as never;

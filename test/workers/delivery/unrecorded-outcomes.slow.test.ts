@@ -4,7 +4,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { type Append, AppendOutcomeUnknown, type EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
-import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/record.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
 /** Outcomes that may wait for the log, plus sessions whose server may be processing a message at that time. */

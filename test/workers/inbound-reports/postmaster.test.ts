@@ -1,6 +1,6 @@
 import { simpleParser } from 'mailparser';
 import { describe, expect, test } from 'vitest';
-import { createPostmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
+import { createPostmaster } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
 import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail.ts';
 import { talkSmtp } from '../../submission/support/smtp-talk.ts';
 import { statuses } from '../delivering.ts';

@@ -1,14 +1,16 @@
 import { createTransport } from 'nodemailer';
-import { createInboundReportReader } from '../../../src/adapters/inbound-reports/inbound-report-reader.ts';
-import type { Postmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
-import { createInboundReportTask } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
+import {
+  createInboundReportReader,
+  createInboundReportTask,
+  type Postmaster,
+} from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
 import { clientNetworkOf } from '../../../src/domain/kernel/addresses.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/lib/smtp/smtp.ts';
 import {
-  createTakeInboundReport,
+  createRecordInboundReport,
   type ReturnedOutcome,
   type TakeReturnedMail,
-} from '../../../src/workers/inbound-reports/take-inbound-report.ts';
+} from '../../../src/workers/record-inbound-report.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import type { Delivering } from '../delivering.ts';
 
@@ -30,7 +32,7 @@ export const openReceiving = async (
 ): Promise<Receiving> => {
   const outcomes: ReturnedOutcome[] = [];
   const reader = closedAfterTest(createInboundReportReader());
-  const take = createTakeInboundReport({
+  const take = createRecordInboundReport({
     context: { ...context, ...parts },
     system,
     logger,

@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import type { Retention } from '../../../src/domain/ports/contents.ts';
-import { deleteOldRows } from '../../../src/workers/retention/delete-old-rows.ts';
+import { deleteOldRows } from '../../../src/workers/retention/expire-contents.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
-import { createDailyQuota, type DailyQuota } from '../../../src/workers/warm-ups/daily-quota.ts';
+import { createDailyQuota, type DailyQuota } from '../../../src/workers/warm-ups.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { createWarmUpHolds } from '../../../src/workers/warm-ups/warm-up-holds.ts';
+import { createWarmUpHolds } from '../../../src/workers/warm-ups.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt } from '../../support/specification.ts';

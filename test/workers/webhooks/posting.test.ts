@@ -4,13 +4,13 @@ import type { CustomerEvent } from '../../../src/domain/customer-events/customer
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
+import { WEBHOOK_TIMES } from '../../../src/workers/webhooks/endpoint-queues.ts';
 import {
   createEndpoints,
   createReadyEndpoints,
   type Endpoints,
   owedDelivery,
 } from '../../../src/workers/webhooks/endpoints.ts';
-import { WEBHOOK_TIMES } from '../../../src/workers/webhooks/post-webhook.ts';
 import { createPostWebhooks } from '../../../src/workers/webhooks/post-webhooks.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { createSteppableSystem } from '../../support/system.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createOrganization } from '../../../src/commands/organization.ts';
-import { createLeadership } from '../../../src/workers/leadership.ts';
+import { createLeadership } from '../../../src/workers/supervise.ts';
 import type { ReadyEndpoint } from '../../../src/workers/webhooks/endpoints.ts';
 import { type Reaction, recordWebhookDeliveries } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';

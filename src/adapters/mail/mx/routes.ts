@@ -1,4 +1,6 @@
 import { networkInterfaces } from 'node:os';
+import { LRUCache } from 'lru-cache';
+import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { System } from '../../../lib/async/async.ts';
 import {
   type DnsAnswer,
@@ -7,14 +9,15 @@ import {
   noReply,
   type Resolver,
   ResolverUnavailable,
+  registeredName,
   type SmtpReply,
 } from '../../../lib/smtp/smtp.ts';
-import { addressRange } from '../../address-range.ts';
+import { addressRange } from '../../webhook-target/guarded-lookup.ts';
 
 const BYTES = 4;
 
 /** A copy in random order. RFC 5321 §5.1 requires it for servers of equal preference, to share the load among them. */
-export const inRandomOrder = <Item>({ randomBytes }: Pick<System, 'randomBytes'>, items: readonly Item[]): Item[] => {
+const inRandomOrder = <Item>({ randomBytes }: Pick<System, 'randomBytes'>, items: readonly Item[]): Item[] => {
   if (items.length < 2) return [...items];
   const chances = Buffer.from(randomBytes(items.length * BYTES));
   return items
@@ -24,7 +27,7 @@ export const inRandomOrder = <Item>({ randomBytes }: Pick<System, 'randomBytes'>
 };
 
 /** One server of a domain. */
-export interface MailHost {
+interface MailHost {
   readonly host: string;
   /** Lower is tried first. */
   readonly preference: number;
@@ -47,7 +50,7 @@ export type MxRoute =
       readonly text: string;
     };
 
-export interface MxRoutesOptions {
+interface MxRoutesOptions {
   readonly resolver: Pick<Resolver, 'mx' | 'addresses'>;
   readonly system: Pick<System, 'randomBytes'>;
   /** This service's own name. A route that leads to it is a loop. */
@@ -126,7 +129,7 @@ export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) 
 
 export type MxRoutes = ReturnType<typeof createMxRoutes>;
 
-export interface MxAddressesOptions {
+interface MxAddressesOptions {
   readonly resolver: Pick<Resolver, 'addresses'>;
   readonly system: Pick<System, 'randomBytes' | 'monotonicMs'>;
   /** Servers on this machine and in private networks are allowed too. */
@@ -207,5 +210,77 @@ export const createMxAddresses = ({ resolver, system, allowPrivate }: MxAddresse
       if (!(error instanceof ResolverUnavailable)) throw error;
       return { problem: noReply(`the addresses of ${host} cannot be looked up: ${error.message}`) };
     }
+  };
+};
+
+interface MailDestinationsOptions {
+  readonly routes: Pick<MxRoutes, 'routeOf'>;
+  readonly addressesOf: ReturnType<typeof createMxAddresses>;
+  readonly system: Pick<System, 'monotonicMs'>;
+}
+
+interface Known {
+  readonly provider: Promise<string>;
+  readonly untilMs: number;
+}
+
+/** Messages for a domain come in bursts, and each query costs 50 µs even if the resolver has the answer cached. */
+const PROVIDER_REMEMBERED_MS = 1_000;
+/** About 1 MB. */
+const REMEMBERED_BYTES_MAX = 1_000_000;
+const ENTRY_BYTES = 200;
+
+/** Hosts considered, as many as in an attempt (`delivery-targets.ts`). */
+const HOSTS_MAX = 10;
+
+/** Orders equally preferred hosts by name, so that the result is stable. */
+const inFixedOrder = (one: MailHost, other: MailHost): number =>
+  one.preference - other.preference || (one.host < other.host ? -1 : 1);
+
+/**
+ * Chooses the destination queue for the mail of a domain. A domain can name another provider's host in its MX records.
+ * A provider is therefore its destination only if a host of that provider would actually be tried first: a host that
+ * does not exist, leads into a private network or cannot be looked up keeps the domain out of the provider's queue.
+ */
+export const createMailDestinations = ({ routes, addressesOf, system }: MailDestinationsOptions) => {
+  const known = new LRUCache<string, Known>({ maxSize: REMEMBERED_BYTES_MAX });
+
+  const hostsOf = async (domain: string): Promise<readonly string[]> => {
+    const route = await routes.routeOf(domain);
+    if (route.kind === 'nowhere') return [];
+    return [...route.hosts]
+      .sort(inFixedOrder)
+      .slice(0, HOSTS_MAX)
+      .map(({ host }) => host);
+  };
+
+  const reachable = async (host: string): Promise<readonly string[]> => {
+    const found = await addressesOf(host);
+    return 'problem' in found ? [] : found.addresses.map(({ address }) => address);
+  };
+
+  const lookUp = async (domain: string): Promise<string> => {
+    for (const host of await hostsOf(domain)) {
+      if ((await reachable(host)).length > 0) return registeredName(host);
+    }
+    return ownDestination(domain);
+  };
+
+  return {
+    /**
+     * The mailbox provider of the first host that mail can be sent to (`google.com`). Without such a host, the domain
+     * itself (`@example.com`). @param domain A-labels, lower case. Never throws because of missing or bad DNS answers.
+     */
+    providerOf: (domain: string): Promise<string> => {
+      const nowMs = system.monotonicMs();
+      const last = known.get(domain);
+      if (last !== undefined && nowMs < last.untilMs) return last.provider;
+      const provider = lookUp(domain);
+      known.set(domain, { provider, untilMs: nowMs + PROVIDER_REMEMBERED_MS }, { size: ENTRY_BYTES + domain.length });
+      return provider;
+    },
+    /** All addresses that mail for the domain can be sent to. */
+    serversOf: async (domain: string): Promise<readonly string[]> =>
+      (await Promise.all((await hostsOf(domain)).map(reachable))).flat(),
   };
 };

@@ -9,7 +9,7 @@ import type { EventStore, RecordedEvent } from '../../../domain/kernel/event-sto
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/kernel/events.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import type { SecretSends } from '../../../projections/messages/key-sends.ts';
+import type { SecretSends } from '../../../projections/messages/projection.ts';
 import { endpoint } from '../../endpoint.ts';
 import { asOfFields, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
 import {

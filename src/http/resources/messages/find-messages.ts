@@ -9,9 +9,8 @@ import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../do
 import { type ExistingMessage, message, messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/message.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
-import { templateLabel } from '../../../projections/messages/labels.ts';
-import type { ListedMessage } from '../../../projections/messages/queries.ts';
-import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
+import type { ListCursor, ListPage } from '../../../projections/database.ts';
+import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

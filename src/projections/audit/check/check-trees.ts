@@ -14,13 +14,16 @@ import { pause, StoreUnavailable, type System } from '../../../lib/async/async.t
 import type { VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
-import { isCosigned, isSigned } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
-import { type ContentComparison, createContentComparison } from './compare-contents.ts';
-import { createOriginComparison, type OriginComparison } from './compare-origins.ts';
+import { isCosigned, isSigned } from '../tree.ts';
+import {
+  type ContentComparison,
+  createContentComparison,
+  createOriginComparison,
+  type OriginComparison,
+} from './compare-contents.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
-import { createLogTree, type LogTree } from './log-tree.ts';
-import { type TreesAt, treesAt } from './rows.ts';
+import { createLogTree, type LogTree, type TreesAt, treesAt } from './rows.ts';
 
 /**
  * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection

@@ -12,16 +12,17 @@ import {
   type RemovedContent,
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
+import { ORIGIN_DAYS, type RequestOrigins } from '../../../domain/ports/requests.ts';
 import { WrongSecretKey } from '../../../domain/ports/secrets.ts';
-import { inTurns } from '../../../lib/async/async.ts';
-import { partHash, rootOfParts, type SaltedPart } from '../../../lib/transparency/transparency.ts';
+import { inTurns, type System } from '../../../lib/async/async.ts';
+import { partHash, rootOfPart, rootOfParts, type SaltedPart } from '../../../lib/transparency/transparency.ts';
 
 /**
  * Compares contents in the vault with the roots in the log: bodies of messages and replies of mail servers. For removed
  * contents the remaining hashes are compared, and the removal must be justified: by an erasure in the log, or by the
  * minimum retention having passed.
  */
-export interface CompareContents {
+interface CompareContents {
   readonly contents: Pick<Contents, 'get'>;
   readonly store: Pick<EventStore, 'readStream'>;
   readonly signal: AbortSignal;
@@ -219,5 +220,53 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
       await compareAll(replies, REPLIES_AT_ONCE);
     },
     counts: (): ContentComparison => ({ ...counts }),
+  };
+};
+
+/** Compares the clients behind changes, in the vault, with the roots in the log. Nothing but their age removes them. */
+interface CompareOrigins {
+  readonly origins: Pick<RequestOrigins, 'partOf'>;
+  readonly system: Pick<System, 'now'>;
+  readonly signal: AbortSignal;
+  /** Takes a sentence. */
+  onFault(sentence: string): void;
+}
+
+export interface OriginComparison {
+  readonly clients: number;
+}
+
+/** Each is a query. More takes connections from requests. */
+const AT_ONCE = 4;
+
+const isBound = ({ metadata }: RecordedEvent): boolean => metadata.originRoot !== undefined;
+
+export const createOriginComparison = ({ origins, system, signal, onFault }: CompareOrigins) => {
+  let clients = 0;
+
+  const faultOf = async ({ metadata }: RecordedEvent): Promise<string | null> => {
+    const { organizationId, originId = '', originRoot, occurredAt } = metadata;
+    const part = await origins.partOf(organizationId, originId);
+    if (part !== null) return rootOfPart(part) === originRoot ? null : 'its client is another than the one that asked';
+    const isOver = Date.parse(occurredAt) + ORIGIN_DAYS * DAY_MS < system.now().getTime() + TOLERANCE_MS;
+    return isOver ? null : `its client is gone before the ${ORIGIN_DAYS} days that it is kept`;
+  };
+
+  const compareOne = async (event: RecordedEvent): Promise<void> => {
+    const fault = await faultOf(event);
+    if (fault !== null) onFault(`event ${event.id} of ${event.metadata.organizationId}: ${fault}`);
+  };
+
+  return {
+    /** Those that events of a page are bound to. */
+    compare: async (events: readonly RecordedEvent[]): Promise<void> => {
+      const bound = events.filter(isBound);
+      clients += bound.length;
+      for (let from = 0; from < bound.length; from += AT_ONCE) {
+        signal.throwIfAborted();
+        await Promise.all(bound.slice(from, from + AT_ONCE).map(compareOne));
+      }
+    },
+    counts: (): OriginComparison => ({ clients }),
   };
 };

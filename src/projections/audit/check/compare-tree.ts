@@ -1,13 +1,270 @@
-import type { EventStore } from '../../../domain/kernel/event-store.ts';
-import { HASH_BYTES, type VerifierKey } from '../../../lib/transparency/transparency.ts';
+import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
+import type { EventStore, StreamName } from '../../../domain/kernel/event-store.ts';
+import { NotInTree } from '../../../domain/ports/requests.ts';
+import {
+  checkpointText,
+  HASH_BYTES,
+  leafHash,
+  MalformedNote,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  rootOfComplete,
+  signatoryOf,
+  signedAt,
+  signedNote,
+  type VerifierKey,
+} from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
-import type { Tree } from '../projection.ts';
-import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../signed-checkpoints.ts';
+import { foundBy, type Tree } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
-import { compareBundle } from './compare-bundle.ts';
-import { cosignatureFault, noteFault, rootFault, rowFault } from './compare-checkpoint.ts';
-import type { FullTile, LogTree } from './log-tree.ts';
-import { type Surplus, storedBundle, storedTile, surplusOf } from './rows.ts';
+import { type CheckpointCosignedEvent, type CheckpointSignedEvent, createAuditTrees } from '../tree.ts';
+import {
+  type FullTile,
+  type LogLeaf,
+  type LogTree,
+  type StoredBundle,
+  type Surplus,
+  storedBundle,
+  storedCheckpoint,
+  storedTile,
+  surplusOf,
+} from './rows.ts';
+
+/** The leaves of a bundle, or those of them that the log has so far. */
+interface LogBundle {
+  readonly tree: string;
+  readonly first: number;
+  readonly leaves: readonly LogLeaf[];
+  /** Latest time of the leaves up to its last one. */
+  readonly latest: string;
+}
+
+interface ComparedBundle {
+  readonly faults: readonly string[];
+  /** From some leaf on, the tree contains other events than the log, so all later leaves would differ too. */
+  readonly isShifted: boolean;
+}
+
+/** A leaf as the log has it, and as the tree has it. */
+interface Pair {
+  readonly leaf: LogLeaf;
+  readonly text: string;
+  /** null: the text is not an event. */
+  readonly stored: Leaf | null;
+}
+
+const leafIn = (text: string): Leaf | null => {
+  try {
+    return parseLeaf(text);
+  } catch {
+    return null;
+  }
+};
+
+const pairsOf = ({ leaves }: LogBundle, { leaves: texts }: StoredBundle): readonly Pair[] =>
+  leaves.map((leaf, at) => {
+    const text = texts[at] ?? '';
+    return { leaf, text, stored: leafIn(text) };
+  });
+
+const isSame = ({ leaf, text }: Pair): boolean => leafHash(text).equals(leaf.hash);
+
+/** True if its texts do not match the tile above. The tail has no such tile, so it cannot be checked. */
+const isTextChanged = ({ leaves, full }: StoredBundle): boolean => {
+  if (full === null || leaves.length !== TILE_WIDTH) return full !== null;
+  return full.root?.equals(rootOfComplete(Buffer.concat(leaves.map(leafHash)))) !== true;
+};
+
+const isShift = ({ leaf, stored }: Pair): boolean => stored !== null && stored.id !== leaf.id;
+
+const MEMBERS = ['stream', 'revision', 'type', 'data', 'metadata'] as const satisfies readonly (keyof Leaf)[];
+
+/** Member in which the event of the log differs from the leaf of the tree. */
+const differenceOf = async (store: Pick<EventStore, 'readStream'>, leaf: Leaf): Promise<string> => {
+  const [event] = await store.readStream(leaf.stream as StreamName, { from: leaf.revision, limit: 1 });
+  if (event?.id !== leaf.id) return 'stream or revision differ';
+  const own = parseLeaf(leafOf(event));
+  const names = MEMBERS.filter((member) => JSON.stringify(own[member]) !== JSON.stringify(leaf[member]));
+  return `${names.join(' and ')} differ${names.length === 1 ? 's' : ''}`;
+};
+
+const shiftSentence = (pair: Pair, next: Pair | undefined): string => {
+  const inLog = pair.leaf.id;
+  const inTree = pair.stored?.id ?? '';
+  if (next?.stored?.id === inLog) return `the log does not hold event ${inTree} of the tree`;
+  if (next?.leaf.id === inTree) return `the tree does not hold event ${inLog} of the log`;
+  return `the log holds event ${inLog}, and the tree event ${inTree}`;
+};
+
+const sentenceOf = async (
+  store: Pick<EventStore, 'readStream'>,
+  pair: Pair,
+  { next, bundle }: { readonly next: Pair | undefined; readonly bundle: StoredBundle },
+): Promise<string> => {
+  const { stored } = pair;
+  if (stored === null) return 'the text in the tree is no event';
+  if (isShift(pair)) return `${shiftSentence(pair, next)}; leaves behind it were not compared`;
+  const difference = await differenceOf(store, stored);
+  return `${isTextChanged(bundle) ? 'its text in the tree is not the one that was hashed' : 'the log says another than the tree'}: ${difference}`;
+};
+
+const leafFaults = async (
+  store: Pick<EventStore, 'readStream'>,
+  log: LogBundle,
+  bundle: StoredBundle,
+): Promise<ComparedBundle> => {
+  const { tree, first } = log;
+  const pairs = pairsOf(log, bundle);
+  const faults: string[] = [];
+  for (const [at, pair] of pairs.entries()) {
+    if (isSame(pair)) continue;
+    faults.push(
+      `leaf ${first + at} of ${tree}, event ${pair.leaf.id}: ${await sentenceOf(store, pair, { next: pairs[at + 1], bundle })}`,
+    );
+    if (isShift(pair)) return { faults, isShifted: true };
+  }
+  return { faults, isShifted: false };
+};
+
+/** Checks the values by which searches find a bundle. If they are changed, searches miss its events. */
+const searchFaults = ({ tree, first, leaves, latest }: LogBundle, { leaves: texts, full }: StoredBundle) => {
+  if (full === null || leaves.length < TILE_WIDTH) return [];
+  const expected = { ...foundBy(texts.map(parseLeaf)), firstPosition: leaves[0]?.position, latest };
+  const wrong = (['idFrom', 'idTo', 'facets', 'firstPosition', 'latest'] as const).filter(
+    (column) => String(full[column]) !== String(expected[column]),
+  );
+  return wrong.length === 0
+    ? []
+    : [`bundle ${first / TILE_WIDTH} of ${tree}: its row has another ${wrong.join(' and ')} than its leaves`];
+};
+
+const positionFaults = ({ tree, first, leaves }: LogBundle, { positions, full }: StoredBundle): readonly string[] => {
+  const at = full === null ? leaves.findIndex(({ position }, index) => position !== positions[index]) : -1;
+  return at === -1 ? [] : [`leaf ${first + at} of ${tree}, event ${leaves[at]?.id}: its row has another position`];
+};
+
+/** @param stored null: nothing of it can be read. */
+const compareBundle = async (
+  store: Pick<EventStore, 'readStream'>,
+  bundle: LogBundle,
+  stored: StoredBundle | null,
+): Promise<ComparedBundle> => {
+  const { tree, first, leaves } = bundle;
+  const isThere = stored !== null && (leaves.length < TILE_WIDTH || stored.full !== null);
+  const count = isThere ? stored.leaves.length : 0;
+  if (stored === null || count < leaves.length) {
+    const range = `leaves ${first} to ${first + leaves.length - 1}`;
+    const fault = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, and ${count} of them can be read here`;
+    return { faults: [fault], isShifted: false };
+  }
+  const compared = await leafFaults(store, bundle, stored);
+  if (compared.faults.length > 0) return compared;
+  return { faults: [...searchFaults(bundle, stored), ...positionFaults(bundle, stored)], isShifted: false };
+};
+
+/** Faults of a checkpoint of the log or its cosignatures, in words that follow its name; null: none. */
+
+/** A checkpoint with its parsed note and its signer. */
+const noteFault = ({ size, root, note, vkey, origin }: CheckpointSignedEvent['data']): string | null => {
+  try {
+    const parsed = parseNote(note);
+    const said = parseCheckpoint(parsed.text);
+    const isSaid = said.size === size && said.origin === origin && said.root.toString('base64') === root;
+    if (!isSaid) return 'its note says another size, root or origin';
+    return signedAt(parsed, parseVerifierKey(vkey)) === null ? 'its note is not signed by its key' : null;
+  } catch (error) {
+    if (error instanceof MalformedNote) return `its note cannot be read: ${error.message}`;
+    throw error;
+  }
+};
+
+const rootInRows = async (db: Database, tree: string, size: number): Promise<Buffer | null> => {
+  try {
+    return await createAuditTrees(db).root(tree, size);
+  } catch (error) {
+    if (error instanceof NotInTree) return null;
+    throw error;
+  }
+};
+
+const rootAt = async (db: Database, log: Pick<LogTree, 'tree' | 'rootAt'>, size: number): Promise<Buffer | null> =>
+  log.rootAt(size) ?? (await rootInRows(db, log.tree, size));
+
+/** With its root. @param log the leaves before it. */
+const rootFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt'>,
+  { size, root }: CheckpointSignedEvent['data'],
+): Promise<string | null> => {
+  // Rows of earlier bundles were compared with the log before.
+  const own = await rootAt(db, log, size);
+  return own === null || own.toString('base64') === root
+    ? null
+    : `the first ${size} leaves of the log have another root; later checkpoints were not compared`;
+};
+
+/** With its row. */
+const rowFault = async (
+  db: Database,
+  tree: string,
+  { data, metadata }: CheckpointSignedEvent,
+): Promise<string | null> => {
+  const row = await storedCheckpoint(db, tree, data.size);
+  if (row === null) return 'it has no row in audit_checkpoints';
+  const isSame = row.note === data.note && row.vkey === data.vkey && row.signedAt === metadata.occurredAt;
+  return isSame ? null : 'its row in audit_checkpoints says another';
+};
+
+/** Whether the witness of a line has signed the text, where its key is known. */
+const isForged = (text: string, line: string, witnesses: readonly VerifierKey[]): boolean => {
+  const signatory = `${signatoryOf(line)}+`;
+  const key = witnesses.find((witness) => witness.text.startsWith(signatory));
+  return key !== undefined && signedAt(parseNote(signedNote(text, [`${line}\n`])), key) === null;
+};
+
+/** A row without all lines. */
+const cosignedRowFault = async (
+  db: Database,
+  tree: string,
+  { size, lines }: CheckpointCosignedEvent['data'],
+): Promise<string | null> => {
+  const row = await storedCheckpoint(db, tree, size);
+  if (row === null) return `there is no checkpoint about ${size} leaves`;
+  const kept = row.cosignatures.split('\n');
+  const isThere = (line: string): boolean => kept.includes(line) && row.cosigners.includes(signatoryOf(line));
+  return lines.every(isThere) ? null : `it is not in the row of its checkpoint, about ${size} leaves`;
+};
+
+const forgedFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt'>,
+  { origin, size, lines }: CheckpointCosignedEvent['data'],
+  witnesses: readonly VerifierKey[],
+): Promise<string | null> => {
+  const root = await rootAt(db, log, size);
+  if (root === null) return null;
+  const text = checkpointText({ origin, size, root });
+  const forged = lines.filter((line) => isForged(text, line, witnesses)).map(signatoryOf);
+  return forged.length === 0 ? null : `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
+};
+
+/** Fault of cosignatures. @param log the leaves before them. @param isRead the projection has read them. */
+const cosignatureFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
+  data: CheckpointCosignedEvent['data'],
+  { witnesses, isRead }: { readonly witnesses: readonly VerifierKey[]; readonly isRead: boolean },
+): Promise<string | null> => {
+  try {
+    if (data.size > log.size) return `it is about ${data.size} leaves, and there are ${log.size} before it`;
+    const fault = await forgedFault(db, log, data, witnesses);
+    return fault ?? (isRead ? await cosignedRowFault(db, log.tree, data) : null);
+  } catch (error) {
+    if (error instanceof MalformedNote) return `a line of it cannot be read: ${error.message}`;
+    throw error;
+  }
+};
 
 /** Compares one tree as the log makes it with its rows. */
 export interface TreeComparison {
@@ -21,7 +278,7 @@ export interface TreeComparison {
   end(row: Tree | undefined): Promise<void>;
 }
 
-export interface CompareTree {
+interface CompareTree {
   readonly db: Database;
   readonly store: Pick<EventStore, 'readStream'>;
   readonly witnesses: readonly VerifierKey[];

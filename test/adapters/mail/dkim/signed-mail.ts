@@ -1,4 +1,4 @@
-import { createOutgoingMessages } from '../../../../src/adapters/mail/compose/signed-message.ts';
+import { createOutgoingMessages } from '../../../../src/adapters/mail/compose.ts';
 import type { OutgoingMail } from '../../../../src/domain/ports/mail.ts';
 import type { MimeMessage } from '../../../../src/lib/mime/mime.ts';
 import type { SigningKey } from '../../../../src/lib/smtp/smtp.ts';

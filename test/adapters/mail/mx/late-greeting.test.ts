@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost.ts';
 import { GREETING_TIMEOUTS } from '../../../../src/lib/smtp/smtp.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../../src/workers/create-workers.ts';
 import { slowness } from '../../../support/slowness.ts';

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
-import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
+import { createMailDestinations, createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import type { SuspendDestination } from '../../../../src/domain/destination/suspension.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail.ts';
 import { createTransportSecurity, type StsPolicy, type TransportSecurity } from '../../../../src/lib/smtp/smtp.ts';
-import { createDestinationLimits } from '../../../../src/workers/delivery/destination-concurrency-limits.ts';
+import { createDestinationLimits } from '../../../../src/workers/delivery/destination-limits.ts';
 import { reportOf } from '../../../../src/workers/delivery/record.ts';
 import { issueCertificate } from '../../../support/certificates.ts';
 import type { NameData } from '../../../support/dns-zone.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ownHostProblem } from '../../../../src/adapters/mail/mx/own-host.ts';
+import { ownHostProblem } from '../../../../src/adapters/mail/mx/mx.ts';
 import { parseReply } from '../../../../src/lib/smtp/smtp.ts';
 import { createRecordingLogger } from '../../../workers/recording-logger.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';

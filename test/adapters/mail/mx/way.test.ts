@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
-import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
+import { createMailDestinations, createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import { slowness } from '../../../support/slowness.ts';
 import { createMailWorld, type MailWorld, refusal, send, system } from './mail-world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { problemOfRefusal } from '../../../../src/adapters/mail/smarthost/problems.ts';
+import { problemOfRefusal } from '../../../../src/adapters/mail/smarthost.ts';
 import { parseReply } from '../../../../src/lib/smtp/smtp.ts';
 import { issueCertificate } from '../../../support/certificates.ts';
 import { startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';

@@ -1,7 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
-import { createSmarthostWatch } from '../../../../src/adapters/mail/smarthost/problems.ts';
-import { createSmtpTransport, parseSmarthost } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmarthostWatch, createSmtpTransport, parseSmarthost } from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { createRecordingLogger } from '../../../workers/recording-logger.ts';
 import { outgoingMail } from '../outgoing-mail.ts';

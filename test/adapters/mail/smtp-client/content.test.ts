@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthost.ts';
 import type { MimeMessage } from '../../../../src/lib/mime/mime.ts';
 import { openSmtpSession } from '../../../../src/lib/smtp/smtp.ts';
 import { type Script, startScriptedServer, type Write } from '../../../support/scripted-smtp-server/scripted-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusalOutcome } from '../../../../src/adapters/mail/refusal.ts';
+import { refusalOutcome } from '../../../../src/adapters/mail/outcomes.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
 import { suppresses } from '../../../../src/domain/bounce/reply-words.ts';
 import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail.ts';
 import {

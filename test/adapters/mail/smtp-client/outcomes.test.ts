@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail.ts';
 import { freePort } from '../../../support/free-port.ts';

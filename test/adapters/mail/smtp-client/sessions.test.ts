@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, SendOptions } from '../../../../src/domain/ports/mail.ts';
 import { type Script, startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { outgoingMail } from '../outgoing-mail.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { refusalOutcome } from '../../../../src/adapters/mail/refusal.ts';
+import { refusalOutcome } from '../../../../src/adapters/mail/outcomes.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
 import { feedbackOf } from '../../../../src/domain/destination/pacing.ts';
 import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';

@@ -6,7 +6,7 @@ import {
   createSmtpTransport,
   parseSmarthost,
   type SmtpTransportOptions,
-} from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+} from '../../../../src/adapters/mail/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { outgoingMail } from '../outgoing-mail.ts';
 

@@ -1,0 +1,120 @@
+import { type BillingContext, type CountRecipients, closePeriod, recordQuota } from '../commands/billing.ts';
+import { type Billed, quotaLevel } from '../domain/billing/invoice.ts';
+import {
+  BUILT_IN_PLANS,
+  type Month,
+  monthOf,
+  nextMonth,
+  planOf,
+  previousMonth,
+  requirePeriod,
+} from '../domain/billing/plan.ts';
+import type { Position } from '../domain/kernel/event-store.ts';
+import type { Organizations } from './in-memory-projections.ts';
+import { type Leadership, repeat, type Work } from './supervise.ts';
+
+/** Queries of the read model of billing. */
+export interface BillingQueries {
+  readonly count: CountRecipients;
+  /** The last month with an invoice, by organization. */
+  lastInvoices(): Promise<ReadonlyMap<string, Month>>;
+  /** Recipients of a time by organization, of those that have any. */
+  recipients(by: {
+    readonly organizationIds: readonly string[];
+    readonly start: string;
+    readonly end: string;
+  }): Promise<ReadonlyMap<string, number>>;
+  /** Waits until the read model has counted up to a position. @returns false: not in time. */
+  upTo(position: Position): Promise<boolean>;
+}
+
+export interface WatchBilling extends BillingContext {
+  readonly billing: BillingQueries;
+  readonly organizations: Organizations;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+}
+
+const billedOf = (organizations: Organizations): readonly Billed[] =>
+  [...organizations.values()].filter((state) => state.status === 'active');
+
+/** A month is closed so long after its end: clocks differ, and events of its last moments arrive. */
+const CLOSE_AFTER_MS = 3_600_000;
+/** How late an invoice may be besides. */
+const CLOSE_EVERY_MS = 30_000;
+/** While there is more to close. */
+const BUSY_MS = 100;
+/** Invoices of one look. More keep other work of the process waiting. */
+const CLOSED_MAX = 100;
+
+/** Closes the months that have ended, in order, with an invoice for each organization. */
+export const closePeriods = ({ billing, organizations, leadership, ...context }: WatchBilling): Work => {
+  let closed: Map<string, Month> | null = null;
+
+  /** The month to close next; null: all are closed. */
+  const dueOf = ({ organizationId, createdAt }: Billed, last: Month): Month | null => {
+    const before = closed?.get(organizationId);
+    const due = before === undefined ? monthOf(createdAt) : nextMonth(before);
+    return due <= last ? due : null;
+  };
+
+  const due = (last: Month): readonly { readonly organizationId: string; readonly month: Month }[] =>
+    billedOf(organizations).flatMap((billed) => {
+      const month = dueOf(billed, last);
+      return month === null ? [] : [{ organizationId: billed.organizationId, month }];
+    });
+
+  return repeat(context.system, async () => {
+    if (!leadership.isLeader()) return CLOSE_EVERY_MS;
+    closed ??= new Map(await billing.lastInvoices());
+    const last = previousMonth(monthOf(new Date(context.system.now().getTime() - CLOSE_AFTER_MS).toISOString()));
+    const some = due(last).slice(0, CLOSED_MAX);
+    if (some.length === 0) return CLOSE_EVERY_MS;
+    if (!(await billing.upTo(await context.store.head()))) return BUSY_MS;
+    for (const one of some) {
+      await closePeriod(context, { ...one, count: billing.count });
+      closed.set(one.organizationId, one.month);
+    }
+    return BUSY_MS;
+  });
+};
+
+/** How late an organization is warned. */
+const QUOTAS_EVERY_MS = 5_000;
+/** Organizations of one query. */
+const QUOTAS_MAX = 500;
+
+/** Records once a month that an organization has used most of its quota, and that it has used all of it. */
+export const watchQuotas = ({ billing, organizations, leadership, ...context }: WatchBilling): Work => {
+  const { system, plans = BUILT_IN_PLANS } = context;
+  /** Organizations that were warned or notified of an exceeded quota in `told.month`. */
+  let told = { month: '', levels: new Map<string, string>() };
+
+  const watchSome = async (month: Month, some: readonly Billed[]): Promise<void> => {
+    const organizationIds = some.map(({ organizationId }) => organizationId);
+    const recipients = await billing.recipients({ organizationIds, ...requirePeriod(month) });
+    for (const billed of some) {
+      const { organizationId } = billed;
+      const plan = planOf(billed, plans);
+      const used = recipients.get(organizationId) ?? 0;
+      const level = quotaLevel(plan, used);
+      if (level === null || told.levels.get(organizationId) === level) continue;
+      await recordQuota(context, { organizationId, month, plan, used });
+      told.levels.set(organizationId, level);
+    }
+  };
+
+  return repeat(system, async () => {
+    if (!leadership.isLeader()) return QUOTAS_EVERY_MS;
+    const month = monthOf(system.now().toISOString());
+    if (told.month !== month) told = { month, levels: new Map() };
+    const limited = billedOf(organizations).filter(
+      (billed) =>
+        quotaLevel(planOf(billed, plans), Number.MAX_SAFE_INTEGER) !== null &&
+        told.levels.get(billed.organizationId) !== 'exceeded',
+    );
+    for (let from = 0; from < limited.length; from += QUOTAS_MAX) {
+      await watchSome(month, limited.slice(from, from + QUOTAS_MAX));
+    }
+    return QUOTAS_EVERY_MS;
+  });
+};
