@@ -152,6 +152,20 @@ describe('a switch', () => {
     expect(attempts()).toBe(1);
   });
 
+  test('lets others pass after two seconds, and is repeated', async () => {
+    const query = { end: async (): Promise<unknown> => undefined };
+    const { rebuild, pool, attempts } = await openRebuild([], (attempt) =>
+      attempt === 2 ? query.end() : Promise.resolve(),
+    );
+    const reader = await pool.connect();
+    await reader.query('begin');
+    await reader.query('select count(*) from read_models.api_keys');
+    query.end = () => reader.query('commit');
+    await rebuild();
+    reader.release();
+    expect([attempts(), await keyIds(pool)]).toEqual([2, ['key_0']]);
+  });
+
   test('reads events that arrive between two attempts', async () => {
     const log = { append: async (_attempt: number): Promise<unknown> => undefined };
     const { rebuild, pool, store } = await openRebuild(['55P03', '55P03'], (attempt) => log.append(attempt));

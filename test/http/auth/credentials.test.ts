@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import type { Caller, CallingMember } from '../../../src/domain/api-key/key-authority.ts';
@@ -276,7 +277,7 @@ describe('a request that is authenticated again', () => {
     const { auth, again, state } = await authenticated();
     Object.assign(auth.keyCache, {
       catchUp: async () => {
-        await Promise.resolve();
+        await turn();
         state.caller = null;
         return true;
       },

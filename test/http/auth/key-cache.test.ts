@@ -28,6 +28,8 @@ const open = async () => {
   let isFailing = false;
   /** The next reads of the head wait for this. */
   let gate: Promise<unknown> = Promise.resolve();
+  /** The next page waits for this. */
+  let pageGate: Promise<unknown> = Promise.resolve();
   const log: Pick<EventStore, 'head' | 'readAll'> = {
     head: async () => {
       heads += 1;
@@ -36,7 +38,13 @@ const open = async () => {
       await gate;
       return head;
     },
-    readAll: store.readAll,
+    readAll: async ({ signal: _, ...options }) => {
+      const page = await store.readAll(options);
+      const wait = pageGate;
+      pageGate = Promise.resolve();
+      await wait;
+      return page;
+    },
   };
   const cache = createKeyCache({ store: log, system, logger, capturing: true });
   onTestFinished(async () => {
@@ -59,6 +67,12 @@ const open = async () => {
         gate = Promise.resolve();
         resolve();
       };
+    },
+    /** Delays the next page. @returns lets it go on. */
+    delayPage: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      pageGate = promise;
+      return resolve;
     },
     knows: (number: number) => cache.find(secretNumber(number).hash) !== undefined,
     append: (keyId: string, number: number) =>
@@ -148,6 +162,35 @@ describe('a key cache', () => {
     await system.advance(5_000);
     expect([cache.isFresh(), knows(1)]).toEqual([true, true]);
     expect(await cache.load()).toBeDefined();
+  });
+
+  test('reads again for each caller once a read has ended', async () => {
+    const { cache, append, delay, knows } = await open();
+    for (const number of [1, 2, 3]) {
+      const proceed = delay();
+      const reading = cache.catchUp();
+      await turns();
+      await append(`key_${number}`, number);
+      const next = cache.catchUp();
+      proceed();
+      await Promise.all([reading, next]);
+      expect(knows(number)).toBe(true);
+    }
+  });
+
+  test('applies nothing of a read that it has given up', async () => {
+    const { cache, system, append, delayPage, knows } = await open();
+    await cache.start();
+    const before = cache.changes();
+    await append('key_1', 1);
+    const proceed = delayPage();
+    await system.advance(EVERY_MS);
+    expect(knows(1)).toBe(false);
+    await system.advance(5_000);
+    expect([knows(1), cache.changes() - before]).toEqual([true, 1]);
+    proceed();
+    await turns();
+    expect(cache.changes() - before).toBe(1);
   });
 
   test('says once that the log cannot be read, and once that it can', async () => {

@@ -317,3 +317,26 @@ test('a jump disturbs no waiting consumer', async () => {
   await follower.close();
   expect(await behind).toBeNull();
 });
+
+test('a close ends when the last read of the log has ended', async () => {
+  const waiting = Promise.withResolvers<void>();
+  const subscribe: EventStore['subscribe'] = async function* (_after, _filter, signal) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await waiting.promise;
+    if (signal.aborted) return;
+    yield { events: [], position: '1', isFull: false };
+  };
+  const { store } = openLog();
+  const follower = createLogFollower({ store: { ...store, subscribe }, system });
+  const next = follower.next('', ALL);
+  for (let count = 0; count < 20; count += 1) await nextTurn();
+  let isClosed = false;
+  const closed = follower.close().then(() => {
+    isClosed = true;
+  });
+  for (let count = 0; count < 20; count += 1) await nextTurn();
+  expect(isClosed).toBe(false);
+  waiting.resolve();
+  await closed;
+  expect(await next).toBeNull();
+});

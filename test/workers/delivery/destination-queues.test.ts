@@ -13,6 +13,8 @@ import { createSteppableSystem } from '../../support/system.ts';
 import { openService } from '../service.ts';
 
 const SUSPENDED = 'suspended.example';
+/** A destination whose rate limit lets few messages wait. */
+const SLOW = 'slow.example';
 
 /** Queues with an unresponsive log, so that started attempts stay in flight. */
 const open = () => {
@@ -32,7 +34,7 @@ const open = () => {
     destinationLimits: {
       concurrencyOf: (destination: string) => (destination === SUSPENDED ? 0 : 1),
       waitMsOf: () => 0,
-      capacityOf: () => Number.POSITIVE_INFINITY,
+      capacityOf: (destination: string) => (destination === SLOW ? 5 : Number.POSITIVE_INFINITY),
       started: () => undefined,
       destinationOf: async (domain: string) => domain,
       report: () => [],
@@ -130,7 +132,7 @@ test('a job for a single server ends when all its messages are delivered, duplic
   await queues.close();
 });
 
-test('a job is given back if the queues close before each of its messages has started', async () => {
+test('a job returns to its queue if the process stops before each of its messages has started', async () => {
   const { work, abort, answer, queues, loaded } = openForOneServer();
   const ended = work(MORE);
   ended.catch(() => undefined); // expected below
@@ -143,7 +145,7 @@ test('a job is given back if the queues close before each of its messages has st
   expect(loaded()).toBe(CONCURRENCY);
 });
 
-test('a job that has started is not given back by a stop', async () => {
+test('a job that has started does not return to its queue at a stop', async () => {
   const { work, abort, answer, queues } = openForOneServer();
   const ended = work([1, 2, 3]);
   await turn();
@@ -154,11 +156,79 @@ test('a job that has started is not given back by a stop', async () => {
   await closed;
 });
 
-test('a stop lets an attempt continue for 5 s, and is over after 8 s even if the attempt hangs', async () => {
+test('no more mail waits for a destination than its rate limit sends in time', async () => {
+  const { queues, offer } = open();
+  const numbers = Array.from({ length: 6 }, (_, index) => index); // one of them is sent
+  await offer('bulk', SLOW, numbers);
+  expect(queues.saturated('bulk')).toEqual([]);
+  await offer('bulk', SLOW, [6]);
+  expect(queues.saturated('bulk')).toEqual([`${SLOW} `]);
+});
+
+/** Queues with these parts that deliver a message which is due. */
+const openDelivering = async (more: Partial<DestinationQueuesParts>) => {
   const service = closedAfterTest(await openService());
   const messageId = await service.send('ann@example.org');
   const { dependencies, context } = service;
   const system = { ...createSteppableSystem({ start: context.system.now().toISOString() }), uuid: context.system.uuid };
+  const queues = createDestinationQueues({
+    ...{ store: dependencies.store, contents: dependencies.contents, secrets: dependencies.secrets, system },
+    ...{ logger: silentLogger, transports: dependencies.transports, times: dependencies.times },
+    ...{ publicUrl: dependencies.publicUrl, trackingKeys: dependencies.trackingKeys },
+    sendingDomains: createSendingDomains({ secrets: dependencies.secrets }),
+    acceptedCache: { take: () => undefined },
+    recentlyQueued: { addNotDue: () => undefined },
+    destinationLimits: {} as DestinationQueuesParts['destinationLimits'],
+    suspend: async () => undefined,
+    ...more,
+  });
+  const work = (destination: string | null) =>
+    queues.handlerOf('transactional')({ due: [{ messageId, destination }] }, new AbortController().signal);
+  return { service, messageId, system, queues, work };
+};
+
+const accepting: MailTransport = {
+  send: async ({ envelope }) =>
+    envelope.to.map(({ recipientId }) => ({
+      ...{ recipientId, outcome: 'delivered', code: 250, enhanced: null, mx: null, tls: null, text: 'Ok' },
+    })),
+  close: async () => undefined,
+};
+
+test('a suspension is recorded even if the log is away for a moment, and a stop waits for it', async () => {
+  const suspension = { operator: 'example.org', times: 1, until: '9999' } as never;
+  const recorded: unknown[] = [];
+  let tries = 0;
+  const { queues, work, system, service, messageId } = await openDelivering({
+    transports: { live: accepting, test: accepting },
+    destinations: { providerOf: async (domain) => domain },
+    destinationLimits: {
+      ...{ concurrencyOf: () => 1, waitMsOf: () => 0, capacityOf: () => 1, started: () => undefined },
+      ...{ destinationOf: async (domain: string) => domain, isSuspendedFor: () => false, report: () => [suspension] },
+    } as unknown as DestinationQueuesParts['destinationLimits'],
+    suspend: async (one) => {
+      tries += 1;
+      if (tries < 3) throw new Error('the log is away');
+      recorded.push(one);
+    },
+  });
+  await work('example.org');
+  await expect.poll(async () => (await service.history(messageId)).at(-1)).toBe('RecipientDelivered');
+  await expect.poll(() => tries).toBe(1);
+  let isClosed = false;
+  const closed = queues.close().then(() => {
+    isClosed = true;
+  });
+  for (let turns = 0; turns < 20; turns += 1) await turn();
+  expect([isClosed, recorded]).toEqual([false, []]);
+  await system.advance(200);
+  await expect.poll(() => tries).toBe(2);
+  await system.advance(400);
+  await closed;
+  expect(recorded).toEqual([suspension]);
+});
+
+test('a stop lets an attempt continue for 5 s, and is over after 8 s even if the attempt hangs', async () => {
   const signals: AbortSignal[] = [];
   const hanging: MailTransport = {
     send: async (_, { signal }) => {
@@ -167,17 +237,8 @@ test('a stop lets an attempt continue for 5 s, and is over after 8 s even if the
     },
     close: async () => undefined,
   };
-  const queues = createDestinationQueues({
-    ...{ store: dependencies.store, contents: dependencies.contents, secrets: dependencies.secrets, system },
-    ...{ logger: silentLogger, transports: { live: hanging, test: hanging }, times: dependencies.times },
-    ...{ publicUrl: dependencies.publicUrl, trackingKeys: dependencies.trackingKeys },
-    sendingDomains: createSendingDomains({ secrets: dependencies.secrets }),
-    acceptedCache: { take: () => undefined },
-    recentlyQueued: { addNotDue: () => undefined },
-    destinationLimits: {} as DestinationQueuesParts['destinationLimits'],
-    suspend: async () => undefined,
-  });
-  void queues.handlerOf('transactional')({ due: [{ messageId, destination: null }] }, new AbortController().signal);
+  const { queues, system, work } = await openDelivering({ transports: { live: hanging, test: hanging } });
+  void work(null);
   await expect.poll(() => signals.length).toBe(1);
   let isClosed = false;
   const closed = queues.close().then(() => {
