@@ -4,6 +4,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { CUSTOMER_COMMANDS } from '../../src/cli/customer/commands.ts';
 import { EXIT } from '../../src/cli/terminal.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
+import { SANDBOX_FATES, sandboxAddress } from '../../src/domain/message/attempt.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/message.ts';
 import { STATS_DIMENSIONS, STATS_METRICS } from '../../src/projections/stats/metrics.ts';
 
@@ -33,6 +34,15 @@ describe('the documents', () => {
     const page = read('docs/statistics.md');
     const missing = [...STATS_METRICS, ...STATS_DIMENSIONS].filter((name) => !page.includes(`\`${name}\``));
     expect(missing).toEqual([]);
+  });
+
+  test('list every sandbox address, each with its outcome', () => {
+    const rows = [...read('docs/sending.md').matchAll(/^\| `([\w+]+@sandbox\.outbox\.test)` \| (\w+)/gm)];
+    const listed = rows.map(([, address = '', outcome]) => ({ fate: sandboxAddress(address)?.fate, outcome }));
+    expect(new Set(listed.map(({ fate }) => fate))).toEqual(new Set(SANDBOX_FATES));
+    // A complaint comes after the delivery.
+    const outcomes: Readonly<Record<string, string>> = { complained: 'delivered' };
+    for (const { fate = '', outcome } of listed) expect(outcome).toBe(outcomes[fate] ?? fate);
   });
 
   test('name only npm scripts that exist', () => {

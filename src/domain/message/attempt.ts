@@ -285,7 +285,7 @@ export const recordAttempt = (state: Message, command: RecordAttempt): readonly 
 /** Domain to which test keys send mail whose outcome they choose: `<fate>[+label]@sandbox.outbox.test`. */
 export const SANDBOX_DOMAIN = 'sandbox.outbox.test';
 
-const SANDBOX_FATES = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
+export const SANDBOX_FATES = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
 type SandboxFate = (typeof SANDBOX_FATES)[number];
 
 export interface SandboxAddress {

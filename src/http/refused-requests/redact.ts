@@ -30,7 +30,7 @@ export const redactSentence = (text: string, maximum: number): string =>
     .replace(URL_PATHS, `$1/${MASK}`)
     .replace(SECRETS, MASK)
     .split(' ')
-    .map((word) => (AT_SIGN.test(word) ? MASK : word))
+    .map((word) => (AT_SIGN.test(word) && word !== '@' ? MASK : word)) // "it has no @" is about the sign
     .join(' ')
     .slice(0, maximum);
 

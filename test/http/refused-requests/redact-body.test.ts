@@ -190,6 +190,7 @@ describe('a sentence of a refused request', () => {
     ['see https://a.test/u/ann?x=1 now', 'see https://a.test/*** now'],
     ['key ob_live_abc and whsec_abc', 'key *** and ***'],
     ["API key lacks 'admin' permission", "API key lacks 'admin' permission"],
+    ['to is not an email address: it has no @', 'to is not an email address: it has no @'],
     ['a\r\nb\0c', 'a  b c'],
     ['ann%40example.org ann＠example.org', '*** ***'],
   ])('%j becomes %j', (text, told) => {

@@ -8,15 +8,8 @@ const HEAD = `# Errors
 Made from \`src/domain/kernel/errors.ts\`, \`src/http/errors.ts\` and \`src/http/route-table.ts\`; a test says
 when it is stale and how to make it anew.
 
-Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. Programs decide by the status and \`code\`;
-\`message\` is for people and may be reworded. \`details\` maps the name of a field to an array of what is wrong with it.
-The answer’s \`X-Request-Id\` finds the request, with the place of each field in its body: look it up under
-[Requests](dashboard.md#refused-requests).
-
-Retry 429, 500, 502, 503 and 504, and nothing else, with exponential back-off and random jitter, a bounded number of times,
-never at once; after a 429 wait \`retry_after\` seconds (60 when it is absent). Send with an \`Idempotency-Key\`, so that a
-retry never sends twice. What Node refuses before there is a request (headers of more than 16 kB: 431; a request that
-does not arrive in a minute: 408; what is not HTTP: 400) has the code \`invalid_request\`.`;
+[Responses](responses.md#errors) shows the shape of an error and says when to retry. Decide by the status and \`code\`:
+\`message\` is for people and may be reworded.`;
 
 /** Spec §7, client handling rules. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
