@@ -200,7 +200,9 @@ export const countUsed =
   ({ waitFor, billing }: ReadModels, { head }: Pick<EventStore, 'head'>): CountUsed =>
   async (organizationId, month) => {
     if (!(await waitFor(['billing'], await head()))) return null;
-    return (await billing.usage({ organizationId, ...requirePeriod(month) })).billableRecipients;
+    // Outside the share of lists: what an organization reads does not delay what it sends.
+    const { days } = await billing.count({ organizationId, ...requirePeriod(month) });
+    return days.values().reduce((sum, { recipients }) => sum + recipients, 0);
   };
 
 interface ApiOptions {

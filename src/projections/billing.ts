@@ -263,10 +263,10 @@ const BILLED_ON = `
   select message_id from read_models.billing_messages
   where message_id = any($1) and ($2::date is null or day >= $2) and ($3::date is null or day < $3)`;
 
-/** The subset of these messages that is billed for the given days. */
+/** The subset of these messages of an organization that is billed for the given days. */
 export const billedOn = async (
   db: Database,
-  by: BilledDays & { readonly messageIds: readonly string[] },
+  by: BilledDays & { readonly organizationId: string; readonly messageIds: readonly string[] },
 ): Promise<ReadonlySet<string>> => {
   const values = [by.messageIds, by.from, by.to];
   const { rows } = await db.query<{ message_id: string }>({ name: 'billed-on', text: BILLED_ON, values });

@@ -35,6 +35,8 @@ export const destinationsProjection = defineProjection<DestinationEvent, StatesB
 });
 
 export interface ListSuspensions {
+  /** The query uses this organization's share. */
+  readonly organizationId: string;
   /** Those that last longer than this; ISO 8601. */
   readonly now: string;
   /** Sending domains whose own suspensions are listed too. */

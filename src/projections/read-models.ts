@@ -19,11 +19,11 @@ import {
   holdersOfMail,
   readBacklog,
 } from './deliveries/queries.ts';
-import { type ListSuspensions, listSuspensions } from './destinations.ts';
+import { listSuspensions } from './destinations.ts';
 import { listDomains } from './domains.ts';
 import { listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { placeAt, readFeed } from './events/queries.ts';
-import { type AskKeySends, keySends } from './messages/projection.ts';
+import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation.ts';
 import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';
@@ -46,7 +46,7 @@ import { countWebhooks, endpointsOf, listWebhooks } from './webhooks.ts';
  * turns, and one holds its share of connections at most.
  */
 
-/** Lists, searches and reads of audit logs at once. Higher: accepting mail waits for them. Lower: dashboards load slowly. */
+/** Lists, searches and reads of rows at once. Higher: accepting mail waits for them. Lower: dashboards load slowly. */
 const LISTS_MAX = 5;
 /** Higher: others wait for slow lists of one organization. Lower: its own requests wait for each other. */
 const LISTS_PER_ORGANIZATION_MAX = 3;
@@ -77,16 +77,17 @@ const createQueryShares = (pool: Pool) => {
     (by: By): Promise<Result> =>
       semaphore.run(() => query(pool, by), 1, by.organizationId);
 
-  const ofOrganization = <Result>(organizationId: string, query: () => Promise<Result>): Promise<Result> =>
+  /** For queries outside the read models, of the same pool. */
+  const inShareOf = <Result>(organizationId: string, query: () => Promise<Result>): Promise<Result> =>
     lists.run(query, 1, organizationId);
 
   /** Queries of an audit tree, which belongs to an organization. */
   const ofTree =
     <Rest extends readonly unknown[], Result>(query: (tree: string, ...rest: Rest) => Promise<Result>) =>
     (tree: string, ...rest: Rest): Promise<Result> =>
-      ofOrganization(tree, () => query(tree, ...rest));
+      inShareOf(tree, () => query(tree, ...rest));
 
-  return { listed: within(lists), counted: within(statistics), ofOrganization, ofTree };
+  return { listed: within(lists), counted: within(statistics), inShareOf, ofTree };
 };
 
 interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
@@ -97,7 +98,7 @@ interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
 
 /** All queries of the read models; holds no resources. */
 export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOptions) => {
-  const { listed, counted, ofTree, ofOrganization } = createQueryShares(pool);
+  const { listed, counted, ofTree, inShareOf } = createQueryShares(pool);
   const trees = createAuditTrees(pool);
   return {
     messages: {
@@ -111,16 +112,16 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       tagContents: counted(tagContents),
     },
     billing: {
-      usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by),
+      usage: listed(billingUsage),
       count: (by: Parameters<typeof countDays>[1]) => countDays(pool, by),
-      billedOn: (by: Parameters<typeof billedOn>[1]) => billedOn(pool, by),
+      billedOn: listed(billedOn),
       recipients: (by: Parameters<typeof billableRecipients>[1]) => billableRecipients(pool, by),
       invoices: listed(listInvoices),
       lastInvoices: () => lastInvoices(pool),
     },
     audit: {
       ...trees,
-      search: (by: Parameters<typeof trees.search>[0]) => ofOrganization(by.tree, () => trees.search(by)),
+      search: (by: Parameters<typeof trees.search>[0]) => inShareOf(by.tree, () => trees.search(by)),
       sizeAt: ofTree(trees.sizeAt),
       latestUpTo: ofTree(trees.latestUpTo),
       hashes: ofTree(trees.hashes),
@@ -133,20 +134,19 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     apiKeys: {
       list: listed(listApiKeys),
       expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
-      sends: (by: AskKeySends) => keySends(pool, by),
+      sends: listed(keySends),
     },
     templates: { list: listed(listTemplates) },
     webhooks: {
       list: listed(listWebhooks),
-      count: (organizationId: string) => ofOrganization(organizationId, () => countWebhooks(pool, organizationId)),
-      endpointsOf: (organizationId: string) => ofOrganization(organizationId, () => endpointsOf(pool, organizationId)),
+      count: (organizationId: string) => inShareOf(organizationId, () => countWebhooks(pool, organizationId)),
+      endpointsOf: (organizationId: string) => inShareOf(organizationId, () => endpointsOf(pool, organizationId)),
     },
     suppressions: {
       list: listed(listSuppressions),
       listAll: listed(listAllSuppressions),
       export: listed(exportSuppressions),
-      messagesOfDomain: (messageIds: readonly string[], domainId: string) =>
-        messagesOfDomain(pool, messageIds, domainId),
+      messagesOfDomain: listed(messagesOfDomain),
     },
     topics: {
       list: listed(listTopics),
@@ -161,23 +161,24 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       dueByFlow: (by: AskDueByFlow) => dueByFlow(pool, by),
       holders: (by: AskHolders) => holdersOfMail(pool, by),
       held: (by: AskHeld) => heldMail(pool, by),
-      deferred: (messageIds: readonly string[]) => deferredMail(pool, messageIds),
+      deferred: listed(deferredMail),
       backlog: (): Promise<Backlog> => readBacklog(pool, system.now()),
     },
-    destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },
+    destinations: { suspended: listed(listSuspensions) },
     reputation: {
       page: (by: PageOfCounts) => pageOfCounts(pool, by),
-      ofSender: (by: Parameters<typeof countsOfSender>[1]) => countsOfSender(pool, by),
+      ofSender: listed(countsOfSender),
     },
     search: {
       byId: (kind: Parameters<typeof findById>[1], by: Parameters<typeof findById>[2]) =>
-        ofOrganization(by.organizationId, () => findById(pool, kind, by)),
+        inShareOf(by.organizationId, () => findById(pool, kind, by)),
       byName: (kind: Parameters<typeof findByName>[1], by: Parameters<typeof findByName>[2]) =>
-        ofOrganization(by.organizationId, () => findByName(pool, kind, by)),
+        inShareOf(by.organizationId, () => findByName(pool, kind, by)),
       message: listed(findMessage),
       event: listed(findEvent),
       recentTagContents: listed(recentTagContents),
     },
+    inShareOf,
     waitFor: createWaitFor({ pool, system, awaited }),
     lag: createLagReader({ pool, store, system }),
   };

@@ -247,7 +247,7 @@ export const pageOfCounts = async (
 /** The same for one sender; null: it never sent any. @param by first day that counts, `YYYY-MM-DD`. */
 export const countsOfSender = async (
   db: Database,
-  by: { readonly from: string; readonly senderId: string },
+  by: { readonly organizationId: string; readonly from: string; readonly senderId: string },
 ): Promise<SenderCounts | null> => {
   const values = [by.from, by.senderId];
   const { rows } = await db.query<Row>({ name: 'sending-counts-of-sender', text: ONE, values });

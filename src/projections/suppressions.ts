@@ -202,11 +202,17 @@ const OF_DOMAIN = {
   text: 'select message_id as id from read_models.messages where message_id = any($1) and domain_id = $2',
 };
 
+export interface AskMessagesOfDomain {
+  /** Organization of the domain, whose share of the queries it uses. */
+  readonly organizationId: string;
+  readonly domainId: string;
+  readonly messageIds: readonly string[];
+}
+
 /** Ids of those messages that a sending domain sent. */
 export const messagesOfDomain = async (
   db: Database,
-  messageIds: readonly string[],
-  domainId: string,
+  { messageIds, domainId }: AskMessagesOfDomain,
 ): Promise<ReadonlySet<string>> => {
   const { rows } = await db.query<{ id: string }>({ ...OF_DOMAIN, values: [messageIds, domainId] });
   return new Set(rows.map(({ id }) => id));

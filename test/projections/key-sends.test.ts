@@ -20,7 +20,7 @@ const open = async () => {
       });
     },
     sends: async (from: number, to: number, keyId = 'key_1') => [
-      ...(await keySends(applied.pool, { keyId, from, to })).values(),
+      ...(await keySends(applied.pool, { organizationId: 'org_mine', keyId, from, to })).values(),
     ],
   };
 };

@@ -78,6 +78,38 @@ describe('an organization with endless queries', () => {
     expect((await statistics).filter(({ status }) => status === 'rejected')).toEqual([]);
   });
 
+  const range = { start: '2026-01-01', end: '2026-02-01' };
+  test.each<[table: string, query: (organizationId: string) => Promise<unknown>]>([
+    ['billing_days', (organizationId) => readModels.billing.usage({ organizationId, ...range })],
+    [
+      'billing_messages',
+      (organizationId) => readModels.billing.billedOn({ organizationId, messageIds: ['msg_1'], from: null, to: null }),
+    ],
+    ['key_sends', (organizationId) => readModels.apiKeys.sends({ organizationId, keyId: 'key_1', from: 1, to: 1 })],
+    [
+      'messages',
+      (organizationId) =>
+        readModels.suppressions.messagesOfDomain({ organizationId, domainId: 'dom_1', messageIds: ['msg_1'] }),
+    ],
+    ['deliveries', (organizationId) => readModels.deliveries.deferred({ organizationId, messageIds: ['msg_1'] })],
+    [
+      'destinations',
+      (organizationId) =>
+        readModels.destinations.suspended({ organizationId, now: range.start, domainIds: [], limit: 1, after: null }),
+    ],
+    [
+      'reputation_counts',
+      (organizationId) => readModels.reputation.ofSender({ organizationId, from: range.start, senderId: 'dom_1' }),
+    ],
+  ])('uses three connections for what it reads of %s', async (table, query) => {
+    const release = await lock(table);
+    const reads = many(50, () => query('org_a'));
+    expect((await templatesOf('org_b')).items).toEqual([]);
+    expect(pool.totalCount).toBeLessThanOrEqual(4);
+    await release();
+    expect((await reads).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
   test('is refused with a sentence when too many wait, and others are not', async () => {
     const release = await lock('api_keys');
     const lists = many(600, () => keysOf('org_a'));

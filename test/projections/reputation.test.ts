@@ -38,7 +38,7 @@ const open = async () => {
       }),
     release: (occurredAt: string) =>
       given(reputationStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),
-    counts: () => countsOfSender(pool, DOMAIN),
+    counts: () => countsOfSender(pool, { organizationId: 'org_mine', ...DOMAIN }),
   };
 };
 
@@ -118,7 +118,7 @@ describe('the outcomes of bulk mail', () => {
 
   test('are also counted for the organization, which is released separately', async () => {
     const { given, send, next, counts, release, pool } = await open();
-    const all = () => countsOfSender(pool, { from: FROM, senderId: 'org_mine' });
+    const all = () => countsOfSender(pool, { organizationId: 'org_mine', from: FROM, senderId: 'org_mine' });
     await send('msg_1');
     await send('msg_2', { domainId: 'dom_2' });
     await next('msg_1', LATER_EVENTS.RecipientDelivered);

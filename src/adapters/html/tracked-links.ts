@@ -103,7 +103,7 @@ const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
 
-/** Reads html inline or in a thread, once for all copies. Senders' domains take turns. */
+/** Reads html inline or in a thread, once for all copies. Organizations take turns. */
 export const createHtmlTracker = (): HtmlTracker => {
   const workers = createWorkerThreads<{ readonly job: 'find-links'; readonly html: string }, TrackingPlaces>({
     entry: new URL('./html-thread.ts', import.meta.url),
@@ -114,17 +114,16 @@ export const createHtmlTracker = (): HtmlTracker => {
   });
   const known = new WeakMap<OutgoingMail['body'], Promise<TrackingPlaces | null>>();
 
-  const find = async (html: string, { from }: OutgoingMail['body']): Promise<TrackingPlaces | null> => {
+  const find = async (html: string, owner: string): Promise<TrackingPlaces | null> => {
     if (html.length <= INLINE_CHARACTERS_MAX) return trackingPlaces(html);
-    const owner = from.address.slice(from.address.lastIndexOf('@') + 1);
     return workers.run({ job: 'find-links', html }, owner).catch(() => null);
   };
 
   return {
-    htmlOf: async ({ body, tracking }) => {
+    htmlOf: async ({ organizationId = '', body, tracking }) => {
       const { html } = body;
       if (html === undefined || tracking === undefined) return html;
-      const places = known.get(body) ?? find(html, body);
+      const places = known.get(body) ?? find(html, organizationId);
       known.set(body, places);
       const found = await places;
       return found === null ? html : trackHtml(html, found, tracking);

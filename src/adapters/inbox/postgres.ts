@@ -32,15 +32,32 @@ const INSERT = {
      order by mail.place`,
 };
 
+/**
+ * Organization of a mail, by the verified domain of its sender: registering another's name must not move its mail. Mail of
+ * other senders, such as deleted domains, belongs to the domain itself.
+ */
+const OWNER = `coalesce(domains.organization_id, lower(split_part(mail.envelope_from, '@', -1)))`;
+
+/**
+ * Every organization keeps its newest mail, up to the same share of the inbox, so that a flood of one drops only its own.
+ * The rest of a share that is not used is free for others: a lone organization has the whole inbox.
+ */
 const TRIM = {
   name: 'inbox-trim',
   text: `
     delete from inbox.captured_mail
-     where id <= (
-       select max(id)
-         from (select id, row_number() over newest as place, sum(size_bytes) over newest as bytes
-                 from inbox.captured_mail
-               window newest as (order by id desc)) counted
+     where id in (
+       select id
+         from (select id, row_number() over fair as place, sum(size_bytes) over fair as bytes
+                 from (select mail.id, mail.size_bytes,
+                              greatest(row_number() over newest / $1::float8,
+                                       sum(mail.size_bytes) over newest / $2::float8) as share
+                         from inbox.captured_mail mail
+                         left join (select lower(state->>'name') as name, min(organization_id) as organization_id
+                                      from read_models.domains where state->>'verification' is not null group by 1
+                              ) domains on domains.name = lower(split_part(mail.envelope_from, '@', -1))
+                       window newest as (partition by ${OWNER} order by mail.id desc)) shares
+               window fair as (order by share, id desc)) counted
         where place > $1 or bytes > $2)`,
 };
 

@@ -224,7 +224,7 @@ export const createMessageSources = (texts: Pick<TextAlternatives, 'of'>): Messa
   const writtenIn = createWrittenAttachments();
   return {
     of: async (mail) =>
-      buildMimeMessage(mail, await texts.of(mail.body), await writtenIn(mail))
+      buildMimeMessage(mail, await texts.of(mail.body, mail.organizationId ?? ''), await writtenIn(mail))
         .headed('')
         .chunks(),
   };
@@ -244,7 +244,7 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
     const html = tracked === undefined ? undefined : own(tracked);
     const sent = html === body.html || html === undefined ? mail : { ...mail, body: { ...body, html } };
     // The plain text is derived from the original html.
-    const message = buildMimeMessage(sent, own(await texts.of(body)), await writtenIn(mail));
+    const message = buildMimeMessage(sent, own(await texts.of(body, mail.organizationId ?? '')), await writtenIn(mail));
     const { signing: keys = [] } = mail;
     if (keys.length === 0) return message.headed('');
     const digest = await hashOf(mail, message);

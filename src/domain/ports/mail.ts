@@ -26,7 +26,7 @@ export interface TrackedHtml {
 /** Produces the HTML of one copy. */
 export interface HtmlTracker {
   /** Returns the HTML unchanged if it is not tracked or could not be parsed in time: tracking must not stop mail. */
-  htmlOf(mail: Pick<OutgoingMail, 'body' | 'tracking'>): Promise<string | undefined>;
+  htmlOf(mail: Pick<OutgoingMail, 'organizationId' | 'body' | 'tracking'>): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -40,6 +40,8 @@ export interface MessageSources {
 }
 
 export interface OutgoingMail {
+  /** Organization whose turns it uses while it is made. Absent: mail of the service itself. */
+  readonly organizationId?: string;
   /** Envelope for MAIL and RCPT. It is never read from the headers. */
   readonly envelope: {
     readonly from: string;
@@ -192,7 +194,7 @@ export const INBOX_SHOWN_BYTES_MAX = 1_000_000;
 export const CONFIDENTIAL_HEADER = 'X-Outbox-Confidential';
 
 /**
- * Maximum stored mail; the oldest is dropped first. Higher: fills the disk unless it is cleaned up. Lower: drops mail
+ * Maximum stored mail; the oldest mail of the organization with most is dropped first. Higher: fills the disk unless it is cleaned up. Lower: drops mail
  * that a test looks for.
  */
 export const INBOX_MAILS_MAX = 1000;

@@ -22,24 +22,36 @@ const SECOND_MS = 1_000;
 const IN_A_SECOND: Rate = { capacity: 20, perMs: 5 / SECOND_MS };
 /** Some 10 MB a day for each organization. */
 const IN_A_DAY: Rate = { capacity: 2_000, perMs: 2_000 / DAY_MS };
-/** Limit for all organizations together. */
+/** Limit for all organizations together. Higher: a flood takes the event loop. Lower: some organizations are not served. */
 const OF_ALL: Rate = { capacity: 50, perMs: 25 / SECOND_MS };
+/**
+ * How quickly an organization's use of the limit for all is forgotten: until then it leaves as much to others as it took.
+ * Faster: a few that flood leave nothing. Slower: a test suite that comes back soon is only counted.
+ */
+const LATELY: Rate = { capacity: 50, perMs: 0.5 / SECOND_MS };
 /** An evicted organization starts again with a full bucket. */
 const ORGANIZATIONS_MAX = 10_000;
 
 interface Bucket {
-  has(nowMs: number): boolean;
+  /** Tokens that are left. */
+  left(nowMs: number): number;
   take(): void;
+}
+
+interface OrganizationBuckets {
+  readonly inASecond: Bucket;
+  readonly inADay: Bucket;
+  readonly lately: Bucket;
 }
 
 const createBucket = ({ capacity, perMs }: Rate, nowMs: number): Bucket => {
   let tokens = capacity;
   let filledMs = nowMs;
   return {
-    has: (atMs) => {
+    left: (atMs) => {
       tokens = Math.min(capacity, tokens + (atMs - filledMs) * perMs);
       filledMs = atMs;
-      return tokens >= 1;
+      return tokens;
     },
     take: () => {
       tokens -= 1;
@@ -49,24 +61,26 @@ const createBucket = ({ capacity, perMs }: Rate, nowMs: number): Bucket => {
 
 export const createRefusalBudget = (system: Pick<System, 'monotonicMs'>): RefusalBudget => {
   const all = createBucket(OF_ALL, system.monotonicMs());
-  const organizations = new LRUCache<string, readonly Bucket[]>({ max: ORGANIZATIONS_MAX });
+  const organizations = new LRUCache<string, OrganizationBuckets>({ max: ORGANIZATIONS_MAX });
 
-  const bucketsOf = (organizationId: string, nowMs: number): readonly Bucket[] => {
-    const found = organizations.get(organizationId) ?? [
-      createBucket(IN_A_SECOND, nowMs),
-      createBucket(IN_A_DAY, nowMs),
-      all,
-    ];
-    organizations.set(organizationId, found);
-    return found;
+  const bucketsOf = (organizationId: string, nowMs: number): OrganizationBuckets => {
+    const buckets = organizations.get(organizationId) ?? {
+      inASecond: createBucket(IN_A_SECOND, nowMs),
+      inADay: createBucket(IN_A_DAY, nowMs),
+      lately: createBucket(LATELY, nowMs),
+    };
+    organizations.set(organizationId, buckets);
+    return buckets;
   };
 
   return {
     take: (organizationId) => {
       const nowMs = system.monotonicMs();
-      const buckets = bucketsOf(organizationId, nowMs);
-      if (!buckets.every((bucket) => bucket.has(nowMs))) return false;
-      for (const bucket of buckets) bucket.take();
+      const { inASecond, inADay, lately } = bucketsOf(organizationId, nowMs);
+      if (inASecond.left(nowMs) < 1 || inADay.left(nowMs) < 1) return false;
+      const took = LATELY.capacity - lately.left(nowMs);
+      if (all.left(nowMs) < 1 + took) return false;
+      for (const bucket of [inASecond, inADay, lately, all]) bucket.take();
       return true;
     },
   };

@@ -99,7 +99,7 @@ export const listDestinationsRoute = listEndpoint(
   async (by, { organizationId }, { deps, auth }) => {
     const domainIds = auth.keyCache.domainIdsOf(organizationId);
     const now = deps.context.system.now().toISOString();
-    const page = await deps.readModels.destinations.suspended({ now, domainIds, ...by });
+    const page = await deps.readModels.destinations.suspended({ organizationId, now, domainIds, ...by });
     return { ...page, items: page.items.map(serializeSuspension) };
   },
 );
@@ -218,7 +218,7 @@ export const getBacklogRoute = endpoint(
       limit: DEFERRALS_MAX,
     });
     const ids = [...new Set(page.items.map(({ subjectId }) => subjectId))];
-    const mails = await deps.readModels.deliveries.deferred(ids);
+    const mails = await deps.readModels.deliveries.deferred({ organizationId, messageIds: ids });
     return {
       object: 'destination_backlog',
       complete: page.items.length < DEFERRALS_MAX,

@@ -106,7 +106,10 @@ export const listInboxRoute = whileCapturing((inbox) =>
     },
     async ({ caller, query: { limit, after, ...asked } }, route) => {
       const filter = inboxFilterOf(route, caller, asked);
-      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
+      const place = decodePlace(LIST, after);
+      const { mails, next } = await route.deps.readModels.inShareOf(caller.organizationId, () =>
+        inbox.list({ limit, ...place, ...filter }),
+      );
       return listOf(mails.map(serializeListedCapturedMail), next !== null, encodePlace(LIST, next));
     },
   ),
@@ -124,7 +127,9 @@ const openMail = async (
   { caller, callerNow, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'id' | 'origin'>,
   route: RouteContext,
 ): Promise<CapturedMail> => {
-  const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
+  const { mails } = await route.deps.readModels.inShareOf(caller.organizationId, () =>
+    inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) }),
+  );
   const [mail] = mails;
   if (mail === undefined) throw missing();
   if (mail.isConfidential)
@@ -219,13 +224,17 @@ export const deleteInboxRoute = whileCapturing((inbox) =>
       query: deleteQuery,
     },
     async ({ caller, query: asked }, route) => {
-      await inbox.remove(inboxFilterOf(route, caller, asked));
+      await route.deps.readModels.inShareOf(caller.organizationId, () =>
+        inbox.remove(inboxFilterOf(route, caller, asked)),
+      );
     },
   ),
 );
 
 export const deleteCapturedMailRoute = whileCapturing((inbox) =>
   endpoint('DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }, route) => {
-    if ((await inbox.remove(inboxFilterOf(route, caller, { id }))) === 0) throw missing();
+    const filter = inboxFilterOf(route, caller, { id });
+    if ((await route.deps.readModels.inShareOf(caller.organizationId, () => inbox.remove(filter))) === 0)
+      throw missing();
   }),
 );

@@ -359,7 +359,7 @@ const htmlOf = async (
     baseUrl: BASE,
     ...untracked,
   });
-  return (await htmlTracker.htmlOf({ body, tracking: links })) ?? body.html;
+  return (await htmlTracker.htmlOf({ organizationId: state.organizationId, body, tracking: links })) ?? body.html;
 };
 
 export const viewMailRoute = publicRoute(

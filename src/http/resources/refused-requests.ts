@@ -194,7 +194,9 @@ export const listRefusedRequestsRoute = endpoint(
     const filter = filterOf(caller, asked);
     if (filter === null) return listOf([], false, null);
     await refusals.flush();
-    const rows = await deps.refusedRequests.list({ ...filter, after, limit: rowsToAsk(limit) });
+    const rows = await deps.readModels.inShareOf(caller.organizationId, () =>
+      deps.refusedRequests.list({ ...filter, after, limit: rowsToAsk(limit) }),
+    );
     const page = pageOf(rows, limit, ({ at, id }) => ({ createdAt: at.toISOString(), id }));
     return listOf(
       page.items.map((request) => serialize(caller, request)),
@@ -216,7 +218,9 @@ export const countRefusedRequestsRoute = endpoint(
     const filter = filterOf(caller, query);
     await refusals.flush();
     const counts =
-      filter === null ? { total: 0, byCode: [], byPrincipal: [] } : await deps.refusedRequests.counts(filter);
+      filter === null
+        ? { total: 0, byCode: [], byPrincipal: [] }
+        : await deps.readModels.inShareOf(caller.organizationId, () => deps.refusedRequests.counts(filter));
     return {
       object: 'refused_request_counts',
       total: counts.total,
@@ -237,7 +241,9 @@ export const getRefusedRequestRoute = endpoint(
   },
   async ({ caller, id }, { deps, refusals }): Promise<ShownRefusedRequest> => {
     await refusals.flush();
-    const found = REQUEST_ID.test(id) ? await deps.refusedRequests.find(scopeOf(caller), id) : null;
+    const found = REQUEST_ID.test(id)
+      ? await deps.readModels.inShareOf(caller.organizationId, () => deps.refusedRequests.find(scopeOf(caller), id))
+      : null;
     if (found === null) throw new DomainError('not_found', 'refused request not found');
     const { body } = found;
     const { meaning, remedy } = ERROR_CATALOGUE[found.code];

@@ -146,11 +146,15 @@ const memberById = async (searching: SearchContext): SearchResults => {
 };
 
 const deliveryById = async (searching: SearchContext): SearchResults => {
-  const { text, within, route } = searching;
+  const { text, within, caller, route } = searching;
   if (!isId('dlv', text) || !may(searching, 'GET /v1/webhooks/:id/deliveries/:delivery')) return [];
-  const webhookId = (await route.deps.webhookDeliveries.find({ ids: [text], limit: 1 }))[0]?.webhookId;
+  const { readModels, webhookDeliveries } = route.deps;
+  const [delivery] = await readModels.inShareOf(caller.organizationId, () =>
+    webhookDeliveries.find({ ids: [text], limit: 1 }),
+  );
+  const webhookId = delivery?.webhookId;
   if (webhookId === undefined) return [];
-  const [webhook] = await route.deps.readModels.search.byId('webhook', { ...within, id: webhookId });
+  const [webhook] = await readModels.search.byId('webhook', { ...within, id: webhookId });
   if (webhook === undefined) return [];
   const path = `/v1/webhooks/${webhookId}/deliveries/${text}`;
   return [{ type: 'webhook_delivery', id: text, title: webhook.name ?? webhookId, path }];
@@ -236,7 +240,9 @@ const REQUEST = /^req_[0-9a-f]{32}$/;
 const RECIPIENT_DOMAIN = /^[^\s@]+\.[^\s@.]+$/;
 
 const refusedRequest = async ({ text, caller, route }: SearchContext): SearchResults => {
-  const refused = REQUEST.test(text) ? await route.deps.refusedRequests.find(scopeOf(caller), text) : null;
+  if (!REQUEST.test(text)) return [];
+  const { readModels, refusedRequests } = route.deps;
+  const refused = await readModels.inShareOf(caller.organizationId, () => refusedRequests.find(scopeOf(caller), text));
   return refused === null ? [] : [{ type: 'request', id: text, title: refused.code, path: `/v1/requests/${text}` }];
 };
 

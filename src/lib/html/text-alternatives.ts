@@ -21,7 +21,6 @@ const RECENT_CHARACTERS_MAX = 1_000_000;
 const RECENT_HTML_CHARACTERS_MAX = 16_000;
 
 interface Body {
-  readonly from: { readonly address: string };
   readonly html?: string | undefined;
   readonly text?: string | undefined;
 }
@@ -29,7 +28,7 @@ interface Body {
 /** Derives the plain text of mail. */
 export interface TextAlternatives {
   /** The body's own text, or text derived from its html; empty if none can be derived. */
-  of(body: Body): Promise<string> | string;
+  of(body: Body, owner: string): Promise<string> | string;
   close(): Promise<void>;
 }
 
@@ -42,7 +41,7 @@ const orNothing = (derive: () => string): string => {
   }
 };
 
-/** Derives plain text from HTML inline or in a thread. Senders' domains take turns. */
+/** Derives plain text from HTML inline or in a thread. Owners (organizations) take turns. */
 export const createTextAlternatives = (): TextAlternatives => {
   const workers = createWorkerThreads<{ readonly job: 'derive-text'; readonly html: string }, string>({
     entry: new URL('./html-thread.ts', import.meta.url),
@@ -51,8 +50,6 @@ export const createTextAlternatives = (): TextAlternatives => {
     waitMsMax: WAIT_MS_MAX,
     tasksMax: WAITING_MAX,
   });
-  /** A domain belongs to one organization. */
-  const ownerOf = ({ from }: Body): string => from.address.slice(from.address.lastIndexOf('@') + 1);
   const deriveNow = (html: string): string => orNothing(() => htmlToText(html));
   const recent = new LRUCache<string, string>({
     maxSize: RECENT_CHARACTERS_MAX,
@@ -61,17 +58,17 @@ export const createTextAlternatives = (): TextAlternatives => {
   });
   const deriveInline = (html: string): string =>
     html.length > RECENT_HTML_CHARACTERS_MAX ? deriveNow(html) : recent.memo(html);
-  const derive = (html: string, body: Body): Promise<string> | string =>
+  const derive = (html: string, owner: string): Promise<string> | string =>
     html.length <= INLINE_CHARACTERS_MAX
       ? deriveInline(html)
-      : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
+      : workers.run({ job: 'derive-text', html }, owner).catch(() => '');
   /** A message that is sent as one copy per recipient has one text for all copies. */
   const derived = new WeakMap<Body, Promise<string> | string>();
   return {
-    of: (body) => {
+    of: (body, owner) => {
       const { text, html = '' } = body;
       if (text !== undefined) return text;
-      const known = derived.get(body) ?? derive(html, body);
+      const known = derived.get(body) ?? derive(html, owner);
       derived.set(body, known);
       return known;
     },

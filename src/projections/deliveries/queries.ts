@@ -78,8 +78,14 @@ interface DeferredRow {
   readonly recipients: readonly { readonly id: string }[];
 }
 
+export interface AskDeferred {
+  /** Organization of the messages, whose share of the queries it uses. */
+  readonly organizationId: string;
+  readonly messageIds: readonly string[];
+}
+
 /** Mail of these messages that still waits after an attempt. */
-export const deferredMail = async (db: Database, messageIds: readonly string[]): Promise<readonly DeferredMail[]> => {
+export const deferredMail = async (db: Database, { messageIds }: AskDeferred): Promise<readonly DeferredMail[]> => {
   const { rows } = await db.query<DeferredRow>({ name: 'deferred-mail', text: DEFERRED, values: [messageIds] });
   return rows.map(({ message_id, destination, due_at, recipients }) => ({
     messageId: message_id,

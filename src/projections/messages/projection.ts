@@ -72,6 +72,8 @@ export interface SecretSends {
 }
 
 export interface AskKeySends {
+  /** Organization of the key, whose share of the queries it uses. */
+  readonly organizationId: string;
   readonly keyId: string;
   /** Numbers of secrets, both included. */
   readonly from: number;

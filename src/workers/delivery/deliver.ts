@@ -219,6 +219,7 @@ const mailOf = (
   body: MessageBody,
   signing: readonly SigningKey[],
 ): OutgoingMail => ({
+  organizationId: state.organizationId,
   envelope: {
     from: body.from.address,
     to: body.recipients

@@ -117,24 +117,39 @@ describe('every template of the corpus', () => {
   });
 });
 
+const bodyOf = (html: string): MessageBody => ({
+  kind: 'message',
+  messageId: 'msg_1',
+  from: { address: 'a@shop.test' },
+  recipients: [],
+  replyTo: [],
+  subject: '',
+  html,
+  headers: {},
+  attachments: [],
+  tags: [],
+  metadata: {},
+});
+
 test('large html is read in a thread, once for all copies', async () => {
   const tracker = createHtmlTracker();
   const html = `<p>${'x'.repeat(30_000)}</p><a href="https://a.test/">x</a>`;
-  const body: MessageBody = {
-    kind: 'message',
-    messageId: 'msg_1',
-    from: { address: 'a@shop.test' },
-    recipients: [],
-    replyTo: [],
-    subject: '',
-    html,
-    headers: {},
-    attachments: [],
-    tags: [],
-    metadata: {},
-  };
+  const body = bodyOf(html);
   const copies = await Promise.all([PIXEL, null].map((url) => tracker.htmlOf({ body, tracking: tracking(url) })));
   expect(copies).toEqual([track(html, PIXEL), track(html)]);
   expect(await tracker.htmlOf({ body })).toBe(html);
+  await tracker.close();
+});
+
+test('links of an organization do not wait for all of another, whatever their senders are', async () => {
+  const tracker = createHtmlTracker();
+  const html = `<p>${'x'.repeat(30_000)}</p><a href="https://a.test/">x</a>`;
+  const ended: string[] = [];
+  const find = async (organizationId: string): Promise<void> => {
+    await tracker.htmlOf({ organizationId, body: bodyOf(html), tracking: tracking(null) });
+    ended.push(organizationId);
+  };
+  await Promise.all([...Array(20).fill('org_a'), 'org_b'].map(find));
+  expect(ended.indexOf('org_b')).toBeLessThan(5);
   await tracker.close();
 });

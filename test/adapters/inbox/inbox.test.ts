@@ -142,6 +142,61 @@ describe('the inbox in PostgreSQL', () => {
     expect((await subjects(inbox, 10)).subjects).toEqual(['y']);
   });
 
+  describe('trimmed while one organization floods it', () => {
+    const open = async () => {
+      const inbox = await openPostgres();
+      await pool().query('truncate read_models.domains');
+      for (const [id, organizationId, name, verification] of [
+        ['dom_1', 'org_a', 'a1.test', {}],
+        ['dom_2', 'org_a', 'a2.test', {}],
+        ['dom_3', 'org_b', 'b.test', {}],
+        ['dom_4', 'org_a', 'b.test', null],
+      ])
+        await pool().query(
+          'insert into read_models.domains (domain_id, organization_id, created_at, state) values ($1, $2, now(), $3)',
+          [id, organizationId, JSON.stringify({ name, verification })],
+        );
+      return inbox;
+    };
+    const count = async (inbox: Inbox, domain: string): Promise<number> => {
+      await inbox.store(mailOf('trims', { from: 'other@c.test' }));
+      await inbox.list({ limit: 1 });
+      const { rows } = await pool().query(
+        "select count(*)::integer as count from inbox.captured_mail where envelope_from like '%@' || $1",
+        [domain],
+      );
+      return rows[0].count;
+    };
+    const storeMany = (inbox: Inbox, length: number, from: string) =>
+      Promise.all(Array.from({ length }, () => inbox.store(mailOf('x', { from }))));
+
+    it('keeps the mail of another, and the newest of the flood', async () => {
+      const inbox = await open();
+      await storeMany(inbox, 300, 'x@b.test');
+      await Promise.all([storeMany(inbox, 1_200, 'x@a1.test'), storeMany(inbox, 1_200, 'x@a2.test')]);
+      expect(await count(inbox, 'b.test')).toBe(300);
+      expect((await count(inbox, 'a1.test')) + (await count(inbox, 'a2.test'))).toBeGreaterThan(690);
+      expect((await pool().query('select from inbox.captured_mail')).rowCount).toBe(INBOX_MAILS_MAX);
+    });
+
+    it('halves it between two that both flood', async () => {
+      const inbox = await open();
+      await storeMany(inbox, 1_000, 'x@b.test');
+      await storeMany(inbox, 3_000, 'x@a1.test');
+      expect(await count(inbox, 'b.test')).toBeGreaterThan(490);
+      expect(await count(inbox, 'a1.test')).toBeGreaterThan(490);
+    });
+
+    it("keeps another's small mail, however large the flood's are", async () => {
+      const inbox = await open();
+      await storeMany(inbox, 50, 'x@b.test');
+      const raw = Buffer.alloc(9_000_000, 'x');
+      for (let stored = 0; stored < 13; stored += 1) await inbox.store(mailOf('', { raw, from: 'x@a1.test' }));
+      expect(await count(inbox, 'b.test')).toBe(50);
+      expect(await count(inbox, 'a1.test')).toBe(11);
+    });
+  });
+
   it('reads the mail of another organization while one reads as much as it can', async () => {
     const inbox = await openPostgres();
     await inbox.store(mailOf('x'));

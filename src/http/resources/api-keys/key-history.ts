@@ -266,7 +266,12 @@ export const listKeySecretsRoute = endpoint(
     const secretContext = {
       now: context.system.now().toISOString(),
       newest: all[0]?.number ?? 0,
-      sends: await readModels.apiKeys.sends({ keyId: id, from: first, to: last }),
+      sends: await readModels.apiKeys.sends({
+        organizationId: caller.organizationId,
+        keyId: id,
+        from: first,
+        to: last,
+      }),
       facts: await readRequestFacts(
         deps,
         caller,

@@ -226,10 +226,14 @@ const isMakingSecret = (event: KeyHistoryEvent): event is MakingSecret =>
 const SECRETS_MAX = 100;
 
 /** Messages sent with each secret that an event created. @param made oldest first. */
-const sendsOf = async (deps: HttpDependencies, id: string, made: readonly MakingSecret[]): Promise<Report['sends']> => {
+const sendsOf = async (
+  deps: HttpDependencies,
+  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+  made: readonly MakingSecret[],
+): Promise<Report['sends']> => {
   const first = Math.max(1, made.length - SECRETS_MAX + 1);
   await readYourWrites(deps, ['messages']);
-  const sent = await deps.readModels.apiKeys.sends({ keyId: id, from: first, to: made.length });
+  const sent = await deps.readModels.apiKeys.sends({ organizationId, keyId: id, from: first, to: made.length });
   return made
     .slice(first - 1)
     .map(({ data }, index) => {
@@ -277,7 +281,7 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
       { name: 'May', value: listed(key.permissions) },
       { name: 'Secrets so far', value: String(made.length) },
     ],
-    sends: await sendsOf(deps, id, made),
+    sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, made),
     left_out:
       next === null
         ? null

@@ -170,7 +170,11 @@ export const getDomainReputationRoute = endpoint(
     ]);
     await readYourWrites(deps, ['reputation']);
     const from = countedFrom(deps.context.system.now());
-    const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
+    const counts = await deps.readModels.reputation.ofSender({
+      organizationId: caller.organizationId,
+      from,
+      senderId: id,
+    });
     return serializeDomainReputation(
       id,
       { own, ofOrganization },
@@ -192,7 +196,7 @@ export const getOrganizationReputationRoute = endpoint(
     const { store, system } = deps.context;
     const { state } = await load(store, reputation, reputationStream(organizationId));
     await readYourWrites(deps, ['reputation']);
-    const by = { from: countedFrom(system.now()), senderId: organizationId };
+    const by = { organizationId, from: countedFrom(system.now()), senderId: organizationId };
     const counts = await deps.readModels.reputation.ofSender(by);
     return serializeOrganizationReputation(organizationId, state, {
       counts: counts ?? NO_COUNTS,

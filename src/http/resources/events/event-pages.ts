@@ -188,12 +188,12 @@ const nextMatching = async (
 /** Those of messages that are billed for these days. */
 const onlyBilled = async (
   { billing }: ReadModels,
-  items: readonly FeedEvent[],
-  days: BilledDays | undefined,
+  organizationId: string,
+  { items, days }: { readonly items: readonly FeedEvent[]; readonly days: BilledDays | undefined },
 ): Promise<readonly FeedEvent[]> => {
   if (days === undefined) return items;
   const messageIds = [...new Set(items.map(({ subjectId }) => subjectId))];
-  const found = await billing.billedOn({ ...days, messageIds });
+  const found = await billing.billedOn({ ...days, organizationId, messageIds });
   return items.filter(({ subjectId }) => found.has(subjectId));
 };
 
@@ -215,7 +215,7 @@ export const readEventPage = async (
   const readRows: ReadRows = async (from, rows) => {
     const page = await deps.readModels.events.page({ ...by, after: from, limit: rows });
     const { hasMore, next } = page;
-    const items = await onlyBilled(deps.readModels, page.items, billed);
+    const items = await onlyBilled(deps.readModels, caller.organizationId, { items: page.items, days: billed });
     const events = await serializeEvents(deps.context.contents, items);
     const shown = items.map(({ cursor }, index) => ({ cursor, event: events[index] as SerializedEvent }));
     return { items: shown, hasMore, next };

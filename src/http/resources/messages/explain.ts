@@ -147,7 +147,12 @@ const read = async (
     items.filter((endpoint) => subscribesTo(endpoint.events, type)).map(({ webhookId }) => deliveryId(webhookId, id)),
   );
   const asked = ids.slice(0, IDS_MAX);
-  const found = asked.length === 0 ? [] : await webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 });
+  const found =
+    asked.length === 0
+      ? []
+      : await readModels.inShareOf(organizationId, () =>
+          webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 }),
+        );
   const areAll = !hasMore && ids.length === asked.length && found.length <= DELIVERIES_MAX;
   return {
     deliveries: found.slice(0, DELIVERIES_MAX),

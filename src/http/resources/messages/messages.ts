@@ -88,7 +88,7 @@ export const getMessageContentRoute = endpoint(
     const { message } = await loadMessage(deps, caller, id);
     const content = await requireContent(deps.context.contents, message);
     await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
-    return serializeMessageContent(id, content, await deps.textAlternatives.of(content));
+    return serializeMessageContent(id, content, await deps.textAlternatives.of(content, caller.organizationId));
   },
 );
 
@@ -189,7 +189,8 @@ export const previewMessageRoute = endpoint(
 );
 
 /** Without the parts that differ between copies. */
-const mailOf = ({ accepted, acceptedAt }: ExistingMessage, body: MessageBody): OutgoingMail => ({
+const mailOf = ({ accepted, acceptedAt, organizationId }: ExistingMessage, body: MessageBody): OutgoingMail => ({
+  organizationId,
   envelope: {
     from: body.from.address,
     to: body.recipients.map(({ id, address }) => ({ recipientId: id, address })),

@@ -93,11 +93,14 @@ export const visibleSuppressions = async (
   domainId: string | null,
   states: readonly ExistingSuppression[],
 ): Promise<readonly ExistingSuppression[]> => {
-  if (domainId === null) return states;
+  const organizationId = states[0]?.organizationId;
+  if (domainId === null || organizationId === undefined) return states;
   const causes = states.flatMap(({ entries, resubscriptions }) =>
     [...entries, ...resubscriptions].flatMap(({ source }) => (source === null ? [] : [source.messageId])),
   );
-  const own = isOf(await readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
+  const own = isOf(
+    await readModels.suppressions.messagesOfDomain({ organizationId, domainId, messageIds: [...new Set(causes)] }),
+  );
   return states.flatMap((state) => {
     const entries = state.entries.filter(own);
     const resubscriptions = state.resubscriptions.filter(own);

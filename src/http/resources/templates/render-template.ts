@@ -138,7 +138,7 @@ export const renderTemplateRoute = (route: RouteContext): void => {
         version: found,
         subject: rendered.subject,
         html: rendered.html,
-        text: (await route.deps.textAlternatives.of(draftOf(rendered, caller))) || null,
+        text: (await route.deps.textAlternatives.of(draftOf(rendered, caller), caller.organizationId)) || null,
         from: rendered.from ?? null,
         reply_to: [...(rendered.replyTo ?? [])],
         unused_variables: [...unused],

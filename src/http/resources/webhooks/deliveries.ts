@@ -157,7 +157,9 @@ export const listWebhookDeliveriesRoute = endpoint(
   async ({ caller, id, query: { limit, after, status: state, event_type: type } }, { deps }) => {
     const place = decodePlace(deliveriesOf(id), after);
     await loadWebhook(deps, caller, id);
-    const { deliveries, next } = await deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type });
+    const { deliveries, next } = await deps.readModels.inShareOf(caller.organizationId, () =>
+      deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type }),
+    );
     return listOf(
       await serializeDeliveries(deps, caller, deliveries),
       next !== null,
@@ -168,13 +170,17 @@ export const listWebhookDeliveriesRoute = endpoint(
 
 /** @throws {DomainError} `not_found`, `other_organization`. */
 const loadDelivery = async (
-  deps: Pick<HttpDependencies, 'context' | 'webhookDeliveries'>,
+  deps: Pick<HttpDependencies, 'context' | 'readModels' | 'webhookDeliveries'>,
   caller: Caller,
   { params }: FastifyRequest,
 ) => {
   const { id, delivery: deliveryId } = params as { readonly id: string; readonly delivery: string }; // of the path
   const { webhook, known } = await loadWebhook(deps, caller, id);
-  const found = isId('dlv', deliveryId) ? await deps.webhookDeliveries.find({ ids: [deliveryId], limit: 1 }) : [];
+  const found = isId('dlv', deliveryId)
+    ? await deps.readModels.inShareOf(caller.organizationId, () =>
+        deps.webhookDeliveries.find({ ids: [deliveryId], limit: 1 }),
+      )
+    : [];
   const delivery = found.find(({ webhookId }) => webhookId === id);
   if (delivery === undefined) throw new DomainError('not_found', 'delivery of the webhook not found');
   return { webhook, known, delivery };
@@ -317,20 +323,24 @@ export const listWebhookReplaysRoute = endpoint(
   async ({ caller, id, query: { limit, after } }, { deps }) => {
     const place = decodePlace(replaysOf(id), after);
     await loadWebhook(deps, caller, id);
-    const { replays, next } = await deps.webhookDeliveries.listReplays({ webhookId: id, limit, ...place });
+    const { replays, next } = await deps.readModels.inShareOf(caller.organizationId, () =>
+      deps.webhookDeliveries.listReplays({ webhookId: id, limit, ...place }),
+    );
     return listOf(replays.map(serializeReplay), next !== null, encodePlace(replaysOf(id), next));
   },
 );
 
 /** @throws {DomainError} `not_found`, `other_organization`. */
 const loadReplay = async (
-  deps: Pick<HttpDependencies, 'context' | 'webhookDeliveries'>,
+  deps: Pick<HttpDependencies, 'context' | 'readModels' | 'webhookDeliveries'>,
   caller: Caller,
   { params }: FastifyRequest,
 ) => {
   const { id, replay: replayId } = params as { readonly id: string; readonly replay: string }; // of the path
   await loadWebhook(deps, caller, id);
-  const found = isId('rpl', replayId) ? await deps.webhookDeliveries.findReplay(replayId) : null;
+  const found = isId('rpl', replayId)
+    ? await deps.readModels.inShareOf(caller.organizationId, () => deps.webhookDeliveries.findReplay(replayId))
+    : null;
   if (found?.webhookId !== id) throw new DomainError('not_found', 'replay of the webhook not found');
   return found;
 };

@@ -8,7 +8,8 @@ import { createShares, type Full, type Logger, type Place, type Shares } from '.
 /**
  * Bounds the connections of an SMTP listener, and their duration. A connection counts towards its network until it is
  * authenticated, and towards its organization from then on. At a bound, an idle connection is closed for the new one:
- * first one that has not authenticated. A new connection is rejected only if all others are receiving messages.
+ * first one that has not authenticated. If all are receiving messages, one whose client sends very slowly is closed. A
+ * new connection is rejected only if there is none either.
  */
 
 /** The client's end of a connection. */
@@ -46,8 +47,8 @@ interface Connections {
   authenticated(peer: Peer, organizationId: string): Refusal | null;
   /** Records activity: the connection is idle from now on. */
   used(peer: Peer): void;
-  /** The connection receives a message, so it is not idle. @returns a function to call at its end. */
-  receives(peer: Peer): () => void;
+  /** The connection receives a message, so it is not idle. @returns functions to call when the message has arrived, and at its end. */
+  receives(peer: Peer): { readonly arrived: () => void; readonly ended: () => void };
   /** Closes the connection at once. */
   end(peer: Peer): void;
 }
@@ -62,6 +63,8 @@ interface Connection {
   /** null: the greeting waits for TLS. */
   session: Session | null;
   refusal: Refusal | null;
+  /** When the message began to arrive, and how much the client had sent by then; null: none is arriving. */
+  arriving: { readonly sinceMs: number; readonly bytes: number } | null;
   readonly timers: NodeJS.Timeout[];
 }
 
@@ -84,11 +87,19 @@ const ORGANIZATION_FULL: Refusal =
   '4.7.0 too many connections are sending for this organization: close some, or try again in a minute';
 const IDLE: Refusal = '4.3.2 this connection was idle and was closed for a new one: connect again';
 
+const SLOW: Refusal = '4.3.2 this message arrived too slowly and others were waiting: send it again';
+
+/** Shorter: a good client that pauses loses its message when others wait. Longer: slow clients hold all places so long. */
+const SLOW_AFTER_MS = 10_000;
+/** Higher: ends clients on weak links when all places are taken. Lower: clients that send byte by byte hold all places. */
+const SLOW_BYTES_PER_SECOND = 1_000;
+
 /** Sockets and sessions spell the same address in several ways. */
 const nameOf = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
   `${ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress) : ''} ${remotePort}`;
 
 interface Bounding {
+  monotonicMs(): number;
   /** The network to which an address is counted. */
   networkOf(address: string): string;
   /** Replies with 421, and closes the session. */
@@ -99,11 +110,13 @@ interface Bounding {
 const boundConnections = (
   server: Server,
   { max, perNetwork, perOrganization = 0, authMs, durationMs }: ConnectionBounds,
-  { networkOf, dismiss }: Bounding,
+  { networkOf, dismiss, monotonicMs }: Bounding,
 ): Connections => {
   const connections = new Map<string, Connection>();
   /** Connections not receiving a message, those silent longest first. */
   const idle = new Set<Connection>();
+  /** Connections with a message that arrives, those that began first first. */
+  const arriving = new Set<Connection>();
   const strangers: Shares<'network'> = createShares({ max, shares: { network: perNetwork } });
   const members = createShares({ max, shares: { organization: perOrganization } });
   /**
@@ -117,6 +130,7 @@ const boundConnections = (
     connection.place?.release();
     connection.place = null;
     idle.delete(connection);
+    arriving.delete(connection);
   };
 
   /** Replies to the client and ends its socket. @returns false if there is no time for a reply. */
@@ -149,18 +163,35 @@ const boundConnections = (
     return true;
   };
 
-  /** Takes a place, after closing an idle connection if necessary. */
+  const isSlow = ({ socket, arriving: since }: Connection): boolean => {
+    if (since === null) return false;
+    const seconds = (monotonicMs() - since.sinceMs) / 1_000;
+    return seconds * 1_000 > SLOW_AFTER_MS && socket.bytesRead - since.bytes < seconds * SLOW_BYTES_PER_SECOND;
+  };
+
+  /** @returns true if one was closed. */
+  const closeSlow = (isWanted: (connection: Connection) => boolean): boolean => {
+    const connection = arriving.values().find((one) => isWanted(one) && isSlow(one));
+    if (connection !== undefined) close(connection, SLOW);
+    return connection !== undefined;
+  };
+
+  /** Takes a place, after closing an idle or slow connection if necessary. */
   const takePlace = <Owner extends string>(
     take: () => Place | Full<Owner>,
     isOfOwner: (connection: Connection) => boolean,
   ): Place | Full<Owner> => {
     const place = take();
-    return 'full' in place && closeIdle(isOfOwner) ? take() : place;
+    return 'full' in place && (closeIdle(isOfOwner) || closeSlow(isOfOwner)) ? take() : place;
   };
 
   const isStranger = ({ organizationId }: Connection): boolean => organizationId === null;
   const hasRoom = (): boolean =>
-    strangers.size() + members.size() < max || closeIdle(isStranger) || closeIdle(() => true);
+    strangers.size() + members.size() < max ||
+    closeIdle(isStranger) ||
+    closeIdle(() => true) ||
+    closeSlow(isStranger) ||
+    closeSlow(() => true);
 
   const admit = (network: string): Place | Full<'network'> =>
     hasRoom()
@@ -180,6 +211,7 @@ const boundConnections = (
       organizationId: null,
       session: null,
       refusal: null,
+      arriving: null,
       timers: [],
     };
     connections.set(name, connection);
@@ -234,8 +266,23 @@ const boundConnections = (
     used: (peer) => used(find(peer)),
     receives: (peer) => {
       const connection = find(peer);
-      if (connection !== undefined) idle.delete(connection);
-      return () => used(connection);
+      if (connection !== undefined) {
+        idle.delete(connection);
+        connection.arriving = { sinceMs: monotonicMs(), bytes: connection.socket.bytesRead };
+        arriving.add(connection);
+      }
+      const arrived = (): void => {
+        if (connection === undefined) return;
+        connection.arriving = null;
+        arriving.delete(connection);
+      };
+      return {
+        arrived,
+        ended: () => {
+          arrived();
+          used(connection);
+        },
+      };
     },
     end: (peer) => {
       const connection = find(peer);
@@ -277,6 +324,8 @@ interface SmtpListenerOptions {
   /** The network to which a client's address is counted. */
   networkOf(address: string): string;
   readonly logger: Logger;
+  /** Default: the clock of the process. */
+  readonly monotonicMs?: () => number;
 }
 
 export interface SmtpListener {
@@ -310,7 +359,8 @@ const counted = (task: Handlers, connections: () => Connections): Handlers => ({
     ? {}
     : {
         onData: (stream, session, callback) => {
-          const ended = connections().receives(session);
+          const { arrived, ended } = connections().receives(session);
+          stream.once('end', arrived);
           task.onData?.(stream, session, (...reply) => {
             ended();
             callback(...reply);
@@ -396,7 +446,7 @@ const rewriteAddresses = (server: SMTPServer, acceptsBare: boolean): void => {
 
 const createServer = (
   { serve, bounds, acceptsBareAddresses }: SmtpTask,
-  { tls, tlsBegins, networkOf, logger }: SmtpListenerOptions,
+  { tls, tlsBegins, networkOf, logger, monotonicMs = () => performance.now() }: SmtpListenerOptions,
 ): SMTPServer => {
   const current = (): Connections => connections;
   const options = serve({
@@ -417,7 +467,7 @@ const createServer = (
   const dismiss: Bounding['dismiss'] = ({ id }, refusal) => {
     for (const connection of server.connections) if (connection.id === id) connection.send(421, refusal);
   };
-  const connections = boundConnections(server.server, bounds, { networkOf, dismiss });
+  const connections = boundConnections(server.server, bounds, { networkOf, dismiss, monotonicMs });
   server.on('error', (error) => logger.debug({ err: error }, 'an SMTP session failed'));
   return server;
 };

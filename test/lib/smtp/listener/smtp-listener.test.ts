@@ -42,7 +42,7 @@ const openSilent = async (port: number, localAddress: string): Promise<Socket> =
 };
 
 /** The password is the id of the organization. A received message is held until the test ends it. */
-const openSubmission = async (bounds: Partial<ConnectionBounds>): Promise<number> => {
+const openSubmission = async (bounds: Partial<ConnectionBounds>, monotonicMs = () => 0): Promise<number> => {
   const task: SmtpTask = {
     bounds: { ...BOUNDS, ...bounds },
     serve: ({ authenticated }) => ({
@@ -60,7 +60,7 @@ const openSubmission = async (bounds: Partial<ConnectionBounds>): Promise<number
       },
     }),
   };
-  return closedAfterTest(await open(task, { tls: await makeTlsPair() })).port;
+  return closedAfterTest(await open(task, { tls: await makeTlsPair(), monotonicMs })).port;
 };
 
 const talk = async (port: number, localAddress = '127.0.0.1') => {
@@ -233,5 +233,21 @@ describe('when all places are taken', () => {
     const busy = [await enterData(await talk(port)), await enterData(await talk(port, '127.0.0.2'))];
     expect((await talk(port, '127.0.0.3')).greeting).toMatch(/^421 4\.3\.2 too many connections are open/);
     for (const each of busy) expect(await endMessage(each)).toMatch(/^250/);
+  });
+
+  test('and receive messages, one that a client sends byte by byte is closed after ten seconds', async () => {
+    let ms = 0;
+    const port = await openSubmission({ max: 3, perNetwork: 2 }, () => ms);
+    const busy = await enterData(await talk(port));
+    const slow = await enterData(await talk(port, '127.0.0.2'));
+    await enterData(await talk(port, '127.0.0.3'));
+    busy.socket.write(`${'x'.repeat(20_000)}\r\n`);
+    slow.socket.write('S');
+    ms = 9_000;
+    expect((await talk(port, '127.0.0.4')).greeting).toMatch(/^421 4\.3\.2 too many connections are open/);
+    ms = 11_000;
+    expect((await talk(port, '127.0.0.4')).greeting).toMatch(/^220/);
+    expect(await slow.next()).toMatch(/^421 4\.3\.2 this message arrived too slowly/);
+    expect(await endMessage(busy)).toMatch(/^250/);
   });
 });
