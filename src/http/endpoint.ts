@@ -13,7 +13,7 @@ import { maskContents, requirePresence, seesContents } from './auth/permissions.
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { dateFieldsOf, nulProblems, readDates } from './fields.ts';
-import { detailsOf, type Problem, parseBody, problemsIn } from './problems.ts';
+import { detailsOf, LIST_KNOWN_FIELDS, type Problem, parseBody, problemsIn } from './problems.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
 import { GUARDED_ERRORS, type GuardedRoute, PRESENCE_ERRORS, type PublicRoute, type RouteRule } from './route-rules.ts';
@@ -172,7 +172,7 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
   const sent = request.body === undefined ? {} : request.body;
   const body = parseBody(schemas.body, sent);
-  const query = schemas.query.safeParse(request.query);
+  const query = schemas.query.safeParse(request.query, LIST_KNOWN_FIELDS);
   const problems = [
     ...body.problems,
     ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),

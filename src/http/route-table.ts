@@ -1,4 +1,5 @@
 import { POSTMARK_TOKEN_HEADER } from './compat/vendors.ts';
+import { nearest } from './nearest.ts';
 import {
   ADMIN,
   ADMIN_CHANGE_LIVE,
@@ -493,6 +494,20 @@ const PATHS = Object.keys(ROUTES)
     url,
     pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
   }));
+
+const ID = /^[a-z]{2,4}_[0-9a-z]+$/;
+/** Without `/v1/`, which would count as correct letters of a wrong guess. */
+const API_PATHS = [...new Set(PATHS.map(({ url }) => url))]
+  .filter((url) => url.startsWith('/v1/'))
+  .map((url) => url.slice('/v1/'.length));
+
+/** The API path that a misspelled path most likely means, with the ids of that path; undefined: none is similar. */
+export const similarPath = (path: string): string | undefined => {
+  const segments = path.replace(/^\/*(?:v1)?\/*/i, '').split('/');
+  const ids = segments.filter((segment) => ID.test(segment));
+  const similar = nearest(segments.map((segment) => (ID.test(segment) ? ':id' : segment)).join('/'), API_PATHS);
+  return similar && `/v1/${similar.replaceAll(/:\w+/g, (parameter) => ids.shift() ?? `{${parameter.slice(1)}}`)}`;
+};
 
 /** Paths without a parameter. */
 const NAMED: ReadonlySet<string> = new Set(PATHS.map(({ url }) => url).filter((url) => !url.includes(':')));

@@ -36,7 +36,7 @@ import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
 import { createJsonBodies } from './bodies.ts';
-import { vendorError, vendorOf } from './compat/vendors.ts';
+import { unsupportedCall, vendorError, vendorOf } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Operation, type RouteContext, workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -44,7 +44,7 @@ import { beginErrorAnswer, refusalAnswer } from './errors.ts';
 import { requestDurations } from './metrics.ts';
 import { sendErrorPage } from './pages/page.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
-import { isNamedElsewhere, isPage, isRouteName, methodsOf } from './route-table.ts';
+import { isNamedElsewhere, isPage, isRouteName, methodsOf, similarPath } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 import { createMemberAddresses, createSignInMail } from './sign-in-mail.ts';
 
@@ -256,10 +256,15 @@ const checkAccess = (auth: AuthContext, request: FastifyRequest, reply: FastifyR
   return config.rule === undefined ? null : authenticateRequest(auth, config.rule, request, reply);
 };
 
+/** Clients may send long paths. */
+const SHOWN_CHARACTERS_MAX = 100;
+
 const nothingAt = (path: string, method: string): string => {
+  const shown = path.length > SHOWN_CHARACTERS_MAX ? `${path.slice(0, SHOWN_CHARACTERS_MAX)}…` : path;
   const vendor = vendorOf(path);
-  if (vendor === null) return 'there is no such path';
-  return `${method} is not offered at this path to clients of ${vendor}: docs/migrating-from-${vendor}.md lists what is`;
+  if (vendor !== null) return unsupportedCall(vendor, method, shown);
+  const similar = similarPath(path);
+  return `no such endpoint: ${method} ${shown}${similar === undefined ? '' : `. Did you mean ${similar}?`}`;
 };
 
 /** Refuses an unknown path or method. Under `/v1` the request must be authenticated first. */
@@ -275,7 +280,7 @@ const refuseUnknown = async (
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
     throw new DomainError('not_found', nothingAt(path, request.method));
   reply.header('allow', methods.join(', '));
-  throw new DomainError('method_not_allowed', `${path} takes ${methods.join(', ')}`);
+  throw new DomainError('method_not_allowed', `${path} accepts ${methods.join(', ')}`);
 };
 
 /** Answers an error as JSON: in the shape of the vendor whose client asks, or in ours. */

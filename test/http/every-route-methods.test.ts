@@ -69,7 +69,7 @@ describe.each(paths)('$url', (route) => {
     expectAnswer((await answerTo(route, method, {})).answer, unauthorizedFor(undefined));
     const { path, answer } = await answerTo(route, method, bearer(own.keyOf(ADMIN)));
     const allowed = methodsOf(path).join(', ');
-    expectAnswer(answer, { status: 405, error: { code: 'method_not_allowed', message: `${path} takes ${allowed}` } });
+    expectAnswer(answer, { status: 405, error: { code: 'method_not_allowed', message: `${path} accepts ${allowed}` } });
     expect(answer.headers.allow).toBe(allowed);
   });
 });
@@ -83,14 +83,39 @@ describe.each(paths.filter(({ url }) => !methodsOf(url).includes('GET')))('$url,
 
 describe('a path that does not exist', () => {
   test.each(['GET', 'POST', ...OTHER_METHODS])('is 404 for %s, under /v1 only with a key', async (method) => {
-    const error = { code: 'not_found', message: 'there is no such path' } as const;
     const key = own.keyOf(ADMIN);
-    for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/messages/x/y/z', '/v1/messages;x']) {
+    const refusal = (url: string) => ({
+      status: 404,
+      error: { code: 'not_found', message: `no such endpoint: ${method} ${url}` } as const,
+    });
+    for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/messages/x/y/z']) {
       const remoteAddress = '192.0.2.1';
-      expectAnswer(await service.request({ method: method as 'GET', url, key, remoteAddress }), { status: 404, error });
+      expectAnswer(await service.request({ method: method as 'GET', url, key, remoteAddress }), refusal(url));
     }
-    for (const url of ['/nothing', '/V1/messages', '//v1/messages', '/v1%2fmessages', '/metrics'])
-      expectAnswer(await service.request({ method: method as 'GET', url }), { status: 404, error });
+    for (const url of ['/nothing', '/metrics'])
+      expectAnswer(await service.request({ method: method as 'GET', url }), refusal(url));
+    for (const url of ['/V1/messages', '//v1/messages', '/messages']) {
+      const { status, error } = refusal(url);
+      const message = `${error.message}. Did you mean /v1/messages?`;
+      expectAnswer(await service.request({ method: method as 'GET', url }), { status, error: { ...error, message } });
+    }
+  });
+
+  test.each([
+    ['/v1/mesages/send', '/v1/messages/send'],
+    ['/v1/message', '/v1/messages'],
+    ['/v1/apikeys', '/v1/api-keys'],
+    [`/v1/api-keys/key_${'a'.repeat(26)}/rotat`, `/v1/api-keys/key_${'a'.repeat(26)}/rotate`],
+    ['/v1/webhoks/whk_1/deliverys', '/v1/webhooks/whk_1/deliveries'],
+  ])('suggests for %s the path %s', async (url, similar) => {
+    const { body } = await service.request({ method: 'POST', url, key: own.keyOf(ADMIN) });
+    expect(JSON.parse(body).error.message).toBe(`no such endpoint: POST ${url}. Did you mean ${similar}?`);
+  });
+
+  test('is shown shortened, and compared in bounded time', async () => {
+    const url = `/v1/${'a'.repeat(8_000)}`;
+    const { body } = await service.request({ url, key: own.keyOf(ADMIN) });
+    expect(JSON.parse(body).error.message).toBe(`no such endpoint: GET ${url.slice(0, 100)}…`);
   });
 });
 

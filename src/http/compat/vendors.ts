@@ -13,6 +13,55 @@ export const vendorOf = (url: string): Vendor | null => {
   return VENDORS.find((vendor) => vendor === name) ?? null;
 };
 
+/** Calls of their clients that this service does not imitate, by the beginning of the path, and what does the same. */
+const EQUIVALENTS: Readonly<Record<Vendor, readonly (readonly [path: string, instead: string])[]>> = {
+  resend: [
+    ['domains', 'GET /v1/domains'],
+    ['api-keys', 'GET /v1/api-keys'],
+    ['audiences', 'GET /v1/suppressions'],
+    ['contacts', 'GET /v1/suppressions'],
+    ['segments', 'GET /v1/topics'],
+    ['topics', 'GET /v1/topics'],
+    ['templates', 'GET /v1/templates'],
+    ['broadcasts', 'POST /v1/messages/batch'],
+    ['webhooks', 'GET /v1/webhooks'],
+    ['emails', 'GET /v1/messages'],
+  ],
+  postmark: [
+    ['bounces', 'GET /v1/messages?status=bounced'],
+    ['deliverystats', 'GET /v1/stats'],
+    ['stats', 'GET /v1/stats'],
+    ['messages', 'GET /v1/messages'],
+    ['message-streams', 'GET /v1/suppressions'],
+    ['templates', 'GET /v1/templates'],
+    ['domains', 'GET /v1/domains'],
+    ['senders', 'GET /v1/domains'],
+    ['server', 'GET /v1/organization'],
+    ['webhooks', 'GET /v1/webhooks'],
+    ['email', 'POST /v1/messages/send'],
+  ],
+  sendgrid: [
+    ['v3/suppression', 'GET /v1/suppressions'],
+    ['v3/asm', 'GET /v1/topics'],
+    ['v3/stats', 'GET /v1/stats'],
+    ['v3/categories', 'GET /v1/stats'],
+    ['v3/templates', 'GET /v1/templates'],
+    ['v3/api_keys', 'GET /v1/api-keys'],
+    ['v3/whitelabel', 'GET /v1/domains'],
+    ['v3/messages', 'GET /v1/messages'],
+    ['v3/user/webhooks', 'GET /v1/webhooks'],
+    ['v3/mail', 'POST /v1/messages/send'],
+  ],
+};
+
+/** Says what to call instead of a call that is not imitated. `/docs` is the reference that the service itself serves. */
+export const unsupportedCall = (vendor: Vendor, method: string, path: string): string => {
+  const call = path.slice(`/compat/${vendor}/`.length);
+  const instead = EQUIVALENTS[vendor].find(([beginning]) => call.toLowerCase().startsWith(beginning))?.[1];
+  const what = `${method} ${path} is not supported`;
+  return instead === undefined ? `${what}. /docs lists all calls` : `${what}. Use ${instead}, which /docs describes`;
+};
+
 type ErrorFields = ErrorBody['error'];
 
 export interface VendorAnswer {

@@ -26,10 +26,18 @@ const wordsIn = (cells: readonly string[]): readonly string[] =>
 describe.each(VENDORS)('the page about %s', (vendor) => {
   const page = pageOf(vendor);
 
-  test('names the path of its routes, and is linked from what is not there', async () => {
+  test('names the path of its routes', () => {
     expect(page).toContain(`outbox.example.com/compat/${vendor}`);
-    const answer = await ask(vendor, 'GET', '/nothing');
-    expect(said(vendor, answer)).toContain(`docs/migrating-from-${vendor}.md lists what is`);
+  });
+
+  test('is not needed to see what to call instead of an unsupported call', async () => {
+    const path = vendor === 'sendgrid' ? '/v3/templates' : '/templates';
+    expect(said(vendor, await ask(vendor, 'GET', path))).toContain(
+      `GET /compat/${vendor}${path} is not supported. Use GET /v1/templates, which /docs describes`,
+    );
+    expect(said(vendor, await ask(vendor, 'GET', '/nothing'))).toContain(
+      `GET /compat/${vendor}/nothing is not supported. /docs lists all calls`,
+    );
   });
 
   test('shows imports that are commands', () => {

@@ -144,7 +144,7 @@ describe('a report about a message', () => {
     await post('/v1/audit/checkpoints', {});
     const report: Report = (await ask(`/v1/audit/reports/messages/${id}`)).json();
     expect(report.facts).toContainEqual({ name: 'Subject', value: 'Hello Ann' });
-    expect(report.events[0]?.sentence).toMatch(/^It was accepted for ann@example\.net, as transactional mail; /);
+    expect(report.events[0]?.sentence).toMatch(/^Accepted for ann@example\.net as transactional mail\. /);
     expectProofs(report);
     const read = (await ask('/v1/audit/log?type=DataRead')).json().data;
     expect(read[0].data).toMatchObject({ what: 'message_content', subjectId: id });

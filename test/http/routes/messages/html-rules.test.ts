@@ -87,7 +87,7 @@ describe('html that browsers show and the strict rule refuses', () => {
     expect(Math.floor(status / 100)).toBe(2);
     expect((await contentOf(body.id)).html).toBe(BROKEN);
     expect(await findingsOf(body.id)).toEqual(PROBLEMS);
-    expect(await stepOf(body.id)).toBe('Its HTML is not valid and was accepted unchanged: see line 1, column 1.');
+    expect(await stepOf(body.id)).toBe('The HTML is not valid and was accepted unchanged: see line 1, column 1.');
   });
 
   test('is accepted by SMTP, with its problems as findings', async () => {
@@ -157,7 +157,7 @@ describe('a repeated attribute', () => {
     const { status, body } = await ask('POST', '/v1/messages/send', { ...FIELDS, html: REPEATED });
     expect(status).toBe(202);
     expect(await contentOf(body.id)).toMatchObject({ html: REPEATED, findings: [] });
-    expect(await stepOf(body.id)).toBe('Its HTML was checked and is valid.');
+    expect(await stepOf(body.id)).toBe('The HTML was checked and is valid.');
     for (const [, send] of LENIENT) expect((await contentOf((await send(REPEATED)).body.id)).findings).toEqual([]);
   });
 

@@ -184,7 +184,12 @@ describe('a message', () => {
   });
 
   test.each(['layout', 'Subject', 'replyTo', 'constructor'])('refuses %s, which is not a field', async (name) => {
-    expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({ [name]: [`${name} is not a known field`] });
+    expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({
+      [name]: [expect.stringMatching(`^${name} is not a known field`)],
+    });
+    expect((await detailsOf({ ...VALID, replyTo: 'ann@example.net' })).replyTo).toEqual([
+      'replyTo is not a known field: did you mean reply_to?',
+    ]);
   });
 });
 
