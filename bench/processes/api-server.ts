@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { createLogger } from '../../src/adapters/logger.ts';
+import { createLogger } from '../../src/adapters/system.ts';
 import type { CommandContext } from '../../src/commands/execute.ts';
 import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';

@@ -1,8 +1,7 @@
 import { type BackedUpTable, backUp, type Manifest, requireSameKey } from '../adapters/backup/backup.ts';
 import { readBackup, releaseRestored, requireEmpty, restore } from '../adapters/backup/restore.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
-import { createLogger } from '../adapters/logger.ts';
-import { createSystem } from '../adapters/system.ts';
+import { createLogger, createSystem } from '../adapters/system.ts';
 import { resetRecording } from '../composition/copy-log.ts';
 import { version } from '../composition/instances.ts';
 import { type Closers, createClosers } from '../composition/lifecycle.ts';

@@ -3,13 +3,14 @@ import { type ContentsCodec, createContentsCodec } from '../adapters/contents/co
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys.ts';
 import { createPostgresEventStore } from '../adapters/event-store.ts';
-import { createPostgresSecrets, openTrackingKeys } from '../adapters/secrets/postgres.ts';
 import {
   checkSecretKey,
+  createPostgresSecrets,
   createSecretBox,
   loadOrMakeSecretKey,
+  openTrackingKeys,
   type SecretKeys,
-} from '../adapters/secrets/secret-box.ts';
+} from '../adapters/secrets/postgres.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import type { CommandContext } from '../commands/execute.ts';

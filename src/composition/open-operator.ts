@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createLogger } from '../adapters/logger.ts';
+import { createLogger } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { TreeCheckResult } from '../projections/audit/check/check-trees.ts';

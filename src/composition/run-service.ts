@@ -1,5 +1,4 @@
-import { createLogger } from '../adapters/logger.ts';
-import { createSystem } from '../adapters/system.ts';
+import { createLogger, createSystem } from '../adapters/system.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
 import { signInUrl } from '../domain/kernel/addresses.ts';

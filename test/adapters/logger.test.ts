@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createLogger } from '../../src/adapters/logger.ts';
+import { createLogger } from '../../src/adapters/system.ts';
 
 const capture = () => {
   const chunks: string[] = [];

@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { to } from 'pg-copy-streams';
 import { z } from 'zod';
 import { StartRefused, type System } from '../../lib/async/async.ts';
-import { CANARY, createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
+import { CANARY, createSecretBox, type SecretKeys } from '../secrets/postgres.ts';
 
 /**
  * A backup is a folder: a file for each table of the log and the vault, in `COPY` format, compressed (zstd), and

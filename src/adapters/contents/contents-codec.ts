@@ -13,7 +13,7 @@ import { inTurns, type Pausing } from '../../lib/async/async.ts';
 import type { EncodedContents } from '../../lib/event-log/postgres.ts';
 import type { StoredAttachment } from '../../lib/mime/mime.ts';
 import { quoted } from '../../lib/transparency/transparency.ts';
-import type { SecretBox } from '../secrets/secret-box.ts';
+import type { SecretBox } from '../secrets/postgres.ts';
 
 /** The columns with contents. */
 export type Part = 'head' | 'body';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { System } from '../../lib/async/async.ts';
 import { openContents, type Part, sealContents } from '../contents/contents-codec.ts';
-import { CANARY, createSecretBox, type SecretBox, type SecretKeys } from './secret-box.ts';
+import { CANARY, createSecretBox, type SecretBox, type SecretKeys } from './postgres.ts';
 
 export interface ReencryptOptions {
   readonly pool: Pool;

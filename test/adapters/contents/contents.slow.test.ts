@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
-import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
+import { createSecretBox } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Contents, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createContentsCodec, openContents, sealContents } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
-import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
+import { createSecretBox } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { headOf, type MessageBody, type MessageContents } from '../../../src/domain/ports/contents.ts';
 import { WrongSecretKey } from '../../../src/domain/ports/secrets.ts';

@@ -4,9 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
-import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
+import {
+  checkSecretKey,
+  createPostgresSecrets,
+  createSecretBox,
+  type SecretKeys,
+} from '../../../src/adapters/secrets/postgres.ts';
 import { type Progress, type ReencryptOptions, reencrypt } from '../../../src/adapters/secrets/reencrypt.ts';
-import { checkSecretKey, createSecretBox, type SecretKeys } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { MessageContents } from '../../../src/domain/ports/contents.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';

@@ -1,4 +1,4 @@
-import { createMailReader } from '../../../src/adapters/inbox/mail-reader.ts';
+import { createMailReader } from '../../../src/adapters/inbox/postgres.ts';
 import {
   type CapturedMail,
   INBOX_BYTES_MAX,

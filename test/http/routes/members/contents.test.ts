@@ -135,7 +135,9 @@ describe.each(['analyst', 'auditor'])('to an %s', (role) => {
       smtp: { code: 550, enhanced: '5.1.1', text: '***', mx: 'mx.example.net' },
     });
     const explained = await get(`/v1/messages/${planted.messageId}/explain`);
-    expect(explained.body).toContain('permanently refused it for ***@example.net: 550 5.1.1');
+    expect(explained.body).toContain(
+      'Bounced for ***@example.net: mx.example.net says that the mailbox does not exist (550 5.1.1',
+    );
     const clicked = await get(`/v1/messages/${planted.clickedId}/explain`);
     expect(clicked.body).toContain('https://shop.example/***');
   });

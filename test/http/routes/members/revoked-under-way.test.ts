@@ -149,9 +149,9 @@ describe('a member', () => {
     await service.request({ method: 'DELETE', url: `/v1/members/${member.memberId}`, key });
     const { steps } = (await service.request({ url: `/v1/messages/${id}/explain`, key })).json();
     const named = `Ada Example (${member.memberId})`;
-    expect(steps[0].sentence).toContain(`came from ${named}, without`);
+    expect(steps[0].sentence).toContain(`came from ${named} without`);
     expect(steps[1]).toMatchObject({
-      sentence: `${named} may send, and asked for the live environment.`,
+      sentence: `${named} is a member with permission to send.`,
       facts: { member_id: member.memberId, member_name: 'Ada Example' },
     });
     expect(steps.at(-1).sentence).toContain(`(by ${named})`);
