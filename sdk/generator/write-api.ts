@@ -37,7 +37,7 @@ interface Located extends Operation {
 
 /** For browsers of members and of recipients, and for those who run the service. */
 const LEFT_OUT = new Set(['session', 'passkeys', 'recipients', 'service']);
-/** Of those, what keys ask too. */
+/** The exception: API keys may call it too. */
 const WHO_ASKS = 'getSession';
 /** Nothing refers to it: `SendMessage` stands for both. */
 const TWIN = 'AnalyzeMessageRequest';
@@ -64,7 +64,7 @@ const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + w
 const resourceOf = ({ tags }: Operation): string =>
   (tags[0] ?? '').replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
-/** What operations call the resource when they name it. */
+/** Name of a resource as it appears in operation ids. */
 const nounOf = (resource: string): string =>
   ({ apiKeys: 'Key', sessions: 'MemberSession' })[resource] ?? capitalized(resource.replace(/s$/, ''));
 

@@ -496,7 +496,7 @@ const PATHS = Object.keys(ROUTES)
   }));
 
 const ID = /^[a-z]{2,4}_[0-9a-z]+$/;
-/** Without `/v1/`, which would count as correct letters of a wrong guess. */
+/** Without `/v1/`: its letters would make a wrong guess look similar. */
 const API_PATHS = [...new Set(PATHS.map(({ url }) => url))]
   .filter((url) => url.startsWith('/v1/'))
   .map((url) => url.slice('/v1/'.length));

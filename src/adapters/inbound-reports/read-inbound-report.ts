@@ -83,7 +83,7 @@ const isGivenUp = (fields: Fields, status: string, said: Said): boolean => {
   return action === 'failed' || action === 'expired' || (action === 'delayed' && isLastDelay(fields, status, said));
 };
 
-/** The diagnostic of a recipient. If there is none, the text for people about it. */
+/** The diagnostic of a recipient, or else the text for people about it. */
 const diagnosticOf = (fields: Fields, addresses: readonly string[], said: Said): string => {
   const diagnostic = withoutType(firstField(fields, 'diagnostic-code') ?? '');
   return diagnostic === '' ? said(addresses) : diagnostic;

@@ -42,7 +42,7 @@ interface AboutMessage {
   readonly subjectId?: unknown;
 }
 
-/** Id of the message that an event concerns, follows from, or records a read of; null if there is none. */
+/** Id of the message that an event concerns, follows from, or records a read of; otherwise null. */
 export const messageOf = ({ data }: Pick<Leaf, 'data'>): string | null => {
   const { messageId, source, subjectId }: AboutMessage = data;
   const found = [messageId, source?.messageId, subjectId].find((id) => typeof id === 'string' && isId('msg', id));

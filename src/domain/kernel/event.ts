@@ -1,4 +1,4 @@
-/** What every event has, whatever it says: its place in the log, its origin, its stored form. */
+/** Parts common to all events: place in the log, origin, stored form. */
 import type { z } from 'zod';
 import type { AddressClass } from './addresses.ts';
 import type { Environment } from './environment.ts';

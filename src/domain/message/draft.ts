@@ -107,7 +107,7 @@ const schemesIn = (value: string): readonly string[] =>
   linksIn(value).flatMap((link) => SCHEME.exec(link)?.[1]?.toLowerCase() ?? []);
 
 /**
- * The problem with the links of a list header, as a phrase to follow its name; null if there is none.
+ * The problem with the links of a list header, as a phrase to follow its name; otherwise null.
  * @param isOneClick whether the message has `List-Unsubscribe-Post`.
  */
 export const listLinkProblem = (name: string, value: string, isOneClick: boolean): string | null => {

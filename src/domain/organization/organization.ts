@@ -37,7 +37,7 @@ export type Organization =
       readonly settings: OrganizationSettings;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
-      /** Start of the legal hold; null if there is none. */
+      /** Start of the legal hold; otherwise null. */
       readonly heldSince: string | null;
       /** Null if the organization may send. */
       readonly suspension: Suspension | null;

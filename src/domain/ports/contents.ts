@@ -98,7 +98,7 @@ export interface SuppressionEvidence {
   readonly kind: 'suppression';
   /** Address as written; null if it was erased before it was suppressed. */
   readonly address: string | null;
-  /** The server's reply, or the note of the person who added the entry; null if there is none. */
+  /** The server's reply, or the note of the person who added the entry; otherwise null. */
   readonly text: string | null;
 }
 

@@ -135,7 +135,7 @@ export interface WebhookDeliveries {
 
   /**
    * Stores the deliveries owed for the log between two positions, and advances the checkpoint, in one transaction.
-   * @param recording `from` is the checkpoint known to this recorder; null if there is none yet.
+   * @param recording `from` is the checkpoint known to this recorder; otherwise null.
    * @returns false, without storing anything, if another process has advanced it.
    */
   record(recording: {
@@ -149,7 +149,7 @@ export interface WebhookDeliveries {
   }): Promise<boolean>;
 
   /**
-   * The oldest events of one organization whose deliveries have not been created; null if there are none. Organizations
+   * The oldest events of one organization whose deliveries have not been created; otherwise null. Organizations
    * take turns.
    * @param after id of the organization of the previous turn; '' starts with the first.
    */

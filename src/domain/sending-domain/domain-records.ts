@@ -53,7 +53,7 @@ export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
 interface CheckRecords {
   readonly domainId: string;
   readonly records: readonly RecordSeen[];
-  /** Host of the key record that determines the state; null if there is none. */
+  /** Host of the key record that determines the state; otherwise null. */
   readonly dkimHost: string | null;
   /** True if the check was requested. It is then recorded even if nothing has changed. */
   readonly isAsked: boolean;

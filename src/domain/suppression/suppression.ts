@@ -298,7 +298,7 @@ export interface Resubscribe
   readonly to: readonly {
     /** Null for all mail except topics that were unsubscribed from separately. */
     readonly topicId: string | null;
-    /** The owner's last unsubscription through the message whose link was followed; null if there is none. */
+    /** The owner's last unsubscription through the message whose link was followed; otherwise null. */
     readonly said: Said | null;
     /**
      * True if it must be recorded even if nothing seems to need reversal: an unsubscription may not be on the list yet.

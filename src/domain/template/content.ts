@@ -138,7 +138,7 @@ const CHECKS: Readonly<Record<VariableType, readonly [(value: unknown) => boolea
   object: [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object'],
 };
 
-/** @returns the problem with the value, for people; null if there is none. */
+/** @returns the problem with the value, for people; otherwise null. */
 export const valueProblem = (type: VariableType, value: unknown): string | null => {
   const [isRight, problem] = CHECKS[type];
   return isRight(value) ? null : problem;

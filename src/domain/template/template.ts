@@ -53,7 +53,7 @@ export interface ExistingTemplate {
   readonly alias: string;
   readonly name: string;
   readonly description: string | null;
-  /** Changes since the newest version; null if there are none. */
+  /** Changes since the newest version; otherwise null. */
   readonly draft: TemplateContentRef | null;
   /** In order, starting with version 1. Kept when the template is deleted, because messages refer to them. */
   readonly versions: readonly TemplateVersion[];

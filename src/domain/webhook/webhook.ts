@@ -223,7 +223,7 @@ export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: Webhook
 
 const KEY_ACTOR = 'key:';
 
-/** Id of the key that is responsible for a webhook; null if there is none. */
+/** Id of the key that is responsible for a webhook; otherwise null. */
 export const owningKeyId = ({ ownedBy }: Pick<ExistingWebhook, 'ownedBy'>): string | null =>
   ownedBy.startsWith(KEY_ACTOR) ? ownedBy.slice(KEY_ACTOR.length) : null;
 

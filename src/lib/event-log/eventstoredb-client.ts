@@ -114,7 +114,7 @@ interface RecoveryParts {
 export interface Recovery {
   /** Waits before another attempt after a fault. @throws the fault if retrying is useless. */
   recover(error: unknown, signal: AbortSignal): Promise<void>;
-  /** Reports success, so that the next fault counts as the first of its kind. */
+  /** Reports success, so that the next fault is logged as a new one. */
   works(): void;
 }
 

@@ -29,7 +29,7 @@ const listed = (value: string): readonly string[] => {
 };
 
 /**
- * The mailboxes of a header; null if it has other content. A name with commas counts as one if it is the only mailbox.
+ * The mailboxes of a header; null if it has other content. A name with commas is one mailbox if it is the only one.
  */
 export const mailboxesIn = (value: string): readonly Mailbox[] | null => {
   const read = listed(value).map(parseMailbox);

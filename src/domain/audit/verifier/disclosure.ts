@@ -22,7 +22,7 @@ export interface Disclosure {
   readonly leaf: number;
   /** base64; null if the event is bound to no content. */
   readonly contentRoot: string | null;
-  /** Root computed from the parts; null if there are none. */
+  /** Root computed from the parts; otherwise null. */
   readonly ownRoot: string | null;
   /** Hashes of the one-part contents `reply` and `origin`, in base64; null if the event is bound to none. */
   readonly single: readonly (readonly [what: Single, hash: string | null])[];

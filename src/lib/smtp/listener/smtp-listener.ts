@@ -9,7 +9,7 @@ import { createShares, type Full, type Logger, type Place, type Shares } from '.
  * Bounds the connections of an SMTP listener, and their duration. A connection counts towards its network until it is
  * authenticated, and towards its organization from then on. At a bound, an idle connection is closed for the new one:
  * first one that has not authenticated. If all are receiving messages, one whose client sends very slowly is closed. A
- * new connection is rejected only if there is none either.
+ * new connection is rejected only if no such connection exists.
  */
 
 /** The client's end of a connection. */

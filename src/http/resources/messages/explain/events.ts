@@ -145,7 +145,7 @@ const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
 const sharedOf = ({ shared }: { readonly shared?: true | undefined }): string =>
   shared === true ? ' Another recipient could have sent the report, so the address is not suppressed.' : '';
 
-/** What to do about a bounce of this category. The reply says what is wrong, and not who can change it. */
+/** The next step after a bounce of this category. The reply says what is wrong, but not who can change it. */
 const REMEDIES: Readonly<Partial<Record<BounceCategory, string>>> = {
   mailbox_full: 'Send it again later, or reach the recipient in another way.',
   too_large: 'Send a smaller message, with links instead of attachments.',

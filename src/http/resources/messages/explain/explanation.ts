@@ -327,7 +327,7 @@ export const quoteOf = (smtp: SerializedSmtp): string => {
   return isPlain ? ` (${said})` : ` (${said}, ${WHERE[smtp.stage]})`;
 };
 
-/** What a reply of this category means, after "mx.example.net says that". */
+/** The meaning of a reply of this category, as it follows "mx.example.net says that". */
 const MEANINGS: Readonly<Record<BounceCategory, string | null>> = {
   no_mailbox: 'the mailbox does not exist',
   no_domain: 'the domain does not exist',
