@@ -60,7 +60,7 @@ describe('a send by template', () => {
     expect((await ask('GET', `/messages/${sent.body.id}`)).body.template).toEqual({ id, version: 1 });
     const { steps } = (await ask('GET', `/messages/${sent.body.id}/explain`)).body;
     expect(steps.find(({ type }: { readonly type: string }) => type === 'rendered')).toMatchObject({
-      sentence: `It was rendered from version 1 of template "${alias}" (${id}).`,
+      sentence: `Rendered from version 1 of template "${alias}" (${id}).`,
       facts: { template_id: id, template_version: 1 },
     });
   });
