@@ -191,7 +191,7 @@ describe('postmark', () => {
       message: 'message not found',
     });
     await expect(client().getBounces()).rejects.toMatchObject({
-      message: expect.stringContaining('docs/migrating-from-postmark.md'),
+      message: expect.stringContaining('Use GET /v1/messages?status=bounced'),
     });
     await expect(client(now.slow).sendEmailBatch([mail, mail, mail])).rejects.toMatchObject({
       code: 410,

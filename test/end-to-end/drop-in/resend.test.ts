@@ -216,7 +216,7 @@ describe('resend', () => {
     const { data: own } = await client().emails.send({ ...mail, subject: randomUUID() });
     expect((await client().contacts.list()).error).toMatchObject({
       statusCode: 404,
-      message: expect.stringContaining('docs/migrating-from-resend.md'),
+      message: expect.stringContaining('Use GET /v1/suppressions'),
     });
     expect((await client(now.slow).emails.get(own?.id ?? '')).error).toMatchObject({
       statusCode: 403,
