@@ -5,7 +5,7 @@ import { reloadForFiles } from './data/reload.ts';
 const FILES = 'script[src], link[rel=stylesheet]';
 
 const give = (): void => {
-  document.body.textContent = 'Files of the dashboard are missing. Load this page again in a minute.';
+  document.body.textContent = 'Some files of the dashboard are missing. Reload this page in a minute.';
 };
 
 let isReloading = false;

@@ -14,7 +14,7 @@ import { isBackFromProvider, SignIn, SignInLink, SignInReturn, tokenInAddress } 
 
 const Nowhere = (): JSX.Element => (
   <Empty icon="search" title="Page not found">
-    The address may be of another version of the service.
+    The address may belong to another version of the service.
   </Empty>
 );
 
@@ -49,7 +49,7 @@ const Dashboard = (): JSX.Element | null => {
   const screen = SCREENS.find(({ path }) => path.test(place.path));
   const id = screen?.path.exec(place.path)?.[1] ?? '';
   return (
-    <Shell title={screen?.title ?? 'Not here'}>
+    <Shell title={screen?.title ?? 'Page not found'}>
       <div key={environment}>
         {screen === undefined ? <Nowhere /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
       </div>

@@ -75,7 +75,7 @@ const isServed = (): Promise<boolean> =>
     () => false,
   );
 
-const UNREACHABLE = new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
+const UNREACHABLE = new ApiFault('The service is not responding.', { status: 0, code: 'unreachable', requestId: null });
 /** Retry interval for a screen whose code could not be loaded. */
 const AGAIN_MS = 5_000;
 

@@ -86,8 +86,8 @@ const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): J
         <h2>Export with proofs</h2>
         <p class="two">
           {newest === undefined ? 'All entries' : `All ${count(newest.size)} signed entries`} with their hashes and the
-          newest signed checkpoint. Anybody can check the file without this service, and without trust in it. The export
-          itself is put on record.
+          newest signed checkpoint. Anyone can verify the file without this service and without trusting it. The export
+          itself is recorded in the log.
         </p>
         <div class="curl cp">
           <pre>{command}</pre>
@@ -168,9 +168,9 @@ const Entries = ({ list, newest }: EntriesProps): JSX.Element => {
   useSelection(entries, selected);
   if (entries.length === 0 && !list.hasNextPage) {
     return (
-      <Empty icon="shield" title="No entry matches">
-        Every change is an entry: of keys, domains, messages, and of who read contents. Other times or fewer filters may
-        show more.
+      <Empty icon="shield" title="No matching entries">
+        Try another period or fewer filters. The log records every change to keys, domains and messages, and who read
+        message contents.
       </Empty>
     );
   }
@@ -187,13 +187,15 @@ const Entries = ({ list, newest }: EntriesProps): JSX.Element => {
         <Log entries={entries} names={names} selected={selected?.event_id} />
         {list.hasNextPage && (
           <button type="button" class="btn more" disabled={list.isFetching} onClick={() => void list.fetchNextPage()}>
-            {list.isFetching ? 'Reading' : 'Show older'}
+            {list.isFetching ? 'Loading' : 'Show older'}
           </button>
         )}
       </div>
       {selected === undefined ? (
         <div class="entry none">
-          <p class="muted">Choose an entry: what was done, from where, and its proof, checked by this browser.</p>
+          <p class="muted">
+            Select an entry to see what was done, from where, and its proof, verified by this browser.
+          </p>
         </div>
       ) : (
         <EntryDetails entry={selected} names={names} newest={newest} />
@@ -214,7 +216,7 @@ export const Audit = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Audit</h1>
-          <p class="sub">Everything that was done, by whom, and the proof</p>
+          <p class="sub">Every action, who took it, and its proof</p>
         </div>
         <div class="acts">
           <ApiButton requests={[urlOf('/v1/audit/log', asked), '/v1/audit/checkpoints?limit=1', '/v1/audit/export']} />

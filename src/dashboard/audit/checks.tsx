@@ -36,14 +36,13 @@ const useComputation = <T,>(find: () => Promise<T> | null, by: readonly unknown[
   return found;
 };
 
-const CANNOT =
-  'A browser checks signatures on pages that come by HTTPS or from this machine: open the dashboard by one.';
+const CANNOT = 'This browser cannot check signatures here. Open the dashboard over HTTPS or on localhost.';
 
 const Unchecked = ({ error }: { readonly error: Error }): JSX.Element =>
   error instanceof ApiFault ? (
     <Fault error={error} />
   ) : (
-    <p class="muted">{canCheck() ? `This browser cannot check it: ${error.message}.` : CANNOT}</p>
+    <p class="muted">{canCheck() ? `This browser could not run the check: ${error.message}.` : CANNOT}</p>
   );
 
 const Checks = ({ checks }: { readonly checks: readonly Check[] }): JSX.Element => (
@@ -88,13 +87,13 @@ const Verdict = ({ checks }: { readonly checks: readonly Check[] }): JSX.Element
   checks.every(({ holds }) => holds) ? (
     <Pill state="delivered" word="Verified here" />
   ) : (
-    <Pill state="bounced" word="Wrong" />
+    <Pill state="bounced" word="Invalid" />
   );
 
 const Unproved = ({ error }: { readonly error: Error }): JSX.Element =>
   error instanceof ApiFault && error.code === 'not_signed_yet' ? (
     <p class="muted">
-      No signed checkpoint is about this entry yet: one is signed every minute. <SignNow />
+      No signed checkpoint covers this entry yet. A new one is signed every minute. <SignNow />
     </p>
   ) : (
     <Fault error={error} />
@@ -145,9 +144,9 @@ const Intact = ({ value }: { readonly value: LogCheck }): JSX.Element => {
     <span>
       <b class="b">The log is intact.</b>{' '}
       {kept === null
-        ? `Its newest signed checkpoint is of ${count(size)} entries. This browser sees the log for the first time, and keeps its key and this checkpoint to check against.`
-        : `This browser checked the newest checkpoint, of ${count(size)} entries: it is signed by the key kept since ${times.short(kept.keyKeptAt)}, and continues the checkpoint of ${times.short(kept.noteKeptAt)}.`}{' '}
-      {cosigners.length > 0 && `Cosigned, which is not checked here, by ${cosigners.join(', ')}.`}
+        ? `The newest signed checkpoint covers ${count(size)} entries. This is the first visit from this browser: it has stored the key and this checkpoint for later checks.`
+        : `This browser verified the newest checkpoint of ${count(size)} entries: it is signed by the key known since ${times.short(kept.keyKeptAt)} and extends the checkpoint of ${times.short(kept.noteKeptAt)}.`}{' '}
+      {cosigners.length > 0 && `Cosigned by ${cosigners.join(', ')} (not verified here).`}
     </span>
   );
 };
@@ -155,8 +154,8 @@ const Intact = ({ value }: { readonly value: LogCheck }): JSX.Element => {
 const Broken = ({ value, origin }: { readonly value: LogCheck; readonly origin: string }): JSX.Element => (
   <>
     <span>
-      <b class="b">The log is not the one that this browser knows.</b> Keep what you have of it, exports and
-      checkpoints, and ask the operator.
+      <b class="b">This is not the log that this browser knows.</b> Keep your exports and checkpoints, and contact the
+      operator.
       <Checks checks={value.checks} />
     </span>
     <button
@@ -167,7 +166,7 @@ const Broken = ({ value, origin }: { readonly value: LogCheck; readonly origin: 
         location.reload();
       }}
     >
-      Forget what was kept
+      Forget the stored log
     </button>
   </>
 );

@@ -143,7 +143,7 @@ interface EntryProps {
 }
 
 const Reports = ({ report }: { readonly report: string }): JSX.Element => (
-  <Fact name="Report of its whole life, with proofs">
+  <Fact name="Full history, with proofs">
     <span class="states">
       {(['pdf', 'html', 'csv'] as const).map((format) => (
         <Download
@@ -168,9 +168,9 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
     <section class="entry" aria-label="Entry">
       <h2>{wordsOf(entry.type)}</h2>
       <Facts>
-        <Fact name="Who">
+        <Fact name="Actor">
           <bdi>{actorOf(entry, names)}</bdi>
-          {entry.actor.secret !== null && <span class="muted">, its value number {entry.actor.secret}</span>}
+          {entry.actor.secret !== null && <span class="muted">, secret number {entry.actor.secret}</span>}
         </Fact>
         {entry.address !== null && (
           <Fact name="From">
@@ -184,7 +184,7 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
           </Fact>
         )}
         {screen !== null && (
-          <Fact name="Right after it">
+          <Fact name="After this entry">
             <a class="lnk" href={screen.link}>
               {screen.word}
             </a>
@@ -194,7 +194,7 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
       </Facts>
       <Proof key={entry.event_id} entry={entry} newest={newest} />
       <div class="proof stored">
-        <h2>As it is stored</h2>
+        <h2>Stored entry</h2>
         <p class="muted">
           Entry {count(entry.leaf_index)}, revision {entry.revision} of
         </p>

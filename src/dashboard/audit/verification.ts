@@ -228,8 +228,8 @@ const shortHash = (bytes: Uint8Array): string => {
 
 const NO_CHECKPOINT: Check = {
   holds: false,
-  sentence: 'There is no signed checkpoint in the answer',
-  detail: 'A checkpoint is an origin, a size and a root, and the signatures of these.',
+  sentence: 'The response contains no signed checkpoint',
+  detail: 'A checkpoint consists of an origin, a size and a root, and their signatures.',
 };
 
 const checkSignature = async (checkpoint: Checkpoint, vkey: string): Promise<Check> => {
@@ -240,7 +240,7 @@ const checkSignature = async (checkpoint: Checkpoint, vkey: string): Promise<Che
     holds,
     sentence: holds
       ? 'The checkpoint is signed by the key of this log'
-      : 'The checkpoint is not signed by the key that this browser keeps for the log',
+      : 'The checkpoint is not signed by the key that this browser has stored for the log',
     detail: `Ed25519, key ${key?.id ?? 'unreadable'}, ${checkpoint.origin}`,
   };
 };
@@ -280,9 +280,7 @@ const checkEntry = async (proof: AuditProof, entry: AuditEntry): Promise<Check> 
   const holds = isOf(readLeaf(proof.leaf), entry);
   return {
     holds,
-    sentence: holds
-      ? 'The entry that you see has this hash'
-      : 'The proof is of another entry than the one that you see',
+    sentence: holds ? 'The displayed entry has this hash' : 'The proof belongs to a different entry',
     detail: shortHash(await leafHash(proof.leaf)),
   };
 };
@@ -321,7 +319,7 @@ const checkGrowth = async (before: Checkpoint, after: Checkpoint): Promise<Check
   const detail = `${shortHash(before.root)} at ${count(size)} entries`;
   const fails = {
     holds: false,
-    sentence: `The log is not the one that this browser saw with ${count(size)} entries`,
+    sentence: `This is not the log that this browser saw with ${count(size)} entries`,
     detail,
   };
   if (size > after.size) return fails;
@@ -332,7 +330,9 @@ const checkGrowth = async (before: Checkpoint, after: Checkpoint): Promise<Check
   }
   const known = hashes.filter((hash) => hash !== null);
   const holds = known.length === hashes.length && (size === 0 || (await isConsistent(before, after, known)));
-  return holds ? { holds, sentence: `The log was only added to since it had ${count(size)} entries`, detail } : fails;
+  return holds
+    ? { holds, sentence: `The log has only been extended since it had ${count(size)} entries`, detail }
+    : fails;
 };
 
 /**

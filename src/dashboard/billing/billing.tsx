@@ -30,9 +30,9 @@ export const money = (minor: number, currency: string): string => {
 type Line = SerializedInvoice['lines'][number];
 
 const KINDS = {
-  plan: 'Price of the plan',
-  recipients: 'Recipients beyond the included ones',
-  late_recipients: 'Changes of the count of an earlier invoice',
+  plan: 'Plan price',
+  recipients: 'Additional recipients',
+  late_recipients: 'Corrections to an earlier invoice',
 } as const;
 
 /** Path of the next page of a line's events; null: this was the last page. */
@@ -76,11 +76,11 @@ const LineEvents = ({ events }: { readonly events: string }): JSX.Element => {
     <>
       {next !== null && (
         <button type="button" class="btn small" onClick={() => void read(next)}>
-          {next === events ? 'Its events' : 'More events'}
+          {next === events ? 'Show events' : 'More events'}
         </button>
       )}
       {error !== null && <Fault error={error} />}
-      {next === null && found.length === 0 && <span class="muted">It counts no event.</span>}
+      {next === null && found.length === 0 && <span class="muted">No events.</span>}
       <ul class="behind">
         {found.map((event) => (
           <EventRow key={event.id} event={event} />
@@ -149,8 +149,8 @@ export const Invoices = (): JSX.Element => {
       keyOf={({ id }) => id}
       render={(invoice) => <InvoiceRow invoice={invoice} />}
       empty={
-        <Empty icon="bars" title="No invoice yet">
-          A month (UTC) is closed an hour after its end. Each line then names the events that it counts.
+        <Empty icon="bars" title="No invoices yet">
+          Each month (UTC) is closed one hour after it ends. Every invoice line lists the events that it counts.
         </Empty>
       }
     />
@@ -160,7 +160,7 @@ export const Invoices = (): JSX.Element => {
 const termsOf = ({ price, currency, included, overage_per_1000: rate }: SerializedPlan): string =>
   [
     `${money(price, currency)} a month`,
-    included === null ? 'any number of recipients' : `${count(included)} recipients included`,
+    included === null ? 'unlimited recipients' : `${count(included)} recipients included`,
     ...(included === null || Number(rate) === 0 ? [] : [`${money(Number(rate), currency)} for each 1,000 more`]),
   ].join(', ');
 
@@ -174,8 +174,8 @@ const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Elem
   return (
     <Action word="Choose a plan" icon="sliders" tone="plain" title="Choose a plan" act={choose}>
       <p class="two">
-        It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for
-        its days.
+        Quotas change immediately. The new price applies from the start of today (UTC). The previous plan is charged for
+        the days before.
       </p>
       {plans.map((plan) => (
         <label class="opt" key={plan.id}>
@@ -214,7 +214,7 @@ const barsOf = ({ period, by_day: days }: SerializedUsage): readonly Bar[] => {
       parts: [{ name: 'billable', plot: 'plot-delivered', value: counted.get(date) ?? 0 }],
       before: null,
       href: linkTo('/messages', { since, until: new Date(start + (index + 1) * DAY_MS).toISOString() }),
-      linkWord: 'See the messages of this day',
+      linkWord: 'View messages from this day',
     };
   });
 };
@@ -275,8 +275,8 @@ const Usage = (): JSX.Element => {
 };
 
 const leftOf = ({ quota }: SerializedBilling): string => {
-  if (quota === null) return 'any number';
-  return quota.remaining === 0 && quota.hard ? 'none: sends are refused' : count(quota.remaining);
+  if (quota === null) return 'unlimited';
+  return quota.remaining === 0 && quota.hard ? 'none: sends are rejected' : count(quota.remaining);
 };
 
 const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Element => {
@@ -291,14 +291,14 @@ const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Eleme
       <Figure name="Used this month" plot="plot-delivered" value={count(usage.billable_recipients)}>
         {plan.included === null ? 'billable recipients' : `of ${count(plan.included)} included`}
       </Figure>
-      <Figure name="Left" value={leftOf(billing)}>
-        {quota === null ? 'no quota' : `of ${count(quota.limit)}${quota.hard ? ', then refused' : ', then charged'}`}
+      <Figure name="Remaining" value={leftOf(billing)}>
+        {quota === null ? 'no quota' : `of ${count(quota.limit)}${quota.hard ? ', then rejected' : ', then charged'}`}
       </Figure>
       <Figure name="Ends" value={times.date(Date.parse(period.end) - DAY_MS)}>
         at midnight, UTC
       </Figure>
       <Figure name="Counted up to" value={counted === null ? '–' : times.clock(counted)}>
-        {counted === null ? 'nothing was accepted' : times.date(counted)}
+        {counted === null ? 'nothing accepted yet' : times.date(counted)}
       </Figure>
     </Figures>
   );

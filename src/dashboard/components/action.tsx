@@ -69,22 +69,22 @@ const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element =>
   return (
     <>
       <h2>
-        <bdi>{name}</bdi> has a new value
+        <bdi>{name}</bdi> has a new secret
       </h2>
       <div class="secret cp">
         <code>{value}</code>
-        <CopyButton text={value} label="Copy the value" />
+        <CopyButton text={value} label="Copy the secret" />
       </div>
       <p class="muted">
-        Store it now: it is not shown again.
-        {previousUntil !== undefined && ` The value before works until ${times.short(previousUntil)}.`}
+        Store it now. You cannot see it again.
+        {previousUntil !== undefined && ` The previous secret works until ${times.short(previousUntil)}.`}
       </p>
     </>
   );
 };
 
 /** Shows the value in the dialog until the user confirms that it is stored. */
-export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'It is stored' });
+export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'I have stored it' });
 
 /** The content of the dialog after an action, and the label of the button that closes it. */
 export interface Outcome {
@@ -111,7 +111,7 @@ interface ActionProps {
 const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: boolean): void }): JSX.Element => (
   <label class="row">
     <span>
-      Type <bdi class="mono">{name}</bdi> to go on
+      Type <bdi class="mono">{name}</bdi> to confirm
     </span>
     <input
       class="inp"

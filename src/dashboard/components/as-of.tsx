@@ -172,7 +172,7 @@ export const AsOfBar = ({ moments, asOf }: BarProps): JSX.Element | null => {
           <b>
             {time === undefined ? at : <time dateTime={time}>{times.full(time)}</time>} {times.zone}
           </b>
-          {asOf !== undefined && `, entry ${count(asOf.leaf_index)} of the log`}. Nothing can be changed here.
+          {asOf !== undefined && `, entry ${count(asOf.leaf_index)} of the log`}. This view is read-only.
         </span>
         <span class="sp" />
         <span class="hide-s muted">

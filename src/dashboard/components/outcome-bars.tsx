@@ -89,7 +89,7 @@ export const OutcomeBars = ({ stats, onNarrow }: OutcomeBarsProps): JSX.Element 
           </span>
         ))}
         <span class="sp" />
-        <span class="muted hide-s">Drag to narrow the time</span>
+        <span class="muted hide-s">Drag to select a period</span>
       </div>
       <div
         ref={bars}

@@ -41,9 +41,9 @@ export const ApiButton = ({ requests }: { readonly requests: readonly string[] }
         <Icon name="code" />
         API
       </button>
-      <dialog ref={dialog} class="dlg wide" aria-label="Requests of this screen">
-        <h2>Requests of this screen</h2>
-        <p class="two">What it shows comes from these, and any program can ask for the same.</p>
+      <dialog ref={dialog} class="dlg wide" aria-label="Requests for this screen">
+        <h2>Requests for this screen</h2>
+        <p class="two">This screen is built from these API requests. Your programs can send the same ones.</p>
         {requests.map((request) => (
           <div class="curl cp" key={request}>
             <pre>{curl(request)}</pre>
@@ -134,7 +134,7 @@ export const Download = ({ word, path, query = {}, accept, name, tone }: Downloa
     <>
       <button type="button" class={`btn ${tone ?? ''}`} disabled={isBusy} onClick={() => void save()}>
         <Icon name="save" />
-        {isBusy ? 'Reading' : word}
+        {isBusy ? 'Loading' : word}
       </button>
       {error !== null && <Fault error={error} />}
     </>

@@ -90,23 +90,22 @@ interface Words {
 
 const refusalOf = (error: ApiFault): Words => {
   const permission = NEEDED.exec(error.message)?.groups?.permission;
-  if (session.get()) return { title: 'Your role does not allow it.', text: sentenceOf(error.message) };
-  if (permission === undefined) return { title: 'It was refused.', text: error.message };
-  const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
-  return { title: 'This key may not see it.', text };
+  if (session.get()) return { title: 'Your role does not allow this.', text: sentenceOf(error.message) };
+  if (permission === undefined) return { title: 'The request was refused.', text: error.message };
+  const text = `You need the permission “${permission}”. A key with “admin” can grant it.`;
+  return { title: 'This key does not have access.', text };
 };
 
 /** @param at null: the screen shows the present. */
 const wordsFor = (error: Error, at: string | null): Words => {
-  if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
+  if (!(error instanceof ApiFault)) return { title: 'This could not be displayed.', text: error.message };
   if (error.code === 'permission_missing') return refusalOf(error);
-  if (error.status === 404 && at !== null) return { title: 'It was not there yet.', text: 'It was made later.' };
-  if (error.status === 404)
-    return { title: 'It is not here.', text: 'It may be of the other environment, or deleted.' };
+  if (error.status === 404 && at !== null) return { title: 'This did not exist yet.', text: 'It was created later.' };
+  if (error.status === 404) return { title: 'Not found.', text: 'It may be in the other environment, or deleted.' };
   if (error.isTransient)
-    return { title: 'It could not be read.', text: `${sentenceOf(error.message)} Nothing is lost.` };
+    return { title: 'This could not be loaded.', text: `${sentenceOf(error.message)} No data is lost.` };
   const problems = Object.values(error.details).flat();
-  return { title: 'It was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
+  return { title: 'The request was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
 };
 
 /** Id of the failed request. A rejection links to its entry under Requests. */
@@ -126,7 +125,7 @@ const Again = (): JSX.Element | null => {
   }, []);
   if (againAt === null) return null;
   // Hidden from screen readers, which would read it every second.
-  return <span aria-hidden="true">Tried again in {Math.max(1, Math.ceil((againAt - Date.now()) / 1_000))} s. </span>;
+  return <span aria-hidden="true">Retrying in {Math.max(1, Math.ceil((againAt - Date.now()) / 1_000))} s. </span>;
 };
 
 interface FaultProps {

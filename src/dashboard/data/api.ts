@@ -105,7 +105,7 @@ interface ErrorBody {
 
 const faultOf = async (response: Response): Promise<ApiFault> => {
   const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody;
-  return new ApiFault(error.message ?? `the service answered ${response.status}`, {
+  return new ApiFault(error.message ?? `the service responded with ${response.status}`, {
     status: response.status,
     code: error.code ?? 'internal_error',
     requestId: response.headers.get('x-request-id'),
@@ -143,7 +143,7 @@ const sendOnce = async (path: string, options: RequestOptions = {}): Promise<Res
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
+    throw new ApiFault('The service is not responding.', { status: 0, code: 'unreachable', requestId: null });
   });
   if (response.ok) return response;
   // The key or session is no longer valid, so the user must sign in again.

@@ -19,8 +19,8 @@ export const ReleaseDestination = ({
   return (
     <Action word="Try now" icon="rotate" tone="plain" isSmall title={`Try ${destination} now?`} act={release}>
       <p class="two">
-        Its mail is sent within seconds. If it is refused again, it waits longer than before. Without this it is tried
-        at {times.clock(until)}.
+        Its mail is sent within seconds. If it is deferred again, it waits longer. Otherwise, the next attempt is at{' '}
+        {times.clock(until)}.
       </p>
     </Action>
   );
@@ -51,7 +51,7 @@ export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
         title="Resume bulk mail?"
         act={set(false)}
       >
-        <p class="two">What waits leaves within seconds; a long backlog takes turns with other mail.</p>
+        <p class="two">Waiting mail is sent within seconds. A long backlog is sent in turns with other mail.</p>
       </Action>
     );
   }
@@ -65,8 +65,8 @@ export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
       act={set(true)}
     >
       <p class="two">
-        Bulk mail of all domains is still accepted, and waits until it is resumed or its time to live is over. What is
-        being sent now is not stopped. Transactional mail leaves as before.
+        Bulk mail from all domains is still accepted, and waits until you resume it or its time to live ends. Messages
+        that are being sent are not stopped. Transactional mail is not affected.
       </p>
     </Action>
   );
@@ -80,8 +80,8 @@ export const BulkMailPaused = ({ since }: { readonly since: string | null | unde
     <p class="cap" role="status">
       <Icon name="pause" />
       <span>
-        <b class="b">Bulk mail is paused</b> since {times.short(since)}. It waits until it is resumed; transactional
-        mail leaves as before.
+        <b class="b">Bulk mail is paused</b> since {times.short(since)}. It waits until it is resumed. Transactional
+        mail is not affected.
       </span>
     </p>
   );

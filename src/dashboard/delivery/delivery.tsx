@@ -50,7 +50,7 @@ export const WarmUps = ({ domains }: { readonly domains: readonly NamedResource[
                   : today.map(({ destination, recipients }) => `${destination} ${count(recipients)}`).join(', ')}
               </small>
             </span>
-            <span class="num">{count(most ?? 0)} a day and provider</span>
+            <span class="num">{count(most ?? 0)} a day per provider</span>
           </li>
         ))}
       </ul>
@@ -106,9 +106,9 @@ const DomainRow = ({ row: { domain, waiting, rate } }: { readonly row: Row }): J
       </td>
       <td>
         {waiting === null ? (
-          <Status state="delivered" word="Taken" />
+          <Status state="delivered" word="Accepting" />
         ) : (
-          <Status state="deferred" word="Asked to wait" />
+          <Status state="deferred" word="Deferring" />
         )}
       </td>
       <td class="r num">
@@ -133,8 +133,8 @@ const SuspendedRow = ({ suspension }: { readonly suspension: SerializedSuspensio
       <span>
         <bdi class="b">{destination}</bdi>
         <small class="muted">
-          {message} {smtp.code > 0 && <code>{[smtp.code, smtp.enhanced].filter(Boolean).join(' ')}</code>} Since{' '}
-          {ago(since)}, tried again at {times.clock(until)}.
+          {message} {smtp.code > 0 && <code>{[smtp.code, smtp.enhanced].filter(Boolean).join(' ')}</code>} Suspended{' '}
+          {ago(since)}, next attempt at {times.clock(until)}.
         </small>
       </span>
       <ReleaseDestination destination={destination} until={until} />
@@ -173,7 +173,7 @@ export const Destinations = ({ rows, backlog }: DestinationsProps): JSX.Element 
     <section class="card" aria-label="Destinations">
       <header>
         <h2>Destinations</h2>
-        {!backlog.complete && <span class="muted">of the newest 2,000 deferrals: more may wait</span>}
+        {!backlog.complete && <span class="muted">newest 2,000 deferrals only: more may be waiting</span>}
         <span class="sp" />
         <nav class="seg" aria-label="Which destinations">
           <a href={withParameters({ show: null })} {...(!isAll && { 'aria-current': 'true' })}>
@@ -185,8 +185,8 @@ export const Destinations = ({ rows, backlog }: DestinationsProps): JSX.Element 
         </nav>
       </header>
       {shown.length === 0 ? (
-        <Empty icon="check" title="Nothing was asked to wait">
-          A destination that defers mail shows up here with what it said, and when it is tried again.
+        <Empty icon="check" title="No deferred mail">
+          Destinations that defer mail appear here, with their last reply and the next attempt.
         </Empty>
       ) : (
         <table class="dests">
@@ -197,7 +197,7 @@ export const Destinations = ({ rows, backlog }: DestinationsProps): JSX.Element 
               <th class="r">Waiting, rate</th>
               <th class="r hide-s">Longest</th>
               <th class="hide-s">Next attempt</th>
-              <th class="hide-s">Last said</th>
+              <th class="hide-s">Last reply</th>
             </tr>
           </thead>
           <tbody>
@@ -245,8 +245,8 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
       <Figure name="Accepted" value={perMinute(accepted, stats)}>
         in the last hour
       </Figure>
-      <Figure name="Asked to wait" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
-        {longest === undefined ? 'nothing waits' : `longest ${sofar(longest)}`}
+      <Figure name="Deferred" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
+        {longest === undefined ? 'nothing is waiting' : `longest ${sofar(longest)}`}
       </Figure>
       <Figure name="Next attempt" value={next === undefined ? '–' : times.clock(next)}>
         {suspended === 0 ? 'no provider is suspended' : `${count(suspended)} suspended`}
@@ -290,7 +290,7 @@ const Head = ({ requests, reputation }: HeadProps): JSX.Element => (
   <div class="head">
     <div>
       <h1>Delivery</h1>
-      <p class="sub">What waits, where, and why</p>
+      <p class="sub">Waiting mail, by destination and reason</p>
     </div>
     <div class="acts">
       <ApiButton requests={requests} />

@@ -21,8 +21,8 @@ const EVERY_MS = 5_000;
 type Facts<Name extends PartName> = NonNullable<ServiceParts[Name]['facts']>;
 
 const STATES = {
-  ok: { state: 'active', word: 'Well' },
-  attention: { state: 'warning', word: 'Look at it' },
+  ok: { state: 'active', word: 'Healthy' },
+  attention: { state: 'warning', word: 'Check this' },
   unknown: { state: 'unchecked', word: 'Unknown' },
   unused: { state: 'unchecked', word: 'Not used' },
 } as const;
@@ -91,7 +91,7 @@ const Pipeline = ({ parts }: Pick<SerializedService, 'parts'>): JSX.Element => {
       <Figure name="Waiting" value={say(due, ({ waiting }) => count(waiting + (queues?.deferred ?? 0)), '–')}>
         {say(due, (one) => `${count(one.waiting)} due, longest ${seconds(one.oldest_seconds ?? 0)}`)}
       </Figure>
-      <Figure name="In hand" value={say(queues, (one) => count(inHandOf(one)), '–')}>
+      <Figure name="In progress" value={say(queues, (one) => count(inHandOf(one)), '–')}>
         {say(parts.instances.facts, withWorkers)}
       </Figure>
       <Figure name="Delivered" value={say(rates, (one) => rate(one.delivered_per_minute), '–')}>
@@ -173,18 +173,18 @@ const Processes = ({ parts: { instances, process } }: Pick<SerializedService, 'p
 const Engines = ({ parts: { database, redis, disk } }: Pick<SerializedService, 'parts'>): JSX.Element => (
   <HealthCard name="PostgreSQL" status={worst(database, redis, disk)}>
     <Line name="Version">{database.facts?.version ?? 'unknown'}</Line>
-    <Line name="Answers in">{say(database.facts, (one) => milliseconds(one.latency_ms))}</Line>
+    <Line name="Latency">{say(database.facts, (one) => milliseconds(one.latency_ms))}</Line>
     <Line name="Connections">
       {say(database.facts, (one) => `${count(one.connections)} of ${count(one.connections_max)}`)}
     </Line>
     <Line name="Size">{say(database.facts, (one) => bytes(one.size_bytes))}</Line>
     {disk.status !== 'unused' && (
-      <Line name="Free on its disk">
+      <Line name="Free disk space">
         {disk.facts === null ? 'unknown' : `${bytes(disk.facts.free_bytes)} of ${bytes(disk.facts.size_bytes)}`}
       </Line>
     )}
     {redis.status !== 'unused' && (
-      <Line name="Redis answers in">{redis.facts === null ? 'unknown' : milliseconds(redis.facts.latency_ms)}</Line>
+      <Line name="Redis latency">{redis.facts === null ? 'unknown' : milliseconds(redis.facts.latency_ms)}</Line>
     )}
   </HealthCard>
 );
@@ -201,7 +201,7 @@ const Queues = ({ part }: { readonly part: ServiceParts['queues'] }): JSX.Elemen
     {(part.facts?.data ?? []).map(({ name, waiting, active, oldest_seconds: oldest }) => (
       <Line key={name} name={QUEUES[name]}>
         {count(waiting)} waiting
-        {active !== null && `, ${count(active)} in hand`}
+        {active !== null && `, ${count(active)} in progress`}
         {oldest !== null && oldest > 0 && `, oldest ${seconds(oldest)}`}
       </Line>
     ))}
@@ -209,19 +209,19 @@ const Queues = ({ part }: { readonly part: ServiceParts['queues'] }): JSX.Elemen
   </HealthCard>
 );
 
-const WAYS = { capture: 'captured', direct: 'to the recipients’ servers', smarthost: 'by a smarthost' } as const;
+const WAYS = { capture: 'captured', direct: 'to the recipients’ servers', smarthost: 'through a smarthost' } as const;
 
 const Upkeep = ({ parts: { mail, audit, backup } }: Pick<SerializedService, 'parts'>): JSX.Element => {
   const times = useTimes();
   const smarthost = mail.facts?.smarthost ?? null;
   return (
-    <HealthCard name="Mail and upkeep" status={worst(mail, audit, backup)}>
-      <Line name="Mail leaves">{say(mail.facts, ({ kind }) => WAYS[kind])}</Line>
-      {smarthost !== null && <Line name="The smarthost">{smarthost === 'works' ? 'takes mail' : 'refuses'}</Line>}
+    <HealthCard name="Mail and maintenance" status={worst(mail, audit, backup)}>
+      <Line name="Mail is sent">{say(mail.facts, ({ kind }) => WAYS[kind])}</Line>
+      {smarthost !== null && <Line name="Smarthost">{smarthost === 'works' ? 'accepts mail' : 'refuses'}</Line>}
       <Line name="Audit check">
         {say(audit.facts, ({ checked_at: at }) => say(at, (one) => times.short(one), 'none yet'))}
       </Line>
-      <Line name="Its faults">{say(audit.facts, ({ faults }) => (faults === 0 ? 'none' : count(faults)))}</Line>
+      <Line name="Audit faults">{say(audit.facts, ({ faults }) => (faults === 0 ? 'none' : count(faults)))}</Line>
       <Line name="Last backup">{say(backup.facts, ({ taken_at: at }) => ago(at), 'none known')}</Line>
     </HealthCard>
   );
@@ -232,7 +232,7 @@ export const ServiceHealth = (): JSX.Element => {
   const problems = Object.values(data?.parts ?? {}).flatMap((part) => part.problems);
   return (
     <section class="health" aria-labelledby="health-title">
-      <h2 id="health-title">The whole service</h2>
+      <h2 id="health-title">Service health</h2>
       {error !== null && <Fault error={error} retry={() => void refetch()} />}
       {problems.map((problem) => (
         <Notice key={problem} tone="wait" state="warning">

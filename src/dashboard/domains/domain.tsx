@@ -95,33 +95,31 @@ const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   const times = useTimes();
   const { status, verification, fails_at: failsAt } = domain;
   if (verification?.method === 'capture') {
-    return <>Mail is captured here and is not sent, so no record is needed</>;
+    return <>Mail is captured and not sent, so no records are needed</>;
   }
   if (status === 'degraded' && failsAt !== null) {
     return (
       <>
-        It keeps sending until <b class="b two">{times.short(failsAt)}</b>, and stops then if the required records are
-        not back
+        Sending stops on <b class="b two">{times.short(failsAt)}</b> unless the required records are restored
       </>
     );
   }
-  if (status === 'failed') return <>Nothing can be sent from it until its required records are back</>;
-  if (verification === null) return <>Nothing can be sent from it before its required records are seen</>;
+  if (status === 'failed') return <>This domain cannot send until its required records are restored</>;
+  if (verification === null) return <>This domain cannot send until its required records are published</>;
   return <>Verified since {times.full(verification.verified_at)}</>;
 };
 
 /** Words for a faulty record: if all records of its purpose are faulty, and if some are. */
 const WRONG = {
   unknown: ['Not checked yet', 'not checked yet'],
-  missing: ['Nothing is published', 'not published'],
-  invalid: ['Not as it should be', 'wrong'],
-  include_broken: ['Not as it should be', 'wrong'],
+  missing: ['Not published', 'not published'],
+  invalid: ['Incorrect', 'incorrect'],
+  include_broken: ['Incorrect', 'incorrect'],
 } as const;
 
 /** @param all all records of the same purpose. */
 const said = ({ purpose, state, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
-  if (state === 'valid')
-    return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Seen as it should be';
+  if (state === 'valid') return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Correct';
   const alike = all.filter((record) => record.state === state).length;
   const [whole, part] = WRONG[state];
   return alike === all.length ? whole : `${alike} of ${all.length} ${part}`;
@@ -162,8 +160,8 @@ const RotateDkim = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elem
   return (
     <Action word="Rotate DKIM keys" icon="key" tone="plain" title="Rotate the DKIM keys?" act={rotate}>
       <p class="two">
-        A new pair is made, with two records to publish. The keys of today sign until the new record is seen, so no mail
-        goes without a signature. Their own records stay for a while: mail on its way is verified with them.
+        A new key pair is created, with two records to publish. The current keys sign until the new records are found,
+        so all mail stays signed. Keep the current records for a while: mail in transit is verified with them.
       </p>
     </Action>
   );
@@ -177,15 +175,15 @@ const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.El
   return (
     <Action word="Delete" icon="trash" tone="danger" title={`Delete ${domain.name}?`} typed={domain.name} act={remove}>
       <p class="two">
-        Every API key that is bound to it is revoked within a second. Messages that wait fail when they become due.
-        History and statistics stay.
+        Every API key that is bound to this domain is revoked within a second. Waiting messages fail when they are due.
+        History and statistics are kept.
       </p>
     </Action>
   );
 };
 
 const KEY_STATES = { active: 'active', pending: 'pending', retired: 'revoked' } as const;
-const KEY_WORDS = { active: 'Signs', pending: 'Waits for its record', retired: 'Signs no more' } as const;
+const KEY_WORDS = { active: 'Signing', pending: 'Waiting for its record', retired: 'Retired' } as const;
 
 const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const times = useTimes();
@@ -207,7 +205,7 @@ const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elemen
             <span class="muted small">
               {status === 'active' && activatedAt !== null && `since ${times.short(activatedAt)}`}
               {removableAt !== null &&
-                (removable ? 'its records can go' : `keep its records until ${times.short(removableAt)}`)}
+                (removable ? 'you can remove its records' : `keep its records until ${times.short(removableAt)}`)}
             </span>
           </li>
         ))}
@@ -224,7 +222,7 @@ const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
       {toFix.length > 0 && (
         <section class="card">
           <header>
-            <h2>{domain.verification === null ? 'To publish' : 'To fix'}</h2>
+            <h2>{domain.verification === null ? 'Records to publish' : 'Records to fix'}</h2>
             <span class="sp" />
             <Checking />
             <CopyWhole text={zoneFile(toFix)} word="Copy as zone file" />
@@ -237,9 +235,7 @@ const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
       {fine.length > 0 && (
         <section class="card">
           <header>
-            <h2>
-              {domain.verification?.method === 'capture' ? 'Records for the day mail leaves' : 'Published correctly'}
-            </h2>
+            <h2>{domain.verification?.method === 'capture' ? 'Records for sending mail' : 'Published correctly'}</h2>
             <span class="sp" />
             <CopyWhole text={zoneFile(fine)} word="Copy as zone file" />
           </header>

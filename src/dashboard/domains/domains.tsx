@@ -42,8 +42,8 @@ export const AUTHENTICATION = [
 const NAMES: Readonly<Record<DomainRecord['purpose'], string>> = {
   ownership: 'Proof of ownership',
   dkim: 'DKIM key',
-  return_path: 'Return path of bounces',
-  tracking: 'Host of tracked links',
+  return_path: 'Return path for bounces',
+  tracking: 'Host for tracked links',
   spf: 'SPF',
   dmarc: 'DMARC',
 };
@@ -65,10 +65,10 @@ export const stateOf = ({ state, required }: Pick<DomainRecord, 'state' | 'requi
   !required && STATES_OF[state] === 'fault' ? 'warning' : STATES_OF[state];
 
 export const RECORD_WORDS: Readonly<Record<DomainRecord['state'], string>> = {
-  valid: 'Seen as it should be',
-  missing: 'Not there yet',
-  invalid: 'Not as it should be',
-  include_broken: 'What it includes is broken',
+  valid: 'Correct',
+  missing: 'Not found yet',
+  invalid: 'Incorrect',
+  include_broken: 'Broken include',
   unknown: 'Not checked',
 };
 
@@ -133,10 +133,10 @@ export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.
         <Value text={record.value} name="the value" />
         {isSeen && (
           <>
-            <span class="dt">Seen</span>
+            <span class="dt">Found</span>
             <div class={`dd found ${record.required ? 'bad' : 'wait'}`}>
               {record.seen.length === 0 ? (
-                <span>nothing under this name</span>
+                <span>no record at this name</span>
               ) : (
                 record.seen.map((value) => (
                   <bdi key={value}>
@@ -189,11 +189,11 @@ const AddDomain = (): JSX.Element => {
   return (
     <Action word="Add a domain" icon="plus" tone="primary" title="Add a domain" act={add}>
       <p class="two">
-        Take a name of its own for this mail, such as mail.example.com: what happens to its reputation then does not
-        touch the mail of your people. The records to publish come next.
+        Use a subdomain for this mail, such as mail.example.com. Its reputation then does not affect the mail of your
+        employees. Next, you publish its DNS records.
       </p>
       <label class="row">
-        Name behind the @
+        Domain name
         <input class="inp" name="name" required maxLength={253} placeholder="mail.example.com" spellcheck={false} />
       </label>
     </Action>
@@ -209,7 +209,9 @@ const Row = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => 
       <span class="kn">
         <bdi class="ell b">{domain.name}</bdi>
         <small class="muted">
-          {missing === 0 ? 'Nothing to do' : `${missing} required ${missing === 1 ? 'record' : 'records'} to publish`}
+          {missing === 0
+            ? 'No action needed'
+            : `${missing} required ${missing === 1 ? 'record' : 'records'} to publish`}
         </small>
       </span>
       <span class="states hide-s">
@@ -230,7 +232,7 @@ export const Domains = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Domains</h1>
-          <p class="sub">What your mail is sent from. Their records prove to receivers that it is yours.</p>
+          <p class="sub">The domains you send from. Their DNS records prove to receivers that the mail is yours.</p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/domains?limit=50']} />
@@ -245,7 +247,7 @@ export const Domains = (): JSX.Element => {
         render={(domain) => <Row domain={domain} />}
         empty={
           <Empty icon="globe" title="No domains" actions={<AddDomain />}>
-            Mail is sent from a domain of yours. Add one, publish its records, and each is checked as you go.
+            You send mail from your own domain. Add one and publish its records. Each record is checked as you go.
           </Empty>
         }
       />

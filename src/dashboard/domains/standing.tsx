@@ -19,10 +19,10 @@ import { count, useTimes } from '../data/time.ts';
 /** Bounce and complaint rates of a sender's bulk mail, compared with the limits. */
 
 const LEVELS = {
-  good: { state: 'active', word: 'Good', text: 'Nothing is held back.' },
-  warned: { state: 'warning', word: 'Warned', text: 'Nothing is held back yet.' },
-  slowed: { state: 'deferred', word: 'Slowed', text: 'Bulk mail leaves one message at a time.' },
-  paused: { state: 'fault', word: 'Paused', text: 'Bulk mail waits until it is released or the rates have fallen.' },
+  good: { state: 'active', word: 'Good', text: 'Mail is not restricted.' },
+  warned: { state: 'warning', word: 'Warned', text: 'Mail is not restricted yet.' },
+  slowed: { state: 'deferred', word: 'Slowed', text: 'Bulk mail is sent one message at a time.' },
+  paused: { state: 'fault', word: 'Paused', text: 'Bulk mail waits until it is released or the rates fall.' },
 } as const;
 
 /** Scale maximum relative to the highest limit, which leaves room for values above it. */
@@ -38,7 +38,7 @@ const Track = ({ measured: { percent, limits } }: { readonly measured: Serialize
     <div
       class="track2"
       role="img"
-      aria-label={`${percent} % on a scale that is warned at ${warned} %, slowed at ${slowed} % and paused at ${paused} %`}
+      aria-label={`${percent} %; warned at ${warned} %, slowed at ${slowed} %, paused at ${paused} %`}
       style={{ '--warned': percentOf(warned, all), '--paused': percentOf(paused, all) }}
     >
       <i style={{ left: percentOf(percent, all) }} />
@@ -70,7 +70,7 @@ const NAMES = ['warned', 'slowed', 'paused'] as const;
 /** Lists the limits: warned at 2 % and 0.08 %, slowed at 4 % and 0.2 %, … */
 const sentenceOf = ({ bounces, complaints }: Pick<SerializedDomainReputation, 'bounces' | 'complaints'>): string => {
   const limits = [bounces.limits, complaints.limits].filter((one) => one !== null);
-  if (limits.length === 0) return 'It is not judged.';
+  if (limits.length === 0) return 'No limits apply.';
   const parts = NAMES.map((name) => `${name} at ${limits.map((one) => `${one[`${name}_percent`]} %`).join(' and ')}`);
   const text = `${parts.slice(0, -1).join(', ')}, ${parts.at(-1)}`;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
@@ -93,7 +93,7 @@ export const ReputationGauge = ({ reputation, children }: GaugeProps): JSX.Eleme
       <Measured name="Bounces" measured={reputation.bounces} />
       <Measured name="Complaints" measured={reputation.complaints} />
       <p class="muted small">
-        Bulk mail of the last seven days. {sentenceOf(reputation)} {text}
+        Bulk mail from the last seven days. {sentenceOf(reputation)} {text}
       </p>
     </>
   );
@@ -143,12 +143,12 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
           <input type="checkbox" name="clicks" defaultChecked={tracking.clicks} />
           <span>
             Count clicks
-            <small>links lead over this service; a message can say otherwise</small>
+            <small>links go through this service; a message can override this</small>
           </span>
         </label>
         <div class="fields">
           <label class="row">
-            Name on pages for recipients
+            Name on recipient pages
             <input
               class="inp"
               name="name"
@@ -175,7 +175,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
         {error !== null && <Fault error={error} />}
         <div class="formend">
           <span class="muted" role="status">
-            {isSaved ? 'Saved: for mail that is accepted from now on' : ''}
+            {isSaved ? 'Saved. Applies to mail accepted from now on' : ''}
           </span>
           <button type="submit" class="btn" disabled={isPast}>
             Save
@@ -191,10 +191,10 @@ const ReleaseDomain = ({ id }: { readonly id: string }): JSX.Element => {
     await request(`/v1/domains/${id}/release`, { method: 'POST' });
   };
   return (
-    <Action word="Release" icon="check" tone="plain" isSmall title="Release its bulk mail?" act={release}>
+    <Action word="Release" icon="check" tone="plain" isSmall title="Release bulk mail?" act={release}>
       <p class="two">
-        Earlier mail is not counted any more, and what waits leaves at once. Do it when the cause is gone: receivers
-        remember longer than this does.
+        Waiting mail is sent immediately, and earlier mail is no longer counted. Fix the cause first: mailbox providers
+        remember longer than this service does.
       </p>
     </Action>
   );
@@ -225,14 +225,14 @@ const StartWarmUp = ({ id }: { readonly id: string }): JSX.Element => {
     await request(`/v1/domains/${id}/warm-up`, { method: 'PUT', body: plan.length === 0 ? {} : { plan } });
   };
   return (
-    <Action word="Start" icon="clock" tone="plain" isSmall title="Warm the domain up?" act={start}>
+    <Action word="Start" icon="clock" tone="plain" isSmall title="Start a warm-up?" act={start}>
       <p class="two">
-        A daily limit for each mailbox provider, which grows from day to day. Bulk mail above it waits for another day;
-        transactional mail never waits.
+        Sets a daily limit for each mailbox provider, which grows every day. Bulk mail above the limit waits for the
+        next day. Transactional mail never waits.
       </p>
       <label class="row">
-        Recipients a day, from today
-        <input class="inp" name="plan" placeholder="the default plan, or such as 50, 200, 1000, 5000" />
+        Recipients per day, from today
+        <input class="inp" name="plan" placeholder="the default plan, or for example 50, 200, 1000" />
       </label>
     </Action>
   );
@@ -244,7 +244,7 @@ const EndWarmUp = ({ id }: { readonly id: string }): JSX.Element => {
   };
   return (
     <Action word="End" icon="cross" tone="plain" isSmall title="End the warm-up?" act={end}>
-      <p class="two">Its mail is no longer held, and what waits leaves within seconds.</p>
+      <p class="two">Mail is no longer held. Waiting mail is sent within seconds.</p>
     </Action>
   );
 };
@@ -260,14 +260,14 @@ const WarmUpOf = ({ id }: { readonly id: string }): JSX.Element => {
       </span>
     );
   }
-  if (data.status === 'over') return <>Over since {data.ends_on}</>;
+  if (data.status === 'over') return <>Ended on {data.ends_on}</>;
   return (
     <>
       <span class="held">
         Day {data.day} of {data.plan.length}
         <EndWarmUp id={id} />
       </span>
-      <span class="muted small">at most {count(data.recipients_max ?? 0)} recipients a day and provider</span>
+      <span class="muted small">at most {count(data.recipients_max ?? 0)} recipients a day per provider</span>
       {data.today.map(({ destination, recipients }) => (
         <span class="held small" key={destination}>
           <bdi class="ell">{destination}</bdi>
@@ -298,11 +298,9 @@ export const DomainStanding = ({ domain }: { readonly domain: SerializedDomain }
             <WarmUpOf id={id} />
           </Fact>
         )}
-        <Fact name="Last change of its records, or check on request">
-          {checkedAt === null ? 'Never' : times.full(checkedAt)}
-        </Fact>
+        <Fact name="Last record change or manual check">{checkedAt === null ? 'Never' : times.full(checkedAt)}</Fact>
         <Fact name="Next automatic check">{nextAt === null ? 'None' : times.full(nextAt)}</Fact>
-        <Fact name="Mail sent from it">
+        <Fact name="Sent mail">
           <a class="lnk" href={linkTo('/messages', { domain_id: id })}>
             Messages
           </a>

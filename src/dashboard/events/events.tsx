@@ -58,7 +58,7 @@ const Filter = ({ types }: { readonly types: string }): JSX.Element => {
         <input
           key={types}
           name="types"
-          aria-label="Types, with commas"
+          aria-label="Types, separated by commas"
           placeholder="message.bounced, message.complained"
           defaultValue={types}
           spellcheck={false}
@@ -127,7 +127,7 @@ interface PauseProps {
 const Pause = ({ isPaused, missed, onPause }: PauseProps): JSX.Element => (
   <button type="button" class={`btn ${isPaused ? 'primary' : ''}`} aria-pressed={isPaused} onClick={onPause}>
     <Icon name={isPaused ? 'right' : 'pause'} />
-    {isPaused ? `Go on${missed === 0 ? '' : `, ${count(missed)} came`}` : 'Pause'}
+    {isPaused ? `Resume${missed === 0 ? '' : `, ${count(missed)} new`}` : 'Pause'}
   </button>
 );
 
@@ -137,9 +137,9 @@ const Rate = ({
   shown,
 }: Pick<Tail, 'came' | 'perSecond'> & { readonly shown: number }): JSX.Element => (
   <p class="sub">
-    <LiveMark /> · {came === 0 ? 'nothing came since it was opened' : `${count(came)} came since it was opened`}
+    <LiveMark /> · {came === 0 ? 'none since you opened this page' : `${count(came)} since you opened this page`}
     {perSecond > 1 && `, ${count(perSecond)} in the last second`}
-    {shown === ROWS_MAX && ` · the newest ${ROWS_MAX} are shown`}
+    {shown === ROWS_MAX && ` · showing the newest ${ROWS_MAX}`}
   </p>
 );
 
@@ -170,8 +170,8 @@ export const Events = (): JSX.Element => {
       {error !== null && <Fault error={error} />}
       {isPending && error === null && <Skeleton />}
       {!isPending && events.length === 0 && (
-        <Empty icon="pulse" title="Nothing of this kind has happened yet">
-          Each event shows up here as it happens: what becomes of a message, a changed key, a domain that lost a record.
+        <Empty icon="pulse" title="No events of this kind yet">
+          Events appear here as they happen: a message is delivered, a key changes, a domain loses a record.
         </Empty>
       )}
       {events.length > 0 && (

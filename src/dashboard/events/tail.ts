@@ -22,7 +22,7 @@ const replyOf = (smtp: Smtp | undefined): string => {
 /** Descriptions of event types whose data adds nothing. */
 const WORDS = {
   'message.accepted': 'accepted',
-  'message.complained': 'marked as unwanted',
+  'message.complained': 'marked as spam',
   'message.unsubscribed': 'unsubscribed',
 } as const;
 

@@ -35,7 +35,7 @@ const Headers = ({ mail }: { readonly mail: Mail }): JSX.Element => (
   </div>
 );
 
-const MISSING = { text: 'It has no text.', html: 'It has no HTML.' } as const;
+const MISSING = { text: 'This mail has no text.', html: 'This mail has no HTML.' } as const;
 
 const sourcePath = (id: string): string => `/v1/inbox/${id}/raw`;
 
@@ -52,7 +52,7 @@ const Text = ({
     <pre>
       <bdi>{text}</bdi>
     </pre>
-    {!isWhole && <p class="muted">This is the beginning. The file has all of it.</p>}
+    {!isWhole && <p class="muted">Only the beginning is shown. Download the file to see the rest.</p>}
     <Download word="Download .eml" path={sourcePath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
   </div>
 );
@@ -97,7 +97,7 @@ const DeleteMail = ({ id }: { readonly id: string }): JSX.Element => {
   };
   return (
     <Action word="Delete" icon="trash" tone="danger" title="Delete this mail?" act={remove}>
-      <p class="two">The captured copy is deleted. The message it belongs to stays.</p>
+      <p class="two">The captured copy is deleted. The message itself is kept.</p>
     </Action>
   );
 };
@@ -111,7 +111,7 @@ const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
     <aside aria-label="Facts">
       <Facts>
         <Fact name="Envelope sender">
-          <bdi>{mail.envelope.from === '' ? 'nobody' : mail.envelope.from}</bdi>
+          <bdi>{mail.envelope.from === '' ? 'null sender' : mail.envelope.from}</bdi>
         </Fact>
         <Fact name="Envelope recipients">
           {mail.envelope.to.map((address) => (
@@ -128,7 +128,7 @@ const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
         {messageId !== null && (
           <Fact name="Message">
             <a class="lnk" href={linkTo('/messages', { message_id: messageId, period: 'all' })}>
-              What became of it
+              View message
             </a>
           </Fact>
         )}
@@ -232,9 +232,9 @@ const Row = ({ mail }: { readonly mail: SerializedListedCapturedMail }): JSX.Ele
       <span class="kn">
         <bdi class="ell b">{mail.subject ?? '(no subject)'}</bdi>
         <small class="muted ell">
-          from <bdi>{mail.envelope.from === '' ? 'the null sender: a report' : mail.envelope.from}</bdi>
+          from <bdi>{mail.envelope.from === '' ? 'the null sender (a report)' : mail.envelope.from}</bdi>
           {mail.attachments.length > 0 && `, ${count(mail.attachments.length)} attached`}
-          {mail.confidential && ', for owners'}
+          {mail.confidential && ', owners only'}
         </small>
       </span>
       <time class="tm" dateTime={mail.received_at}>
@@ -274,21 +274,21 @@ const EmptyInbox = (): JSX.Element => {
     return (
       <Empty
         icon="search"
-        title="No mail matches"
+        title="No matching mail"
         actions={
           <a class="btn" href={withParameters({ to: null, subject: null })}>
             All mail
           </a>
         }
       >
-        A recipient must match as a whole; a subject may be a part of it.
+        Recipients must match exactly. Subjects can match in part.
       </Empty>
     );
   }
   return (
     <Empty icon="mail" title="No mail yet">
-      While mail is captured it comes here instead of leaving, as each recipient would get it. Mail of test keys is
-      always captured.
+      Captured mail appears here instead of being sent, as each recipient would get it. Mail from test keys is always
+      captured.
     </Empty>
   );
 };
@@ -312,18 +312,18 @@ export const Inbox = (): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={[urlOf(PATH, { limit: PAGE, ...asked })]} />
-          <Action word="Delete what is listed" icon="trash" tone="danger" title="Delete this mail?" act={clear}>
+          <Action word="Delete listed mail" icon="trash" tone="danger" title="Delete this mail?" act={clear}>
             <p class="two">
-              {asked.to === null && asked.subject === null ? 'All captured mail' : 'All captured mail that matches'} of
-              this environment is deleted. The messages it belongs to stay.
+              {asked.to === null && asked.subject === null ? 'All captured mail' : 'All matching captured mail'} in this
+              environment is deleted. The messages themselves are kept.
             </p>
           </Action>
         </div>
       </div>
       {isAbsent ? (
         <Empty icon="mail" title="Mail is not captured here">
-          It leaves for its recipients: <code>MAIL_URL</code> says so. With <code>MAIL_URL=capture:</code> it comes
-          here.
+          Mail is sent to its recipients, as set in <code>MAIL_URL</code>. Set <code>MAIL_URL=capture:</code> to capture
+          it here instead.
         </Empty>
       ) : (
         <>

@@ -61,9 +61,9 @@ const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element =
     case 'api_key.rotated':
       return (
         <p>
-          <b class="b">Rotated.</b> The value before, …{entry.details.previous_last4},{' '}
+          <b class="b">Rotated.</b> The previous secret, …{entry.details.previous_last4},{' '}
           {entry.details.revoke_previous
-            ? 'ended at once.'
+            ? 'stopped working immediately.'
             : `works until ${times.short(entry.details.previous_key_expires_at)}.`}
         </p>
       );
@@ -80,7 +80,7 @@ const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element =
         </p>
       );
     case 'domain.deleted':
-      return <p class="b">Ended with its domain</p>;
+      return <p class="b">Revoked with its domain</p>;
   }
 };
 

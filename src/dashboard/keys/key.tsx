@@ -47,7 +47,7 @@ const Grace = ({ end }: { readonly end: string }): JSX.Element => {
   useEffect(() => {
     if (isOver) void client.invalidateQueries();
   }, [isOver]);
-  if (isOver) return <>grace is over</>;
+  if (isOver) return <>grace period over</>;
   return (
     <>
       grace ends in <b class="b">{duration(Math.ceil(left / SECOND_MS) * SECOND_MS)}</b>
@@ -152,14 +152,14 @@ const Rail = ({ apiKey, secrets }: { readonly apiKey: SerializedApiKey; readonly
             ))}
           </span>
         </Fact>
-        <Fact name="Requests a minute">
+        <Fact name="Requests per minute">
           {count(limits.send)} sends, {count(limits.read)} reads, {count(limits.manage)} changes
         </Fact>
         <Fact name="Networks">
           {networks.length === 0 ? 'Any' : networks.map((one) => <code key={one}>{one} </code>)}
         </Fact>
         <Fact name="Expires">{apiKey.expires_at === null ? 'Never' : times.full(apiKey.expires_at)}</Fact>
-        <Fact name="Sent in all">{count(secrets.reduce((sum, { sends }) => sum + sends, 0))} messages</Fact>
+        <Fact name="Total sent">{count(secrets.reduce((sum, { sends }) => sum + sends, 0))} messages</Fact>
         <Fact name="Messages">
           <a class="lnk" href={linkTo('/messages', { key_id: apiKey.id })}>
             Sent with this key
@@ -190,7 +190,7 @@ const Secrets = ({ secrets, prefix, error, now }: SecretsProps): JSX.Element => 
       <header>
         <h2>Secrets over time</h2>
         <span class="sp" />
-        <span class="muted">{working === 1 ? 'One value works' : `${working} values work`} at this moment</span>
+        <span class="muted">{working === 1 ? 'One secret works' : `${working} secrets work`} at this moment</span>
       </header>
       {error !== null && <Fault error={error} />}
       {secrets.length > 0 && <SecretAxis secrets={secrets} prefix={prefix} now={now} />}
@@ -220,7 +220,7 @@ const Head = ({ apiKey, at, button }: HeadProps): JSX.Element => {
             <span class="tag">{apiKey.environment}</span>
           </div>
           <p class="sub">
-            May <b class="b two">{apiKey.permissions.join(', ')}</b> for{' '}
+            Can <b class="b two">{apiKey.permissions.join(', ')}</b> for{' '}
             {domains.get(apiKey.domain_id) ?? apiKey.domain_id}
             {at === null && apiKey.last_used_at !== null && ` · last used ${ago(apiKey.last_used_at)}`}
           </p>

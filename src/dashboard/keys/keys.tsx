@@ -50,11 +50,11 @@ export const RotateKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
   return (
     <Action word="Rotate" icon="rotate" tone="primary" title={`Rotate ${apiKey.name}?`} act={rotate}>
       <p class="two">
-        A new value is made. The one in use now, …{apiKey.last4}, was {used(apiKey)}.
+        A new secret is created. The current one, …{apiKey.last4}, was {used(apiKey)}.
       </p>
-      <Choice value={DAY_MINUTES} word="Both work for 24 hours" text="time to deploy the new one" />
-      <Choice value={7 * DAY_MINUTES} word="Both work for 7 days" text="for what is deployed rarely" />
-      <Choice value={0} word="End the old value now" text="everything that uses it fails within a second" />
+      <Choice value={DAY_MINUTES} word="Both work for 24 hours" text="gives you time to deploy the new secret" />
+      <Choice value={7 * DAY_MINUTES} word="Both work for 7 days" text="for systems that you rarely deploy" />
+      <Choice value={0} word="End the old secret now" text="requests that use it fail within a second" />
     </Action>
   );
 };
@@ -65,7 +65,10 @@ export const RevokeKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
   };
   return (
     <Action word="Revoke" icon="forbid" tone="danger" title={`Revoke ${apiKey.name}?`} act={revoke}>
-      <p class="two">All of its values end within a second, for good. It was {used(apiKey)}. Its history stays.</p>
+      <p class="two">
+        All of its secrets stop working within a second. You cannot undo this. The key was {used(apiKey)}. Its history
+        is kept.
+      </p>
     </Action>
   );
 };
@@ -74,12 +77,12 @@ const PERMISSIONS = {
   send: 'send and cancel messages',
   read: 'read messages, events and statistics',
   manage: 'change templates, webhooks, domains and keys',
-  admin: 'everything, with audit, billing and erasures',
+  admin: 'everything, including audit, billing and erasures',
 } as const;
 
 const PermissionField = ({ chosen }: { readonly chosen: readonly string[] }): JSX.Element => (
   <fieldset class="row">
-    <legend>It may</legend>
+    <legend>Permissions</legend>
     {Object.entries(PERMISSIONS).map(([permission, text]) => (
       <label class="opt" key={permission}>
         <input type="checkbox" name="permission" value={permission} defaultChecked={chosen.includes(permission)} />
@@ -136,21 +139,21 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
   };
   return (
     <Action word="Edit" icon="sliders" tone="plain" title={`Edit ${apiKey.name}`} act={change}>
-      <p class="two">It holds within a second, for all of its values.</p>
+      <p class="two">Changes apply to all of its secrets within a second.</p>
       <label class="row">
-        What it is for
+        Name
         <input class="inp" name="name" required maxLength={200} defaultValue={apiKey.name} />
       </label>
       <PermissionField chosen={apiKey.permissions} />
       <label class="row">
-        Networks it may be used from
+        Allowed networks
         <textarea
           class="inp"
           name="allowed_cidrs"
           rows={2}
           spellcheck={false}
           defaultValue={apiKey.allowed_cidrs.join('\n')}
-          placeholder="any; or 203.0.113.0/24, one a line"
+          placeholder="any, or 203.0.113.0/24, one per line"
         />
       </label>
       <label class="row">
@@ -158,7 +161,7 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
         <input class="inp" name="expires_at" type="datetime-local" defaultValue={fieldOf(apiKey.expires_at)} />
       </label>
       <fieldset class="row">
-        <legend>Requests a minute</legend>
+        <legend>Requests per minute</legend>
         <div class="fields">
           {LIMITED.map((kind) => (
             <label class="row" key={kind}>
@@ -190,13 +193,13 @@ export const MakeKey = (): JSX.Element => {
       permissions: form.getAll('permission'),
     });
   return (
-    <Action word="Make a key" icon="plus" tone="primary" title="Make a key" act={make}>
+    <Action word="Create a key" icon="plus" tone="primary" title="Create a key" act={make}>
       <label class="row">
-        What it is for
+        Name
         <input class="inp" name="name" required maxLength={200} />
       </label>
       <label class="row">
-        Domain it sends from
+        Sending domain
         <select class="inp" name="domain" required>
           {domains.map(({ id, name: domain }) => (
             <option key={id} value={id}>
@@ -226,7 +229,7 @@ export const Keys = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>API keys</h1>
-          <p class="sub">What your systems send with. Each is bound to one domain.</p>
+          <p class="sub">The keys your systems send with. Each is bound to one domain.</p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/api-keys?limit=50']} />
@@ -260,7 +263,7 @@ export const Keys = (): JSX.Element => {
         )}
         empty={
           <Empty icon="key" title="No keys">
-            A system that sends mail needs one: it says who it is, and what it may do.
+            Each system that sends mail needs a key. It identifies the system and its permissions.
           </Empty>
         }
       />

@@ -59,7 +59,7 @@ const headersIn = (raw: string): readonly HeaderField[] => {
 const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
   error instanceof ApiFault && error.code === 'content_gone' ? (
     <Notice tone="plan" state="scheduled">
-      <b>The content is no longer stored.</b> {error.message}. Its history stays.
+      <b>The content is no longer stored.</b> {error.message}. Its history is kept.
     </Notice>
   ) : (
     <Fault error={error} />
@@ -116,7 +116,7 @@ export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
           </Fact>
         ))}
       </Facts>
-      <p class="muted aside">Each copy is signed as it leaves, and may get links of its own to unsubscribe.</p>
+      <p class="muted aside">Each copy is signed when it is sent, and may get its own unsubscribe links.</p>
     </div>
   ));
 
@@ -130,7 +130,7 @@ export const MessageRaw = ({ id }: OfMessage): JSX.Element =>
       <pre>
         <bdi>{text}</bdi>
       </pre>
-      {!isWhole && <p class="muted">This is its beginning. The file has the rest.</p>}
+      {!isWhole && <p class="muted">Only the beginning is shown. Download the file to see the rest.</p>}
       <DownloadSource id={id} />
     </div>
   ));
@@ -150,7 +150,7 @@ export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
   shown(useContent(id), ({ attachments }) =>
     attachments.length === 0 ? (
       <Empty icon="copy" title="No attachments">
-        It was sent without files.
+        This message was sent without files.
       </Empty>
     ) : (
       <ul class="card files">
@@ -160,7 +160,7 @@ export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
               <bdi class="b">{attachment.filename}</bdi>
               <small class="muted">
                 <bdi>{attachment.content_type}</bdi>, {count(bytesOf(attachment).length)} bytes
-                {attachment.content_id !== null && ', shown in the mail'}
+                {attachment.content_id !== null && ', inline'}
               </small>
             </span>
             <button type="button" class="btn small" onClick={() => save(attachment)}>
@@ -180,7 +180,7 @@ export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
 
 const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {
   const html = useContent(id).data?.html ?? null;
-  return html === null ? null : <CopyButton text={html} label="Copy the html" />;
+  return html === null ? null : <CopyButton text={html} label="Copy the HTML" />;
 };
 
 const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }): JSX.Element => {
@@ -203,12 +203,14 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
       <div class="shield">
         <Icon name="shield" />
         {hasImages ? (
-          <span>Sealed off: no scripts, no forms. Images are loaded from where they are; our own count no open.</span>
+          <span>
+            Sandboxed: no scripts or forms. Remote images are loaded. The tracking image does not count an open.
+          </span>
         ) : (
           <>
             <span>
-              Sealed off: no scripts, no forms, no network. Remote images are not loaded, so a preview is not recorded
-              as an open.
+              Sandboxed: no scripts, forms or network. Remote images are not loaded, so a preview does not count as an
+              open.
             </span>
             <button type="button" class="lnk" onClick={() => loadImages(true)}>
               Load images
@@ -229,9 +231,8 @@ export const MessagePreview = ({ id }: { readonly id: string }): JSX.Element => 
   return (
     <div class="stack aside">
       <Notice tone="mute" state="accepted">
-        <b>A preview needs a member’s session.</b> It is a sealed document of its own, which cannot be given the API key
-        of this tab. <code>GET /v1/messages/{'{id}'}/preview</code> gives it to any program with a key. This is its
-        text:
+        <b>Sign in as a member to see the preview.</b> It is an isolated document, which cannot use the API key of this
+        tab. <code>GET /v1/messages/{'{id}'}/preview</code> returns it to any program with a key. This is its text:
       </Notice>
       <MessageText id={id} />
     </div>

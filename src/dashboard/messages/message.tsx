@@ -72,7 +72,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
         )}
         <Fact name="Class">{message.stream === 'bulk' ? 'Bulk' : 'Transactional'}</Fact>
         {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}
-        <Fact name="Gives up">{times.full(message.expires_at)}</Fact>
+        <Fact name="Expires">{times.full(message.expires_at)}</Fact>
         <Fact name="Size">{count(message.size_bytes)} bytes</Fact>
         <Fact name="Id">
           <CopyField text={message.id} name="id" />

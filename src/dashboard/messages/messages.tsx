@@ -53,7 +53,7 @@ const WaysOut = ({ search: { filters, period }, isLater }: WaysProps): JSX.Eleme
     )}
     {Object.keys(filters).length > 0 && (
       <a class="btn" href={linkTo('/messages')}>
-        Without filters
+        Clear filters
       </a>
     )}
   </>
@@ -61,7 +61,7 @@ const WaysOut = ({ search: { filters, period }, isLater }: WaysProps): JSX.Eleme
 
 const NoneAtAll = (): JSX.Element => (
   <Empty icon="mail" title="No messages yet">
-    Each message that is sent shows up here within a second, with what became of it at every recipient.
+    Messages appear here within a second of being sent, with the outcome for every recipient.
   </Empty>
 );
 
@@ -79,7 +79,7 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
     ...(otherwise === null ? [] : [`${otherwise} with another status`]),
   ];
   return (
-    <Empty icon="search" title="No message matches" actions={<WaysOut search={search} isLater={later !== null} />}>
+    <Empty icon="search" title="No matching messages" actions={<WaysOut search={search} isLater={later !== null} />}>
       {found.length > 0
         ? `There are ${found.join(', and ')}.`
         : 'Subjects must contain all words, and addresses must match exactly. Try another period or fewer filters.'}
@@ -111,7 +111,7 @@ const Sender = (): JSX.Element => {
         type="email"
         required
         defaultValue={name === undefined ? '' : `test@${name}`}
-        placeholder="an address at a domain that may send"
+        placeholder="an address at a verified domain"
       />
     </label>
   );
@@ -125,7 +125,7 @@ export const SendTest = (): JSX.Element | null => {
     navigate(linkTo(`/messages/${id}`));
   };
   return (
-    <Action word="Send a test" icon="send" tone="primary" title="Send a message by hand" act={send}>
+    <Action word="Send a test" icon="send" tone="primary" title="Send a test message" act={send}>
       <Sender />
       <label class="row">
         To
@@ -162,8 +162,8 @@ const outcomeOf = (cancelled: number, left: number, isLimited = false): Outcome 
   shown: (
     <>
       <h2>Cancelled {count(cancelled)}</h2>
-      {isLimited && <p class="two">More wait and match: the rate limit is used up, cancel them in a minute.</p>}
-      {left > 0 && <p class="two">{count(left)} could not be: they were being sent, or had ended.</p>}
+      {isLimited && <p class="two">More messages match, but the rate limit is used up. Cancel them in a minute.</p>}
+      {left > 0 && <p class="two">{count(left)} could not be cancelled: they were being sent or had ended.</p>}
     </>
   ),
   word: 'Done',
@@ -185,7 +185,7 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
         Clear
       </button>
       <Action word={`Cancel ${ids.size}`} icon="forbid" tone="danger" title={`Cancel ${ids.size} messages?`} act={act}>
-        <p class="two">Recipients that wait get nothing. What was delivered stays delivered.</p>
+        <p class="two">Waiting recipients get nothing. Delivered mail is not affected.</p>
       </Action>
     </>
   );
@@ -212,8 +212,8 @@ const Matching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
   if (data === undefined) return <p class="two">Counting …</p>;
   return (
     <p class="two">
-      {count(data.matched)}
-      {data.has_more && ' or more'} wait and match. Each is cancelled; what is being sent just now is not.
+      Waiting messages that match: {count(data.matched)}
+      {data.has_more && ' or more'}. Each is cancelled, unless it is being sent right now.
     </p>
   );
 };
@@ -242,7 +242,7 @@ const cancelAll = async (filter: Filter): Promise<Outcome> => {
 export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
   const act = (): Promise<Outcome> => cancelAll(filter);
   return (
-    <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel what matches and waits?" act={act}>
+    <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel matching messages?" act={act}>
       <Matching filter={filter} />
     </Action>
   );
@@ -273,7 +273,7 @@ const Keys = (): JSX.Element => (
       <kbd>X</kbd> select
     </span>
     <span>
-      <kbd>F</kbd> filter by the cell
+      <kbd>F</kbd> filter by cell
     </span>
     <span>
       <kbd>/</kbd> search

@@ -254,7 +254,7 @@ export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
   const own = steps.filter(isWebhook).toReversed();
   if (own.length === 0) {
     return (
-      <Empty icon="rotate" title="No webhook was told">
+      <Empty icon="rotate" title="No webhook was notified">
         No webhook subscribes to the events of this message.
       </Empty>
     );

@@ -43,7 +43,7 @@ const DomainTrouble = ({ trouble }: { readonly trouble: TroubleOf<'domain'> }): 
   const wrong = domain.records.find(({ required, status }) => required && status === 'pending');
   const titles = {
     pending: 'cannot send yet',
-    failed: 'cannot send any more',
+    failed: 'can no longer send',
     degraded:
       domain.fails_at === null ? 'is about to stop sending' : `stops sending on ${times.short(domain.fails_at)}`,
     verified: 'can send',
@@ -57,17 +57,14 @@ const DomainTrouble = ({ trouble }: { readonly trouble: TroubleOf<'domain'> }): 
         </>
       }
       remedy={
-        <LinkTo
-          path={`/domains/${domain.id}`}
-          word={domain.status === 'pending' ? 'See its records' : 'Fix the record'}
-        />
+        <LinkTo path={`/domains/${domain.id}`} word={domain.status === 'pending' ? 'View records' : 'Fix the record'} />
       }
     >
       {wrong === undefined ? (
-        'Its records have not been checked since.'
+        'Its records have not been checked since then.'
       ) : (
         <>
-          <code>{wrong.name}</code>: <bdi>{wrong.problem ?? 'this record has not been seen yet.'}</bdi>
+          <code>{wrong.name}</code>: <bdi>{wrong.problem ?? 'this record has not been found yet.'}</bdi>
         </>
       )}
     </Item>
@@ -76,9 +73,9 @@ const DomainTrouble = ({ trouble }: { readonly trouble: TroubleOf<'domain'> }): 
 
 const LEVELS = {
   good: 'is not restricted',
-  warned: 'comes close to a limit',
+  warned: 'is close to a limit',
   slowed: 'is slowed down',
-  paused: 'is held back',
+  paused: 'is paused',
 } as const;
 
 const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputation'> }): JSX.Element => {
@@ -110,8 +107,8 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
             act={release}
           >
             <p class="two">
-              What waits leaves within seconds, and the count begins anew. Remove the addresses behind it first: mailbox
-              providers count as well, and do not forget.
+              Waiting mail is sent within seconds, and the count restarts. First remove the addresses that caused it:
+              mailbox providers keep their own count.
             </p>
           </Action>
         ),
@@ -129,11 +126,11 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
   if (status === 'paused') {
     return (
       <Item trouble={trouble} title="Webhook paused" remedy={<LinkTo path={`/webhooks/${id}`} word="Adopt it" />}>
-        <bdi>{hostOf(url)}</bdi>: its API key has ended. Its events wait until you adopt it.
+        <bdi>{hostOf(url)}</bdi>: its API key has ended. Adopt the webhook to send its waiting events.
       </Item>
     );
   }
-  const why = reason === 'gone' ? 'answered that it is gone (410)' : 'took nothing for 5 days';
+  const why = reason === 'gone' ? 'answered 410 Gone' : 'failed for 5 days';
   return (
     <Item
       trouble={trouble}
@@ -153,14 +150,14 @@ const DestinationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'destinat
       trouble={trouble}
       title={
         <>
-          <bdi>{destination.replace('@', '')}</bdi> takes no mail for now
+          <bdi>{destination.replace('@', '')}</bdi> is not accepting mail
         </>
       }
       remedy={<ReleaseDestination destination={destination} until={until} />}
     >
       <bdi>{message}</bdi>
-      {smtp.code > 0 && ` ${[smtp.code, smtp.enhanced].filter(Boolean).join(' ')}.`} Since {ago(since)}, tried again at{' '}
-      {times.clock(until)}.
+      {smtp.code > 0 && ` ${[smtp.code, smtp.enhanced].filter(Boolean).join(' ')}.`} Suspended {ago(since)}, next
+      attempt at {times.clock(until)}.
     </Item>
   );
 };
@@ -178,14 +175,14 @@ const KeyTrouble = ({ trouble }: { readonly trouble: TroubleOf<'expiring key' | 
           The key <bdi>{apiKey.name}</bdi>{' '}
           {isExpiring
             ? `expires on ${times.short(trouble.expiresAt)}`
-            : `has an old value until ${times.short(trouble.secret.expires_at)}`}
+            : `has an old secret until ${times.short(trouble.secret.expires_at)}`}
         </>
       }
       remedy={<LinkTo path={`/keys/${apiKey.id}`} word="Open the key" />}
     >
       {isExpiring
-        ? `It was ${used(apiKey.last_used_at)}. Give what uses it another key before.`
-        : `…${trouble.secret.last4} was ${used(trouble.secret.last_used_at)}. What still uses it fails then.`}
+        ? `The key was ${used(apiKey.last_used_at)}. Replace it before it expires.`
+        : `The secret ending in ${trouble.secret.last4} was ${used(trouble.secret.last_used_at)}. Requests that use it will fail.`}
     </Item>
   );
 };
@@ -196,11 +193,9 @@ const QuotaTrouble = ({ trouble }: { readonly trouble: TroubleOf<'quota'> }): JS
   return (
     <Item
       trouble={trouble}
-      title={
-        remaining === 0 ? 'The quota of the plan is used up' : `${count(remaining)} recipients are left this month`
-      }
+      title={remaining === 0 ? 'Your quota is used up' : `${count(remaining)} recipients left this month`}
     >
-      {count(limit - remaining)} of {count(limit)}. {hard ? 'More are refused' : 'More cost extra'} until{' '}
+      {count(limit - remaining)} of {count(limit)}. {hard ? 'More are rejected' : 'More cost extra'} until{' '}
       {times.short(trouble.endsAt)}, or until another plan is chosen.
     </Item>
   );
@@ -258,7 +253,7 @@ export const NeedsAttention = (): JSX.Element | null => {
         <h2>Needs attention</h2>
         <span class="sp" />
         {troubles.length === 0 && fault === null && (
-          <span class="muted">Nothing{unseen.length > 0 && ' that you may see'}</span>
+          <span class="muted">Nothing{unseen.length > 0 && ' that you can see'}</span>
         )}
       </header>
       {troubles.length > 0 && (
@@ -268,9 +263,9 @@ export const NeedsAttention = (): JSX.Element | null => {
           ))}
         </ul>
       )}
-      {rest > 0 && <p class="pad muted">And {rest} more of these.</p>}
+      {rest > 0 && <p class="pad muted">And {rest} more.</p>}
       {fault !== null && <Fault error={fault} retry={() => void refetch()} />}
-      {unseen.length > 0 && <p class="pad muted">You may not look at {unseen.join(', ')}.</p>}
+      {unseen.length > 0 && <p class="pad muted">You do not have access to {unseen.join(', ')}.</p>}
     </section>
   );
 };

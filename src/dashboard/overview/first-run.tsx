@@ -42,9 +42,9 @@ const Step = ({ number, isDone, title, text, action, children }: StepProps): JSX
 type SubmissionServer = SerializedSubmission['servers'][number];
 
 const TLS = {
-  none: 'none: programs on this machine alone are taken',
+  none: 'none: only programs on this machine can connect',
   starttls: 'STARTTLS',
-  implicit: 'from the first byte',
+  implicit: 'implicit',
 } as const satisfies Readonly<Record<SubmissionServer['tls'], string>>;
 
 /** Puts an IPv6 address in brackets (RFC 3986 §3.2.2). */
@@ -137,7 +137,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
         {hasMail ? (
           <span class="status ok">
             <Mark state="active" />
-            Your first message is here.
+            Your first message has arrived.
           </span>
         ) : (
           <span class="waits">
@@ -157,7 +157,7 @@ const Captured = (): JSX.Element => {
     <p class="cap">
       <Icon name="tray" />
       <span>
-        <b class="b">Mail is captured.</b> Nothing leaves this machine until <code>MAIL_URL</code> names a mail server.
+        <b class="b">Mail is captured.</b> Nothing is sent until <code>MAIL_URL</code> names a mail server.
         {mayOpenInbox && (
           <>
             {' '}
@@ -176,14 +176,14 @@ const Captured = (): JSX.Element => {
 /** Offers a passkey, so that the next sign-in needs no link. */
 const SignedIn = (): JSX.Element => {
   const isMember = useStore(session)?.member != null;
-  if (!isMember) return <>This browser is in.</>;
+  if (!isMember) return <>You are signed in.</>;
   return (
     <>
-      This browser is in. Add a{' '}
+      You are signed in. Add a{' '}
       <a class="lnk" href={linkTo('/settings')}>
         passkey
-      </a>
-      , so that you need no link again.
+      </a>{' '}
+      to sign in without a link next time.
     </>
   );
 };
@@ -200,14 +200,14 @@ const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMa
   <Step
     number={2}
     isDone={hasMail}
-    title="Send a first message"
+    title="Send your first message"
     text={
       hasMail ? (
         <a class="lnk" href={linkTo('/messages')}>
-          See what became of it
+          View your messages
         </a>
       ) : (
-        'With a key that you have, or make one now.'
+        'Use a key that you have, or create one now.'
       )
     }
     {...(!hasMail && { action: <MakeKey /> })}
@@ -221,11 +221,11 @@ const OwnDomain = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
     number={3}
     isDone={isDone}
     title="Add your domain"
-    text="Its DNS records come with a copy button each, and are checked while you enter them."
+    text="Copy its DNS records to your DNS provider. They are checked as you enter them."
     action={
       <a class="btn" href={linkTo('/domains')}>
         <Icon name="globe" />
-        {isDone ? 'See its records' : 'Add a domain'}
+        {isDone ? 'View records' : 'Add a domain'}
       </a>
     }
   />
@@ -235,12 +235,12 @@ const Others = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
   <Step
     number={4}
     isDone={isDone}
-    title="Invite the others"
-    text="Developers, analysts and auditors see what they need, and nothing more."
+    title="Invite your team"
+    text="Developers, analysts and auditors see only what they need."
     action={
       <a class="btn" href={linkTo('/settings')}>
         <Icon name="person" />
-        {isDone ? 'See who is here' : 'Invite'}
+        {isDone ? 'View members' : 'Invite'}
       </a>
     }
   />
@@ -286,12 +286,12 @@ export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
       <div class="head">
         <div>
           <h1>Welcome</h1>
-          <p class="sub">Four steps to mail that arrives</p>
+          <p class="sub">Four steps to start sending</p>
         </div>
         {hasMail && (
           <div class="acts">
             <button type="button" class="btn primary" onClick={onDone}>
-              To the overview
+              Go to the overview
             </button>
           </div>
         )}

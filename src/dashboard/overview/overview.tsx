@@ -76,9 +76,9 @@ const deliveredShare = (totals: Counts): number | null => {
 };
 
 const changeOf = (now: number, before: number): string => {
-  if (before === 0) return now === 0 ? 'as before' : 'none before';
+  if (before === 0) return now === 0 ? 'unchanged' : 'none before';
   const change = now / before - 1;
-  return `${change < 0 ? '−' : '+'}${percent(Math.abs(change))} on the time before`;
+  return `${change < 0 ? '−' : '+'}${percent(Math.abs(change))} from the previous period`;
 };
 
 interface FigureProps {
@@ -129,7 +129,7 @@ const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Elemen
     <Figure
       name="Delivered"
       value={share === null ? '–' : percent(share)}
-      note={shareBefore === null ? note : `${note}, before ${percent(shareBefore)}`}
+      note={shareBefore === null ? note : `${note}, previously ${percent(shareBefore)}`}
     >
       <Sparkline plot={3} values={data.map(deliveredShare)} to={1} />
     </Figure>
@@ -139,12 +139,12 @@ const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Elemen
 const Latency = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
   const took = totals.latency_ms;
   const tookBefore = before?.latency_ms ?? null;
-  const note = took === null ? 'nothing was delivered' : `p50 ${duration(took.p50)}, p99 ${duration(took.p99)}`;
+  const note = took === null ? 'nothing delivered' : `p50 ${duration(took.p50)}, p99 ${duration(took.p99)}`;
   return (
     <Figure
       name="Time to deliver, p90"
       value={took === null ? '–' : duration(took.p90)}
-      note={tookBefore === null ? note : `${note}, before ${duration(tookBefore.p90)}`}
+      note={tookBefore === null ? note : `${note}, previously ${duration(tookBefore.p90)}`}
     >
       <Sparkline plot={2} values={data.map(({ latency_ms: each }) => each?.p90 ?? null)} />
     </Figure>
@@ -157,7 +157,7 @@ const Waiting = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element 
     <Figure
       name="Waiting now"
       value={count(waitingOf(totals) + waitingBefore)}
-      note={waitingBefore === 0 ? 'all accepted since then' : `${count(waitingBefore)} accepted before that`}
+      note={waitingBefore === 0 ? '' : `${count(waitingBefore)} accepted before this period`}
     >
       <Sparkline plot={5} values={data.map(waitingOf)} />
     </Figure>
@@ -239,7 +239,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
           {reasons.slice(0, REASONS_SHOWN).map(([reason, bounced]) => (
             <li key={reason}>
               <a class="lnk" href={linkTo('/messages', { bounce_class: reason, period })}>
-                {BOUNCE_REASONS[reason] ?? 'For another reason'}
+                {BOUNCE_REASONS[reason] ?? 'Other reason'}
               </a>
               <span class="num b">{count(bounced)}</span>
               <i>
@@ -249,7 +249,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
           ))}
         </ul>
         {stats.data !== undefined && all === 0 && <p class="muted">Nothing bounced.</p>}
-        {reasons.length > REASONS_SHOWN && <p class="muted">And {reasons.length - REASONS_SHOWN} further reasons.</p>}
+        {reasons.length > REASONS_SHOWN && <p class="muted">And {reasons.length - REASONS_SHOWN} more reasons.</p>}
       </div>
     </section>
   );
@@ -302,7 +302,7 @@ export const EventFeed = (): JSX.Element => {
           );
         })}
       </ul>
-      {!isPending && events.length === 0 && <p class="pad muted">Nothing has happened yet.</p>}
+      {!isPending && events.length === 0 && <p class="pad muted">No events yet.</p>}
     </section>
   );
 };
@@ -348,7 +348,7 @@ const Figures = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Overview</h1>
-          <p class="sub">{word} compared with the period before</p>
+          <p class="sub">{word} compared with the previous period</p>
         </div>
         <div class="acts">
           <ApiButton requests={requests} />

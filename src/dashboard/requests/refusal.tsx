@@ -123,9 +123,9 @@ const RefusedBody = ({ body, problems }: RefusedBodyProps): JSX.Element => (
       ))}
     </pre>
     <p class="muted">
-      {body.formatted && 'It was sent in one line. '}
-      {body.cut && 'There was more. '}
-      Texts are <code>***</code>: what a request said is not kept.
+      {body.formatted && 'Sent as one line, formatted here. '}
+      {body.cut && 'The rest is cut off. '}
+      Texts are replaced by <code>***</code> and not stored.
     </p>
   </>
 );
@@ -160,14 +160,15 @@ const Problems = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.E
 /** Explains why the body is not stored. */
 const NoBody = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.Element => {
   const isWithheld = useStore(session)?.contents === false;
-  if (isWithheld)
-    return <p class="muted">Your role sees no bodies. An owner can allow it, or give you another role.</p>;
+  if (isWithheld) return <p class="muted">Your role cannot see request bodies. Ask an owner for access.</p>;
   if (refused.count > 1) {
     return (
-      <p class="muted">{count(refused.count)} requests like this within a minute are counted, without their bodies.</p>
+      <p class="muted">
+        {count(refused.count)} requests like this within a minute are counted together, without their bodies.
+      </p>
     );
   }
-  return <p class="muted">It had no body, or none that was read.</p>;
+  return <p class="muted">The request had no body, or it was not read.</p>;
 };
 
 const Rail = ({ refused, who }: { readonly refused: ShownRefusedRequest; readonly who: string }): JSX.Element => {
@@ -178,7 +179,7 @@ const Rail = ({ refused, who }: { readonly refused: ShownRefusedRequest; readonl
       <Fact name="Request">
         <CopyField text={refused.id} name="the id" />
       </Fact>
-      <Fact name={keyId === null ? 'Asked by' : 'Key'}>
+      <Fact name={keyId === null ? 'Sent by' : 'Key'}>
         {keyId === null ? (
           <bdi>{who}</bdi>
         ) : (
@@ -187,20 +188,20 @@ const Rail = ({ refused, who }: { readonly refused: ShownRefusedRequest; readonl
           </a>
         )}
       </Fact>
-      <Fact name="Asked for">
+      <Fact name="Endpoint">
         <code>
           {refused.method} {refused.path}
         </code>
       </Fact>
-      <Fact name="At">{times.full(refused.at)}</Fact>
-      <Fact name="Took">{duration(refused.duration_ms)}</Fact>
+      <Fact name="Time">{times.full(refused.at)}</Fact>
+      <Fact name="Duration">{duration(refused.duration_ms)}</Fact>
       {address !== null && (
         <Fact name="From">
           <code>{address}</code>
         </Fact>
       )}
       {agent !== null && (
-        <Fact name="Program">
+        <Fact name="User agent">
           <bdi>{agent}</bdi>
         </Fact>
       )}
@@ -212,10 +213,10 @@ const Rail = ({ refused, who }: { readonly refused: ShownRefusedRequest; readonl
 const Missing = ({ id }: { readonly id: string }): JSX.Element => (
   <Empty
     icon="search"
-    title="No such refusal"
+    title="Refused request not found"
     actions={
       <a class="btn" href={linkTo('/messages', { request_id: id, period: 'all' })}>
-        Messages of this request
+        Messages from this request
       </a>
     }
   >

@@ -75,7 +75,7 @@ const ByCode = ({ codes }: Pick<SerializedRefusedRequestCounts, 'codes'>): JSX.E
           </Bar>
         ))}
       </ul>
-      {codes.length > SHOWN && <p class="pad muted">And {count(codes.length - SHOWN)} further errors.</p>}
+      {codes.length > SHOWN && <p class="pad muted">And {count(codes.length - SHOWN)} more errors.</p>}
     </section>
   );
 };
@@ -106,7 +106,7 @@ const ByPrincipal = ({ counts: { principals }, names }: CountsProps): JSX.Elemen
           );
         })}
       </ul>
-      {principals.length > SHOWN && <p class="pad muted">And {count(principals.length - SHOWN)} further ones.</p>}
+      {principals.length > SHOWN && <p class="pad muted">And {count(principals.length - SHOWN)} more.</p>}
     </section>
   );
 };
@@ -260,22 +260,21 @@ const Nothing = (): JSX.Element => {
     return (
       <Empty
         icon="search"
-        title="Nothing matches"
+        title="No matching requests"
         actions={
           <a class="btn" href={withParameters(cleared)}>
-            Without filters
+            Clear filters
           </a>
         }
       >
-        No request was refused like this. What was refused is kept for seven days.
+        No refused request matches. Refused requests are kept for seven days.
       </Empty>
     );
   }
   return (
-    <Empty icon="refused" title="No request was refused">
-      A request that is answered 4xx is here a second later: with what is wrong, the line and column of it in the body,
-      and what to do. Every answer has its id in <code>X-Request-Id</code>. Requests with a key that nobody knows belong
-      to nobody, and are not kept.
+    <Empty icon="refused" title="No refused requests">
+      Requests answered with 4xx appear here within a second, with the error, its line and column in the body, and how
+      to fix it. Every response has its id in <code>X-Request-Id</code>. Requests with an unknown key are not recorded.
     </Empty>
   );
 };
@@ -286,7 +285,7 @@ const Keys = (): JSX.Element => (
       <kbd>J</kbd> <kbd>K</kbd> move
     </span>
     <span>
-      <kbd>Esc</kbd> the newest
+      <kbd>Esc</kbd> newest
     </span>
   </div>
 );
@@ -308,7 +307,7 @@ const List = ({ names }: { readonly names: Names }): JSX.Element => {
           {rows.map((refused) => (
             <Row key={refused.id} refused={refused} names={names} isShown={refused.id === shown} />
           ))}
-          {rows.length === 0 && <p class="pad muted">No request was refused like this.</p>}
+          {rows.length === 0 && <p class="pad muted">No refused request matches.</p>}
           {list.hasNextPage && (
             <p class="pad">
               <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>

@@ -9,8 +9,8 @@ import { currentEnvironment } from '../data/location.ts';
 
 const ANALYSES = {
   off: 'not analyzed',
-  warn: 'analyzed, and sent with what was found in the answer',
-  block: 'analyzed, and refused for an error',
+  warn: 'analyzed; findings are in the response',
+  block: 'analyzed; rejected if there is an error',
 } as const satisfies Readonly<Record<SerializedOrganization['default_analysis'], string>>;
 
 type HtmlValidation = SerializedOrganization['html_validation'];
@@ -23,8 +23,8 @@ const HTML_ENTRIES = {
 } as const satisfies Readonly<Record<keyof HtmlValidation, string>>;
 
 const HTML_RULES = {
-  strict: 'valid html only',
-  browser: 'any html that a browser shows',
+  strict: 'valid HTML only',
+  browser: 'any HTML that a browser shows',
 } as const satisfies Readonly<Record<HtmlValidation['api'], string>>;
 
 const entriesOf = Object.keys(HTML_ENTRIES) as readonly (keyof HtmlValidation)[];
@@ -35,7 +35,7 @@ export const acceptedHtml = ({ html_validation: rules }: SerializedOrganization)
 
 const HtmlRules = ({ rules }: { readonly rules: HtmlValidation }): JSX.Element => (
   <fieldset class="row">
-    <legend>Accepted html</legend>
+    <legend>Accepted HTML</legend>
     {entriesOf.map((entry) => (
       <label class="row" key={entry}>
         {HTML_ENTRIES[entry]}
@@ -49,7 +49,7 @@ const HtmlRules = ({ rules }: { readonly rules: HtmlValidation }): JSX.Element =
       </label>
     ))}
     <small>
-      Other html is rejected, or sent unchanged with its problems as findings. Templates must always be valid.
+      Other HTML is rejected, or sent unchanged with its problems as findings. Templates must always be valid.
     </small>
   </fieldset>
 );
@@ -107,23 +107,23 @@ export const ChangeOrganization = ({
     });
   };
   return (
-    <Action word="Change" icon="sliders" tone="plain" title="Settings of the organization" act={change}>
+    <Action word="Change" icon="sliders" tone="plain" title="Organization settings" act={change}>
       <label class="row">
         Name
         <input class="inp" name="name" required maxLength={100} defaultValue={organization.name} />
       </label>
       <label class="row">
-        Contact, for mail about the organization itself
+        Contact address for notices
         <input class="inp" name="contact" type="email" defaultValue={organization.contact ?? ''} placeholder="none" />
       </label>
       <NumberField
         name="content_retention_days"
-        word="Days that contents of mail are kept"
+        word="Content retention, in days"
         {...DAYS}
         value={organization.content_retention_days}
       />
       <label class="row">
-        Mail that does not say otherwise is
+        By default, mail is
         <select class="inp" name="default_analysis">
           {Object.entries(ANALYSES).map(([policy, words]) => (
             <option key={policy} value={policy} selected={policy === organization.default_analysis}>
@@ -134,7 +134,7 @@ export const ChangeOrganization = ({
       </label>
       <HtmlRules rules={organization.html_validation} />
       <label class="row">
-        Time zone of statistics
+        Time zone for statistics
         <input class="inp" name="timezone" required maxLength={64} defaultValue={organization.timezone} list="zones" />
         <datalist id="zones">
           {Intl.supportedValuesOf('timeZone').map((zone) => (
@@ -144,13 +144,13 @@ export const ChangeOrganization = ({
       </label>
       <NumberField
         name="session_idle_minutes"
-        word="Minutes without use after which a session ends"
+        word="Idle session time-out, in minutes"
         {...IDLE_MINUTES}
         value={organization.session_idle_minutes}
       />
       <NumberField
         name="session_hours"
-        word="Hours after which a session ends however much it is used"
+        word="Maximum session length, in hours"
         {...HOURS}
         value={organization.session_hours}
       />
@@ -182,23 +182,26 @@ export const AllowContents = ({ organization }: { readonly organization: Seriali
   return (
     <Action
       word="Allow"
-      opener="Contents of mail"
+      opener="Message contents"
       icon="mail"
       tone="plain"
-      title="Who sees contents of mail?"
+      title="Who can see message contents?"
       act={change}
     >
       <p class="two">
-        Addresses, subjects and bodies. It holds for open sessions within a second, and who allowed it stays on record.
+        Contents are addresses, subjects and bodies. Changes apply to open sessions within a second, and are recorded in
+        the audit log.
       </p>
       <fieldset class="row">
-        <legend>Besides owners and developers</legend>
+        <legend>In addition to owners and developers</legend>
         {MASKED_ROLES.map((role) => (
           <label class="opt" key={role}>
             <input type="checkbox" name={role} defaultChecked={organization.contents_allowed_to.includes(role)} />
             <span>
               {MASKED[role]}
-              <small>{organization.contents_allowed_to.includes(role) ? 'see them' : 'do not see them'}</small>
+              <small>
+                {organization.contents_allowed_to.includes(role) ? 'can see contents' : 'cannot see contents'}
+              </small>
             </span>
           </label>
         ))}

@@ -20,10 +20,10 @@ import { AllowContents, acceptedHtml, ChangeOrganization, contentsReaders } from
 /** Actions of owners on members. */
 
 const ROLES = {
-  owner: 'everything, also members and billing',
-  developer: 'sends, reads, and manages keys, domains, templates and webhooks',
-  analyst: 'reads, without addresses, subjects and bodies of mail',
-  auditor: 'reads everything but contents of mail, and changes nothing',
+  owner: 'full access, including members and billing',
+  developer: 'sends and reads mail, manages keys, domains, templates and webhooks',
+  analyst: 'read-only, without addresses, subjects and bodies',
+  auditor: 'read-only access to everything except message contents',
 } as const;
 
 const environment = () => environmentOfOrganization(currentEnvironment());
@@ -36,15 +36,15 @@ const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: st
   return (
     <>
       <h2>
-        A link for <bdi>{name}</bdi>
+        Sign-in link for <bdi>{name}</bdi>
       </h2>
       <div class="secret cp">
         <code>{link.url}</code>
         <CopyButton text={link.url} label="Copy the link" />
       </div>
       <p class="muted">
-        {link.mailed && 'It is on its way by mail. '}
-        Hand it over now: nobody can show it again. It works once, until {times.short(link.expires_at)}.
+        {link.mailed && 'It was also sent by mail. '}
+        Copy it now: it cannot be shown again. It works once, until {times.short(link.expires_at)}.
       </p>
     </>
   );
@@ -52,7 +52,7 @@ const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: st
 
 const shownOnce = (link: SerializedLink, name: string): Outcome => ({
   shown: <Link link={link} name={name} />,
-  word: 'It is handed over',
+  word: 'I have copied it',
 });
 
 const RoleField = ({ chosen }: { readonly chosen: keyof typeof ROLES }): JSX.Element => (
@@ -78,7 +78,7 @@ export const InviteMember = (): JSX.Element => {
     return shownOnce(made.link, made.name);
   };
   return (
-    <Action word="Invite" icon="plus" tone="primary" title="Invite a person" act={invite}>
+    <Action word="Invite" icon="plus" tone="primary" title="Invite a member" act={invite}>
       <label class="row">
         Email address
         <input class="inp" name="email" type="email" required autocomplete="off" />
@@ -101,8 +101,8 @@ export const ChangeRole = ({ member }: OfMember): JSX.Element => {
     await ask(`/v1/members/${member.id}`, 'PATCH', { role: form.get('role') });
   };
   return (
-    <Action word="Role" icon="person" tone="plain" title={`Another role for ${member.name}?`} isSmall act={change}>
-      <p class="two">It holds for open sessions within a second.</p>
+    <Action word="Role" icon="person" tone="plain" title={`Change the role of ${member.name}?`} isSmall act={change}>
+      <p class="two">The change applies to open sessions within a second.</p>
       <RoleField chosen={member.role} />
     </Action>
   );
@@ -121,11 +121,11 @@ export const MakeLink = ({ member }: OfMember): JSX.Element => {
         isSmall
         act={make}
       >
-        <p class="two">Makes a new link that works for 7 days. Earlier links keep working until they expire.</p>
+        <p class="two">Creates a new link that works for 7 days. Earlier links keep working until they expire.</p>
       </Action>
     );
   return (
-    <Action word="Link" icon="link" tone="plain" title={`A link for ${member.name}?`} isSmall act={make}>
+    <Action word="Link" icon="link" tone="plain" title={`Create a link for ${member.name}?`} isSmall act={make}>
       <p class="two">Anyone who has the link can sign in as them. Earlier links keep working until they expire.</p>
     </Action>
   );
@@ -172,8 +172,8 @@ export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
       act={remove}
     >
       <p class="two">
-        Of a device that is lost, or that they have no more. It signs in no longer; sessions that are open stay, and can
-        be ended under Sessions.
+        Remove the passkey of a lost or replaced device. It can no longer be used to sign in. Open sessions continue:
+        you can end them under Sessions.
       </p>
       <PasskeyField member={member} />
     </Action>
@@ -197,7 +197,7 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
     );
   return (
     <Action word="Remove" icon="forbid" tone="danger" title={`Remove ${member.name}?`} isSmall act={remove}>
-      <p class="two">Their sessions end within a second. What they did stays on record.</p>
+      <p class="two">Their sessions end within a second. Their actions stay in the audit log.</p>
     </Action>
   );
 };
@@ -251,15 +251,15 @@ const Organization = ({
           <CopyField text={organization.id} name="the id" />
         </Fact>
         <Fact name="Contact">{organization.contact ?? 'none'}</Fact>
-        <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
-        <Fact name="They are seen by">{contentsReaders(organization)}</Fact>
+        <Fact name="Content retention">{organization.content_retention_days} days</Fact>
+        <Fact name="Contents visible to">{contentsReaders(organization)}</Fact>
         <Fact name="Sessions end">
-          after {duration(organization.session_idle_minutes * 60_000)} without use, after{' '}
+          after {duration(organization.session_idle_minutes * 60_000)} of inactivity, or after{' '}
           {duration(organization.session_hours * 3_600_000)} at most
         </Fact>
-        <Fact name="Accepted html">{acceptedHtml(organization)}</Fact>
+        <Fact name="Accepted HTML">{acceptedHtml(organization)}</Fact>
         <Fact name="Time zone">{organization.timezone}</Fact>
-        <Fact name="Since">{times.short(organization.created_at)}</Fact>
+        <Fact name="Created">{times.short(organization.created_at)}</Fact>
       </Facts>
       {mayChange && (
         <div class="below">
@@ -356,7 +356,7 @@ export const Settings = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Settings</h1>
-          <p class="sub">The organization, who may sign in, and where they are signed in.</p>
+          <p class="sub">Your organization, its members and their sessions.</p>
         </div>
         <div class="acts">
           <ApiButton requests={own ? [...REQUESTS, '/v1/passkeys'] : REQUESTS} />
@@ -380,7 +380,7 @@ export const Settings = (): JSX.Element => {
             found,
             (member) => <Member member={member} mayChange={mayChange} />,
             <Empty icon="person" title="No members">
-              People sign in with a link of their own. Invite the first one as an owner.
+              Members sign in with a personal link. Invite the first one as an owner.
             </Empty>,
           )
         }

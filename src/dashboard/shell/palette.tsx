@@ -156,14 +156,14 @@ const useActions = (): readonly Choice[] => {
   const [isUtc, isOff] = [useStore(zone) === 'UTC', useStore(letters) === 'off'];
   const act = (icon: IconName, words: string, choose: () => void): Choice => ({ group: 'Do', icon, words, choose });
   return [
-    act('key', 'Make or rotate an API key', () => navigate(linkTo('/keys'))),
+    act('key', 'Create or rotate an API key', () => navigate(linkTo('/keys'))),
     act('clock', isUtc ? 'Show local times' : 'Show times in UTC', () => zone.set(isUtc ? 'local' : 'UTC')),
     act('theme', 'Use the light theme', () => theme.set('light')),
     act('theme', 'Use the dark theme', () => theme.set('dark')),
     act('rotate', isTest ? 'Switch to live' : 'Switch to test', () =>
       navigate(withParameters({ environment: isTest ? null : 'test' })),
     ),
-    act('code', isOff ? 'Turn letters on as shortcuts' : 'Turn letters off as shortcuts', () =>
+    act('code', isOff ? 'Turn letter shortcuts on' : 'Turn letter shortcuts off', () =>
       letters.set(isOff ? 'on' : 'off'),
     ),
   ];
@@ -221,7 +221,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
           aria-expanded={choices.length > 0}
           aria-controls="choices"
           {...(choices.length > 0 && { 'aria-activedescendant': `choice-${current}` })}
-          placeholder="An id, an address, a name, an SMTP code, a screen"
+          placeholder="An id, address, name, SMTP code or screen"
           autocomplete="off"
           spellcheck={false}
           value={typed}
@@ -258,7 +258,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
       </div>
       {error !== null && <Fault error={error} />}
       <p role="status" class={choices.length === 0 && !isPending && error === null ? 'none2' : 'vh'}>
-        {isPending ? 'Searching' : choices.length === 0 && error === null ? 'Nothing is found' : ''}
+        {isPending ? 'Searching' : choices.length === 0 && error === null ? 'No results' : ''}
       </p>
       <div class="ft">
         <span>
@@ -280,13 +280,13 @@ const KEYS: readonly KeysDo[] = [
   ['Open', '↵'],
   ['Peek', 'Space'],
   ['Select', 'X'],
-  ['Filter by the cell', 'F'],
-  ['Search in the list', '/'],
-  ['Views of a message', '1', 'to', '7'],
-  ['As it was', 'T'],
-  ['Step in time', '←', '→'],
+  ['Filter by cell', 'F'],
+  ['Search the list', '/'],
+  ['Message views', '1', 'to', '7'],
+  ['Time travel', 'T'],
+  ['Step through time', '←', '→'],
   ['Back', 'Esc'],
-  ['These keys', '?'],
+  ['Keyboard shortcuts', '?'],
 ];
 
 const KeyList = ({ name, all }: { readonly name: string; readonly all: readonly KeysDo[] }): JSX.Element => (

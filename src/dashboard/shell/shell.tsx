@@ -204,7 +204,7 @@ const Switches = (): JSX.Element => {
   const shown = useStore(theme);
   const times = useTimes();
   const next = { system: 'light', light: 'dark', dark: 'system' } as const;
-  const words = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+  const words = { system: 'System theme', light: 'Light', dark: 'Dark' } as const;
   return (
     <div class="switches">
       <button type="button" class="btn ghost small" onClick={() => theme.set(next[shown])}>
@@ -284,8 +284,8 @@ const MaybeOlder = (): JSX.Element | null => {
   if (readAt !== null) {
     return (
       <Notice tone="wait" state="warning">
-        <b>Not read again since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} What you see may be older.
-        Nothing is lost: it is tried again by itself.{' '}
+        <b>Not updated since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} This data may be out of date.
+        Nothing is lost: the service is retried automatically.{' '}
         <button type="button" class="lnk" onClick={readAgain}>
           Try now
         </button>
@@ -295,7 +295,7 @@ const MaybeOlder = (): JSX.Element | null => {
   if (state !== 'off' || since === null) return null;
   return (
     <Notice tone="wait" state="warning">
-      <b>Not live since {times.clock(since)}.</b> What you see may be older. Connecting again.
+      <b>Not live since {times.clock(since)}.</b> This data may be out of date. Reconnecting.
     </Notice>
   );
 };
@@ -319,7 +319,7 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
   return (
     <div class="app">
       <a class="skip" href="#main">
-        Skip to the screen
+        Skip to content
       </a>
       <aside class={`side ${isOpen ? 'open' : ''}`} aria-label="Sidebar">
         <Brand name={useStore(session)?.organization.name ?? 'Outbox'} />

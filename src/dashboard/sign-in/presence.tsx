@@ -29,9 +29,8 @@ const passkeyProblemOf = (error: unknown): string | null => {
   if (error instanceof ApiFault && error.code === 'passkey_invalid')
     return 'This passkey was removed, or its owner is no longer a member. Use another passkey or a link.';
   if (error instanceof Error && (error.name === 'NotAllowedError' || error.name === 'AbortError')) return null;
-  if (error instanceof Error && error.name === 'InvalidStateError')
-    return 'This device has a passkey of yours already.';
-  return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+  if (error instanceof Error && error.name === 'InvalidStateError') return 'You already have a passkey on this device.';
+  return `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 };
 
 /** A button that shows its error. */
@@ -103,8 +102,8 @@ export const OfferPasskey = (): JSX.Element | null => {
   return (
     <main class="si">
       <div class="box">
-        <h1>Sign in faster the next time</h1>
-        <p class="sub">With a passkey you need no link: a fingerprint, your face or a PIN does.</p>
+        <h1>Sign in faster next time</h1>
+        <p class="sub">With a passkey, you sign in with your fingerprint, face or PIN instead of a link.</p>
         <div class="panel">
           <PasskeyButton word="Add a passkey" tone="primary" act={add} />
           <button type="button" class="btn" onClick={goOn}>
@@ -132,7 +131,9 @@ const Row = ({ passkey }: { readonly passkey: SerializedPasskey }): JSX.Element 
       <span class="tag">{passkey.synced ? 'on several devices' : 'on one device'}</span>
       <span class="acts">
         <Action word="Remove" icon="forbid" tone="danger" title="Remove this passkey?" isSmall act={remove}>
-          <p class="two">It signs in no more. Open sessions stay. Delete it on your device as well.</p>
+          <p class="two">
+            You can no longer sign in with it. Open sessions continue. Delete it on your device as well.
+          </p>
         </Action>
       </span>
     </div>
@@ -156,7 +157,7 @@ export const Passkeys = (): JSX.Element => {
         (error === null ? <Skeleton rows={1} /> : <Fault error={error} retry={() => void refetch()} />)}
       {data?.data.length === 0 && (
         <Empty icon="key" title="No passkeys">
-          With a passkey you sign in by a fingerprint, your face or a PIN instead of a link.
+          With a passkey, you sign in with your fingerprint, face or PIN instead of a link.
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
@@ -174,7 +175,8 @@ export const Passkeys = (): JSX.Element => {
         </div>
       ) : (
         <div class="below muted small">
-          None can be made here: passkeys need the name of a host, HTTPS or localhost, and a browser that has them.
+          You cannot add a passkey here. Passkeys need a host name, HTTPS or localhost, and a browser that supports
+          them.
         </div>
       )}
     </>
@@ -204,8 +206,8 @@ const linkCommand = (memberId: string, organizationId: string): string =>
 
 const problemOf = (error: unknown): string =>
   error instanceof ApiFault && error.code === 'sign_in_link_invalid'
-    ? 'This link was used before, is older than a few minutes, or belongs to another member.'
-    : `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+    ? 'This link was already used, is older than a few minutes, or belongs to another member.'
+    : `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 
 const ByLink = ({ done }: { done(): void }): JSX.Element => {
   const [problem, setProblem] = useState<string | null>(null);
@@ -213,7 +215,7 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
   const prove = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
     event.preventDefault();
     const token = TOKEN.exec(String(new FormData(event.currentTarget).get('link')))?.[0];
-    if (token === undefined) return setProblem('This is no link to sign in.');
+    if (token === undefined) return setProblem('This is not a sign-in link.');
     setBusy(true);
     try {
       await provePresence({ token });
@@ -227,11 +229,11 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
   return (
     <form class="prove" onSubmit={(event) => void prove(event)}>
       <label class="row">
-        A fresh link
+        New sign-in link
         <input class="inp mono" name="link" autocomplete="off" spellcheck={false} required maxLength={2000} />
       </label>
       <p class="muted small">
-        An owner can make one for you under Settings. The person who runs this service can print one with this command:
+        An owner can create one for you under Settings. The operator can print one with this command:
       </p>
       {own?.member && <CopyField text={linkCommand(own.member.id, own.organization.id)} name="the command" />}
       {problem !== null && (
@@ -277,13 +279,13 @@ export const PresenceDialog = (): JSX.Element => {
     dialog.current?.close();
   };
   return (
-    <dialog ref={dialog} class="dlg" aria-label="Is it still you?" onClose={() => asked?.answer(false)}>
+    <dialog ref={dialog} class="dlg" aria-label="Confirm it’s you" onClose={() => asked?.answer(false)}>
       {asked !== null && (
         <>
-          <h2>Is it still you?</h2>
+          <h2>Confirm it’s you</h2>
           <p class="two">
-            This can give away the organization, or cannot be undone. You last showed who you are more than 10 minutes
-            ago: show it again, and it goes on.
+            This action is sensitive or cannot be undone, and you last confirmed your identity more than 10 minutes ago.
+            Confirm it again to continue.
           </p>
           <div class="prove">
             <Ways done={done} />

@@ -97,15 +97,15 @@ export const comeBack = async (): Promise<void> => {
 const SENTENCES: Readonly<Record<string, string>> = {
   oidc_refused: 'The identity provider did not sign you in.',
   oidc_invalid:
-    'The sign-in was not completed: it was used before, took longer than ten minutes, or began in another browser. Begin again.',
+    'The sign-in was not completed: it was already used, took longer than ten minutes, or started in another browser. Try again.',
   oidc_address_unverified: 'The identity provider has not verified your email address.',
   oidc_no_member:
-    'You have joined no organization with your address, or the invitation has expired. Ask an owner to invite you.',
-  unavailable: 'The identity provider does not answer just now. Try again in a moment.',
-  rate_limit_exceeded: 'There were too many attempts from here. Wait a minute.',
+    'Your address does not belong to an organization, or the invitation has expired. Ask an owner to invite you.',
+  unavailable: 'The identity provider is not responding. Try again in a moment.',
+  rate_limit_exceeded: 'There were too many attempts from your network. Try again in a minute.',
 };
 
-const sentenceOf = (code: string): string => SENTENCES[code] ?? 'The sign-in did not succeed.';
+const sentenceOf = (code: string): string => SENTENCES[code] ?? 'Sign-in failed.';
 
 const Problem = ({ sentence, code }: { readonly sentence: string; readonly code: string }): JSX.Element => (
   <p class="problem" role="alert">

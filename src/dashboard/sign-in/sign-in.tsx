@@ -25,9 +25,10 @@ const useSignInMethods = (): SignInMethods | null => {
 };
 
 const linkProblemOf = (error: unknown): string => {
-  if (error instanceof ApiFault && error.details.email !== undefined) return 'This is no email address.';
-  if (error instanceof ApiFault && error.status === 429) return 'Too many were asked for from here. Wait a minute.';
-  return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+  if (error instanceof ApiFault && error.details.email !== undefined) return 'This is not an email address.';
+  if (error instanceof ApiFault && error.status === 429)
+    return 'Too many links were requested from your network. Try again in a minute.';
+  return `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 };
 
 type CaptureState = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
@@ -36,8 +37,8 @@ type CaptureState = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured
 const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
   is_captured ? (
     <p class="small">
-      Mail does not leave this machine: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only an owner who
-      is signed in can read it. The operator can print a link for any member: <code>npm run outbox -- members</code>.
+      Mail is captured and not sent: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only a signed-in
+      owner can read it. The operator can print a link for any member: <code>npm run outbox -- members</code>.
     </p>
   ) : (
     <p class="small">
@@ -65,8 +66,8 @@ const SignInByMail = (captured: CaptureState): JSX.Element => {
     return (
       <div class="way" role="status">
         <p>
-          <b>A link is on its way</b> if a member has the address <span class="mono">{email.trim()}</span>. Five an hour
-          are sent at most.
+          <b>A link is on its way</b> if a member has the address <span class="mono">{email.trim()}</span>. At most five
+          are sent per hour.
         </p>
         <Whereabouts {...captured} />
         <button type="button" class="btn" onClick={() => setAsked(false)}>
@@ -125,8 +126,8 @@ export const tokenInAddress = ({ path }: Place): string | null =>
 
 const tokenProblemOf = (error: unknown): string => {
   if (error instanceof ApiFault && error.code === 'sign_in_link_invalid')
-    return 'This link was used before, or is older than a few minutes. Ask for another one.';
-  return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+    return 'This link was already used, or is older than a few minutes. Request a new one.';
+  return `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 };
 
 export const SignInLink = ({ token }: { readonly token: string }): JSX.Element => {
@@ -165,7 +166,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
           </p>
         </form>
         <p class="other-way">
-          If the link does not work any more, ask an owner for another. The person who runs this service can print one:
+          If the link no longer works, ask an owner for a new one. The operator can print one:
           <code>npm run outbox -- members link --owner</code>
         </p>
       </div>
@@ -218,7 +219,7 @@ export const SignInReturn = (): JSX.Element => {
           <>
             <h1>Sign in to Outbox</h1>
             <p class="sub" role="status">
-              You are being signed in …
+              Signing you in …
             </p>
           </>
         ) : (
@@ -244,8 +245,8 @@ const isAccepted = async (key: string): Promise<boolean> => {
 
 const keyProblemOf = (error: unknown): string =>
   error instanceof ApiFault && error.status === 401
-    ? 'The service knows no such key, or it has ended.'
-    : `It could not be checked: ${String(error instanceof Error ? error.message : error)}`;
+    ? 'This API key does not exist, or is no longer valid.'
+    : `The key could not be checked: ${String(error instanceof Error ? error.message : error)}`;
 
 /** Asks for an API key of the current environment. */
 const SignInByKey = (): JSX.Element => {
@@ -256,7 +257,7 @@ const SignInByKey = (): JSX.Element => {
     event.preventDefault();
     const key = text.trim();
     const of = environmentOfKey(key);
-    if (of === null) return setProblem('A key begins with ob_live_ or ob_test_.');
+    if (of === null) return setProblem('An API key starts with ob_live_ or ob_test_.');
     try {
       if (await isAccepted(key)) enterKey(of, key);
       navigate(withParameters({ environment: of === 'test' ? 'test' : null }), 'replace');
@@ -292,7 +293,7 @@ const SignInByKey = (): JSX.Element => {
         <Icon name="key" />
         Sign in
       </button>
-      <p class="small">The key stays in this tab, and is sent to this service alone.</p>
+      <p class="small">The key stays in this tab and is sent only to this service.</p>
     </form>
   );
 };
@@ -324,7 +325,7 @@ export const SignIn = (): JSX.Element => {
           <SignInByKey />
         </div>
         <p class="other-way">
-          Locked out? An owner can make a link under Settings. The person who runs this service can print one:
+          Locked out? An owner can create a link under Settings. The operator can print one:
           <code>npm run outbox -- members link --owner</code>
         </p>
       </div>

@@ -19,7 +19,7 @@ const challenge = (): Promise<SerializedChallenge> =>
   request('/v1/session/challenges', { method: 'POST', body: {}, isSigningIn: true });
 
 /** The error for a cancelled prompt. */
-const declined = (): Error => new DOMException('The member did not show that they are present.', 'AbortError');
+const declined = (): Error => new DOMException('The member did not confirm their presence.', 'AbortError');
 
 /**
  * A challenge for a new passkey. Proof of presence is requested first if needed. Otherwise a device could store a

@@ -172,7 +172,7 @@ export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
       {period === null && <Days {...search} />}
       <Choice
         icon="bars"
-        label="Length of a bar"
+        label="Bar interval"
         value={granularity}
         options={days > DAYS_BY_HOUR_MAX && granularity !== 'hour' ? byDay : BY}
         choose={(value) => navigate(withParameters({ granularity: value }))}

@@ -27,7 +27,7 @@ export const DIMENSIONS = {
   template: 'Template',
   tag: 'Tag',
   stream: 'Stream',
-  bounce_class: 'Class of bounce',
+  bounce_class: 'Bounce class',
 } as const;
 export type Dimension = keyof typeof DIMENSIONS;
 

@@ -88,9 +88,9 @@ const rateOf = ({ rates }: Totals, name: string): string => {
 };
 
 const changeOf = (now: number, before: number): string => {
-  if (before === 0) return now === 0 ? 'as before' : 'new';
+  if (before === 0) return now === 0 ? 'unchanged' : 'new';
   const change = (now - before) / before;
-  return change === 0 ? 'as before' : `${change > 0 ? '+' : '−'}${percent(Math.abs(change))}`;
+  return change === 0 ? 'unchanged' : `${change > 0 ? '+' : '−'}${percent(Math.abs(change))}`;
 };
 
 /** Cells for the previous period. */
@@ -106,9 +106,9 @@ export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly 
     <thead>
       <tr>
         <th>Recipients</th>
-        <th class="r">In this time</th>
+        <th class="r">This period</th>
         <th class="r">Share</th>
-        <th class="r">Period before</th>
+        <th class="r">Previous period</th>
         <th class="r hide-s">Share</th>
         <th class="r hide-s">Change</th>
       </tr>
@@ -183,7 +183,7 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
       parts: partsOf(row, isByEvent),
       before: before === undefined ? null : partsOf(before, isByEvent).reduce((sum, { value }) => sum + value, 0),
       href: linkTo('/messages', messagesOf(search, row.start, until)),
-      linkWord: isByEvent ? 'See the messages accepted then' : 'See these messages',
+      linkWord: isByEvent ? 'View messages accepted then' : 'View these messages',
     };
   });
   const parts = bars[0]?.parts ?? [];
@@ -197,7 +197,7 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
               {name}
             </th>
           ))}
-          <th class="r">period before</th>
+          <th class="r">previous period</th>
         </tr>
       </thead>
       <tbody>
@@ -229,7 +229,7 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
       ))}
       <span>
         <i class="sw plot-before" />
-        period before
+        previous period
       </span>
     </>
   );

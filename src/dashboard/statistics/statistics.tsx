@@ -45,7 +45,7 @@ const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | 
     <Figures>
       <Figure name="Accepted" value={count(accepted)}>
         <Delta change={was === 0 ? null : (accepted - was) / was} text={percent} />
-        {was === 0 ? 'none in the period before' : 'on the period before'}
+        {was === 0 ? 'none in the previous period' : 'from the previous period'}
       </Figure>
       <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)}>
         <Delta change={points(now, before, 'delivered')} text={inPoints} />
@@ -55,7 +55,7 @@ const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | 
         <Delta change={points(now, before, 'bounced')} text={inPoints} isBad />
         {recipients(bounced)}
       </Figure>
-      <Figure name="Delivered within, p90" value={timeOrDash(latency?.p90)}>
+      <Figure name="Time to deliver, p90" value={timeOrDash(latency?.p90)}>
         {latency && `p50 ${timeOrDash(latency.p50)}, p99 ${timeOrDash(latency.p99)}`}
       </Figure>
       <Figure name="Complained" value={shareOf(now.rates.complained)}>
@@ -106,7 +106,7 @@ const useNames = (): GroupsProps['nameOf'] => {
 const Nothing = ({ search }: { readonly search: StatisticsSearch }): JSX.Element => (
   <Empty
     icon="bars"
-    title="Nothing happened in this time"
+    title="No mail in this period"
     actions={
       <>
         <a class="btn" href={withParameters({ period: '12m', from: null, to: null, granularity: null })}>
@@ -117,13 +117,13 @@ const Nothing = ({ search }: { readonly search: StatisticsSearch }): JSX.Element
             class="btn"
             href={withParameters(Object.fromEntries(Object.keys(search.filters).map((name) => [name, null])))}
           >
-            Without filters
+            Clear filters
           </a>
         )}
       </>
     }
   >
-    Each recipient of each message is counted here within a second of its acceptance.
+    Every recipient is counted here within a second of being accepted.
   </Empty>
 );
 
@@ -165,9 +165,9 @@ export const Statistics = (): JSX.Element => {
             <Groups search={search} nameOf={nameOf} />
             <Latency search={search} stats={stats} shown={shown} />
           </div>
-          <section class="card" aria-label="Compared with the period before">
+          <section class="card" aria-label="Compared with the previous period">
             <header>
-              <h2>Compared with the period before</h2>
+              <h2>Compared with the previous period</h2>
             </header>
             <div class="scroll">
               <ComparedTable now={stats.totals} before={stats.previous?.totals} />

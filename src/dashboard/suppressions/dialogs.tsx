@@ -42,14 +42,14 @@ export const AddSuppressions = (): JSX.Element => {
     return {
       shown: (
         <p>
-          <b class="b">{count(added)} added.</b> {unchanged > 0 && `${count(unchanged)} were on the list already.`}
+          <b class="b">{count(added)} added.</b> {unchanged > 0 && `${count(unchanged)} were already on the list.`}
         </p>
       ),
       word: 'Close',
     };
   };
   return (
-    <Action word="Add" icon="plus" tone="primary" title="Keep mail from addresses" act={add}>
+    <Action word="Add" icon="plus" tone="primary" title="Suppress addresses" act={add}>
       <label class="row">
         Addresses
         <textarea
@@ -58,11 +58,11 @@ export const AddSuppressions = (): JSX.Element => {
           required
           rows={4}
           spellcheck={false}
-          placeholder="one a line"
+          placeholder="one per line"
         />
       </label>
       <label class="row">
-        What is kept back
+        Mail to suppress
         <select class="inp" name="scope">
           {Object.entries(SCOPES).map(([scope, word]) => (
             <option key={scope} value={scope}>
@@ -76,8 +76,8 @@ export const AddSuppressions = (): JSX.Element => {
         <input class="inp" name="until" type="datetime-local" />
       </label>
       <label class="row">
-        What speaks for it
-        <input class="inp" name="note" maxLength={2000} placeholder="asked for it by telephone" />
+        Evidence
+        <input class="inp" name="note" maxLength={2000} placeholder="asked for it by phone" />
       </label>
     </Action>
   );
@@ -87,7 +87,7 @@ const ImportedRows = ({ imported, unchanged, refused, problems }: ImportResult):
   <>
     <h2>{count(imported)} added</h2>
     <p class="two">
-      {count(unchanged)} were on the list already, {count(refused)} were refused.
+      {count(unchanged)} were already on the list, {count(refused)} were rejected.
     </p>
     <ul class="problems">
       {problems.slice(0, PROBLEMS_SHOWN).map(({ line, message }) => (
@@ -110,8 +110,8 @@ export const ImportSuppressions = (): JSX.Element => {
   return (
     <Action word="Import" icon="plus" tone="plain" title="Import addresses" act={take}>
       <p class="two">
-        A CSV file with a first row that names its columns. Only <code>address</code> is needed; an export of this list
-        is taken as it is.
+        Choose a CSV file whose first row names its columns. Only <code>address</code> is required. You can import an
+        export of this list unchanged.
       </p>
       <p class="two">
         <code>{COLUMNS}</code>
@@ -132,8 +132,8 @@ export const RemoveSuppression = ({ suppression }: { readonly suppression: Seria
   return (
     <Action word="Remove" icon="cross" tone="danger" isSmall title={`Send to ${name} again?`} act={remove}>
       <p class="two">
-        Mail goes there from now on, until something new happens. What spoke against it stays on record. After a bounce
-        or a complaint, have a reason: receivers count such mail against you.
+        This address gets mail again, until it bounces, complains or unsubscribes. The evidence is kept. After a bounce
+        or a complaint, remove it only for a reason: mailbox providers count such mail against you.
       </p>
     </Action>
   );

@@ -52,7 +52,7 @@ const Evidence = ({ entry }: { readonly entry: Entry }): JSX.Element => {
       <Mark state={entry.status === 'active' ? state : 'cancelled'} />
       <div>
         <p>
-          <b class="b">{word}</b> <time dateTime={entry.added_at}>{times.full(entry.added_at)}</time>, keeps back{' '}
+          <b class="b">{word}</b> <time dateTime={entry.added_at}>{times.full(entry.added_at)}</time>, suppresses{' '}
           {SCOPES[entry.scope]}
           {entry.topic_id !== null && (
             <>
@@ -67,7 +67,7 @@ const Evidence = ({ entry }: { readonly entry: Entry }): JSX.Element => {
           </pre>
         )}
         <p class="muted">
-          {entry.removed_at !== null && `Taken back ${times.full(entry.removed_at)}. `}
+          {entry.removed_at !== null && `Removed ${times.full(entry.removed_at)}. `}
           {entry.expires_at !== null && entry.removed_at === null && (
             <>
               {entry.status === 'expired' ? 'Ended' : 'Ends'} {times.full(entry.expires_at)}.{' '}
@@ -118,7 +118,7 @@ export const SuppressionRow = ({ suppression, isOpen = false }: RowProps): JSX.E
           <CopyField text={suppression.id} name="id" />
           {address !== null && (
             <a class="lnk" href={linkTo('/messages', { to: address, period: 'all' })}>
-              Its messages
+              Messages to this address
             </a>
           )}
           {status === 'active' && <RemoveSuppression suppression={suppression} />}
@@ -140,7 +140,7 @@ const Answer = ({ address, suppressed, opted_in: topics }: Check): JSX.Element =
     <p class="say held2">
       <Mark state={kept.length === 0 ? 'active' : 'suppressed'} />
       <span>
-        {kept.length === 0 ? 'Mail is sent to ' : `${said} is kept from `}
+        {kept.length === 0 ? 'Mail is sent to ' : `${said} is suppressed for `}
         <bdi class="b">{address}</bdi>
         {topics.length > 0 && `. Topics it has opted in to: ${topics.length}`}.
       </span>
@@ -153,7 +153,7 @@ const momentsIn = (suppression: SerializedSuppression | null): readonly Moment[]
   momentsOf(
     (suppression?.entries ?? []).flatMap(({ reason, added_at: addedAt, removed_at: removedAt }) => [
       { at: addedAt, word: REASONS[reason].word.toLowerCase() },
-      ...(removedAt === null ? [] : [{ at: removedAt, word: 'taken back' }]),
+      ...(removedAt === null ? [] : [{ at: removedAt, word: 'removed' }]),
     ]),
   );
 
@@ -166,7 +166,7 @@ interface ChoiceProps {
 const Choice = ({ name, any, words }: ChoiceProps): JSX.Element => (
   <select
     class="pick tall"
-    aria-label={name === 'reason' ? 'Reason' : 'What is kept back'}
+    aria-label={name === 'reason' ? 'Reason' : 'Suppressed mail'}
     value={usePlace().query.get(name) ?? ''}
     onChange={({ currentTarget }) => navigate(withParameters({ [name]: currentTarget.value || null }))}
   >
@@ -196,7 +196,7 @@ const Search = (): JSX.Element => {
           key={asked}
           name="address"
           defaultValue={asked}
-          placeholder="A whole address: is mail sent there, and if not, why"
+          placeholder="A full address: is mail sent to it, and if not, why?"
           aria-label="Address"
           spellcheck={false}
         />
@@ -229,7 +229,7 @@ const Frame = ({ moments, asOf, requests, children }: FrameProps): JSX.Element =
     <div class="head">
       <div>
         <h1>Suppressions</h1>
-        <p class="sub">Addresses that mail is kept from, whichever domain it is sent from</p>
+        <p class="sub">Addresses that get no mail from any of your domains</p>
       </div>
       <div class="acts">
         <AsOfButton moments={moments} />
@@ -317,14 +317,14 @@ const All = (): JSX.Element => {
           isFiltered ? (
             <Empty
               icon="search"
-              title="Nothing matches"
+              title="No matching addresses"
               actions={
                 <a class="btn" href={withParameters({ reason: null, scope: null })}>
-                  Without filters
+                  Clear filters
                 </a>
               }
             >
-              No address {at === null ? 'is kept back for this reason now' : 'was kept back for this reason then'}.
+              No address {at === null ? 'is suppressed for this reason now' : 'was suppressed for this reason then'}.
             </Empty>
           ) : (
             <Empty icon="forbid" title="No suppressed addresses">

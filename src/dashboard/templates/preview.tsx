@@ -224,9 +224,9 @@ const AsListed = ({ rendered, views: { view, initial, all } }: HeadProps): JSX.E
 );
 
 const Letter = ({ rendered, view }: { readonly rendered: SerializedRendering; readonly view: View }): JSX.Element => (
-  <article class="letter" aria-label="What a message would say">
+  <article class="letter" aria-label="Message text">
     <pre class={view}>
-      <bdi>{view === 'source' ? rendered.html : (rendered.text ?? 'It says nothing in words.')}</bdi>
+      <bdi>{view === 'source' ? rendered.html : (rendered.text ?? 'This message has no text.')}</bdi>
     </pre>
   </article>
 );
@@ -245,9 +245,9 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
     <>
       <div class="phead">
         {view === 'page' && <LooksChoice looks={looks} />}
-        {!views.all.includes('page') && <span class="muted">How it looks is shown to members who are signed in.</span>}
+        {!views.all.includes('page') && <span class="muted">Sign in as a member to see how it looks.</span>}
         <span class="sp" />
-        <span title="Score of the analysis">
+        <span title="Analysis score">
           <Status state={VERDICTS[verdict]} word={`${score} of 100`} />
         </span>
       </div>
@@ -258,7 +258,7 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
             source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}
             revision={shown.revision}
             looks={looks}
-            title="What a message would look like"
+            title="Message preview"
           />
         ) : (
           <Letter rendered={rendered} view={view} />

@@ -284,7 +284,7 @@ const Languages = ({ content }: { readonly content: SerializedContent }): JSX.El
       value={chosen}
       onChange={({ currentTarget }) => navigate(withParameters({ locale: currentTarget.value || null }), 'replace')}
     >
-      <option value="">All other languages</option>
+      <option value="">Default</option>
       {locales.map((locale) => (
         <option key={locale} value={locale}>
           {locale}
@@ -325,7 +325,7 @@ const Line = ({ name, value, isReadOnly, onChange }: LineProps): JSX.Element => 
 const localeIn = ({ locales }: SerializedContent, asked: string | null): string | null =>
   asked !== null && Object.hasOwn(locales, asked) ? asked : null;
 
-const TEXT_HINT = 'Made from the HTML while nothing is written here.';
+const TEXT_HINT = 'Generated from the HTML while this is empty.';
 
 export const TemplateSource = ({
   content,

@@ -78,7 +78,7 @@ export const TemplateDiff = ({ id, from, to }: DiffProps): JSX.Element => {
           From version {from} to {isDraft ? 'the draft' : `version ${to}`}
         </h2>
       </header>
-      {changes.length === 0 && <p class="pad muted">Nothing: they are the same.</p>}
+      {changes.length === 0 && <p class="pad muted">No changes.</p>}
       {changes.map((change) => (
         <div class="change" key={change.field}>
           <h3 class="mono">{change.field}</h3>
@@ -161,7 +161,7 @@ const Head = ({ template, draft, newest, version }: HeadProps): JSX.Element => {
             />
           </div>
           <p class="sub" role="status">
-            {version === null ? SAVED[draft.state] : `Version ${version}: what is published never changes`}
+            {version === null ? SAVED[draft.state] : `Version ${version}: published versions never change`}
           </p>
         </div>
         <div class="acts">
@@ -187,7 +187,7 @@ const Trouble = ({ draft }: { readonly draft: Draft }): JSX.Element | null => {
     <Notice tone="wait" state="warning">
       <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
       <button type="button" class="lnk" onClick={() => void draft.reload()}>
-        Take theirs
+        Load their version
       </button>
     </Notice>
   );
@@ -283,7 +283,7 @@ export const Template = ({ id }: { readonly id: string }): JSX.Element => {
       <Trouble draft={draft} />
       {environmentOf(place) === 'test' && (
         <Notice tone="plan" state="scheduled">
-          <b>Templates are the same in both environments.</b> They are changed in Live.
+          <b>Templates are the same in both environments.</b> Switch to Live to edit them.
         </Notice>
       )}
       <Versions id={id} versions={versions} shown={version} />

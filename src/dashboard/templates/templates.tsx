@@ -17,7 +17,7 @@ export const templateLink = (id: string, parameters: Readonly<Record<string, str
 
 const STARTER = {
   subject: 'Hello {{ name }}',
-  html: '<h1>Hello {{ name }}</h1>\n<p>This is what a mail of this template says.</p>\n',
+  html: '<h1>Hello {{ name }}</h1>\n<p>This is the text of your message.</p>\n',
   variables: [{ name: 'name', type: 'string', required: true, example: 'Ann' }],
 };
 
@@ -39,27 +39,27 @@ export const MakeTemplate = (): JSX.Element => {
     navigate(linkTo(`/templates/${id}`));
   };
   return (
-    <Action word="Make a template" icon="plus" tone="primary" title="Make a template" act={make}>
+    <Action word="Create a template" icon="plus" tone="primary" title="Create a template" act={make}>
       <label class="row">
-        Name, for people
+        Name
         <input class="inp" name="name" required maxLength={200} placeholder="Order shipped" />
       </label>
       <label class="row">
-        Alias, for requests
+        Alias, used in requests
         <input
           class="inp mono"
           name="alias"
           maxLength={64}
           pattern="[a-z0-9\-]*"
-          placeholder="order-shipped, or made from the name"
+          placeholder="order-shipped, or derived from the name"
           spellcheck={false}
         />
       </label>
       <label class="row">
-        Written in
+        Format
         <select class="inp" name="format">
           <option value="html">HTML</option>
-          <option value="mjml">MJML, compiled when it is published</option>
+          <option value="mjml">MJML, compiled when you publish</option>
         </select>
       </label>
     </Action>
@@ -92,8 +92,8 @@ export const PublishTemplate = ({ draft, template, number }: PublishProps): JSX.
     >
       <p class="two">
         {template.published_version === null
-          ? 'From then on it can be sent with.'
-          : `Sends that name no version take it at once, instead of version ${template.published_version}, which can be brought back.`}
+          ? 'You can then send messages with this template.'
+          : `Requests that name no version use it immediately, instead of version ${template.published_version}. You can roll back at any time.`}
       </p>
     </Action>
   );
@@ -112,9 +112,9 @@ export const TestTemplate = ({ draft, template, version }: DraftProps & { readon
     });
     const shown = (
       <p>
-        It is on its way.{' '}
+        The test is on its way.{' '}
         <a class="lnk" href={linkTo(`/messages/${sent.id}`)}>
-          Follow it
+          View message
         </a>
       </p>
     );
@@ -123,8 +123,8 @@ export const TestTemplate = ({ draft, template, version }: DraftProps & { readon
   return (
     <Action word="Send a test" icon="send" tone="plain" title={`Send a test of ${template.name}`} act={send}>
       <p class="two">
-        {version === null ? 'The draft' : `Version ${version}`} with its examples, and [Test] before the subject. It is
-        not billed, and counts in no statistics.
+        {version === null ? 'The draft' : `Version ${version}`} is sent with its example values, and [Test] before the
+        subject. Tests are not billed or counted in statistics.
       </p>
       <label class="row">
         To
@@ -141,15 +141,15 @@ export const RollBackTemplate = ({ draft, template, version }: DraftProps & { re
   };
   return (
     <Action
-      word={`Send version ${version} again`}
+      word={`Roll back to version ${version}`}
       icon="rotate"
       tone="primary"
-      title={`Send version ${version} again?`}
+      title={`Roll back to version ${version}?`}
       act={rollBack}
     >
       <p class="two">
-        Sends that name no version take it at once, instead of version {template.published_version}. The draft stays as
-        it is.
+        Requests that name no version use it immediately, instead of version {template.published_version}. The draft
+        does not change.
       </p>
     </Action>
   );
@@ -169,7 +169,7 @@ export const DeleteTemplate = ({ template }: Pick<DraftProps, 'template'>): JSX.
       typed={template.alias}
       act={remove}
     >
-      <p class="two">Requests that name it are refused from then on. Messages that were sent with it stay.</p>
+      <p class="two">Requests that use this template will fail. Messages already sent with it are kept.</p>
     </Action>
   );
 };
@@ -186,7 +186,7 @@ export const AddLanguage = ({ draft }: Pick<DraftProps, 'draft'>): JSX.Element =
   };
   return (
     <Action word="Add a language" icon="globe" tone="plain" isSmall title="Add a language" act={add}>
-      <p class="two">It begins as a copy. Sends that name the language, or one that falls back to it, get it.</p>
+      <p class="two">It starts as a copy. Requests that name this language, or one that falls back to it, use it.</p>
       <label class="row">
         Language tag
         <input class="inp" name="locale" required placeholder="de, or de-AT" pattern="[a-z]{2,3}(-[A-Za-z0-9]+)*" />
@@ -226,7 +226,7 @@ export const Templates = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Templates</h1>
-          <p class="sub">Subject and text of mail, with places for values. Sends name one instead of a text.</p>
+          <p class="sub">Reusable subjects and texts with variables. Requests name a template instead of a text.</p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/templates?limit=50']} />
@@ -241,8 +241,8 @@ export const Templates = (): JSX.Element => {
         render={(template) => <Row template={template} />}
         empty={
           <Empty icon="layout" title="No templates" actions={<MakeTemplate />}>
-            Write a template here, try it with examples and publish it as a version. You can roll back at any time.
-            Texts can then change without a new release of your software.
+            Write a template here, try it with examples and publish it as a version. You can roll back at any time. You
+            can then change texts without a new release of your software.
           </Empty>
         }
       />

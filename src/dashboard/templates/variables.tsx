@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<Variable['type'], string>> = {
   number: 'number',
   boolean: 'yes or no',
   date: 'date',
-  url: 'address',
+  url: 'URL',
   list: 'list',
   object: 'object',
 };
@@ -84,8 +84,8 @@ const AddVariable = ({ onAdd }: { onAdd(name: string): void }): JSX.Element => {
       <input
         value={name}
         onInput={({ currentTarget }) => setName(currentTarget.value.trim())}
-        aria-label="Name of a further variable"
-        placeholder="a further variable"
+        aria-label="Name of a new variable"
+        placeholder="new variable"
         pattern="[A-Za-z_][A-Za-z0-9_]{0,63}"
         required
       />
@@ -108,7 +108,7 @@ export const TemplateVariables = ({ variables, isReadOnly, onChange }: Variables
             <tr>
               <th scope="col">Variable</th>
               <th scope="col">Type</th>
-              <th scope="col">If it is missing</th>
+              <th scope="col">If missing</th>
               <th scope="col">For this preview</th>
               {!isReadOnly && (
                 <th scope="col">
@@ -143,13 +143,13 @@ export const TemplateVariables = ({ variables, isReadOnly, onChange }: Variables
                 <td>
                   <select
                     class="pick"
-                    aria-label={`When ${variable.name} is missing`}
+                    aria-label={`If ${variable.name} is missing`}
                     value={variable.required ? 'refuse' : 'take'}
                     disabled={isReadOnly}
                     onChange={({ currentTarget }) => put({ ...variable, required: currentTarget.value === 'refuse' })}
                   >
-                    <option value="refuse">refuse</option>
-                    <option value="take">take</option>
+                    <option value="refuse">reject the message</option>
+                    <option value="take">use the default</option>
                   </select>{' '}
                   {!variable.required && (
                     <Value variable={variable} name="default" isReadOnly={isReadOnly} onChange={put} />

@@ -51,7 +51,7 @@ const SignatureChecker = ({ delivery }: { readonly delivery: ShownWebhookDeliver
         </label>
       </div>
       <label class="row">
-        Body, as it came
+        Body, as received
         <textarea class="inp" name="body" rows={5} spellcheck={false} defaultValue={delivery.body} />
       </label>
       <button type="submit" class="btn primary">
@@ -96,7 +96,7 @@ const Tries = ({ attempts }: { readonly attempts: readonly Attempt[] }): JSX.Ele
   );
 };
 
-const TABS = { body: 'Body', headers: 'Headers', answer: 'Answer', signature: 'Check a signature' } as const;
+const TABS = { body: 'Body', headers: 'Headers', answer: 'Response', signature: 'Check a signature' } as const;
 type Tab = keyof typeof TABS;
 const tabOf = (query: URLSearchParams): Tab => {
   const asked = query.get('tab') ?? '';
@@ -104,7 +104,7 @@ const tabOf = (query: URLSearchParams): Tab => {
 };
 
 const Headers = ({ attempt }: { readonly attempt: Attempt | undefined }): JSX.Element => {
-  if (attempt === undefined) return <p class="muted pad">It has not been posted yet.</p>;
+  if (attempt === undefined) return <p class="muted pad">Not sent yet.</p>;
   const { headers, url, body_bytes: bytes, body_sha256: digest } = attempt.request;
   return (
     <div class="pad">
@@ -118,9 +118,7 @@ const Headers = ({ attempt }: { readonly attempt: Attempt | undefined }): JSX.El
           {bytes} bytes, SHA-256 <code>{digest}</code>
         </Fact>
       </Facts>
-      <p class="muted">
-        Values of your own headers are hidden, and the signature is not kept: it is made for each try.
-      </p>
+      <p class="muted">Values of your own headers are hidden. The signature is not stored: each attempt has its own.</p>
     </div>
   );
 };
@@ -134,9 +132,9 @@ const Shown = ({ delivery, tab }: { readonly delivery: ShownWebhookDelivery; rea
       return <Headers attempt={last} />;
     case 'answer':
       return last === undefined || last.response === '' ? (
-        <p class="muted pad">{last === undefined ? 'It has not been posted yet.' : 'The answer had no body.'}</p>
+        <p class="muted pad">{last === undefined ? 'Not sent yet.' : 'The response had no body.'}</p>
       ) : (
-        <JsonView text={last.response} label="Answer" />
+        <JsonView text={last.response} label="Response" />
       );
     case 'signature':
       return <SignatureChecker key={delivery.id} delivery={delivery} />;
@@ -161,12 +159,12 @@ export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.El
     <div class={isPlaceholderData ? 'dim' : ''}>
       <h2>
         <code>{data.event_type}</code>
-        <Status state={stateOf(data)} {...(next !== null && { word: `Next try ${times.clock(next)}` })} />
+        <Status state={stateOf(data)} {...(next !== null && { word: `Next attempt ${times.clock(next)}` })} />
         <span class="sp" />
         <ActButton word="Send now" icon="send" isSmall act={() => request(`${path}/resend`, { method: 'POST' })} />
       </h2>
-      {data.attempts.length > 0 ? <Tries attempts={data.attempts} /> : <p class="muted pad">Not tried yet.</p>}
-      <nav class="tabs" aria-label="Parts of the post">
+      {data.attempts.length > 0 ? <Tries attempts={data.attempts} /> : <p class="muted pad">No attempts yet.</p>}
+      <nav class="tabs" aria-label="Parts of the delivery">
         {(Object.keys(TABS) as Tab[]).map((one) => (
           <a
             key={one}

@@ -57,12 +57,12 @@ const mistakes = ({ secret, id, timestamp, body }: SignedPost, key: Uint8Array<A
     [
       key,
       `${id}.${timestamp}.${rewritten(body)}`,
-      'It is of this body, written anew: keep the body as it came, before it is parsed.',
+      'The signature matches this body after it was parsed and written again. Verify the body as received.',
     ],
-    [key, `${id}.${timestamp}.${body.trimEnd()}`, 'It is of this body without the white space at its end.'],
-    [key, body, 'It is of the body alone: what is signed begins with the id and the time, each with a dot behind it.'],
-    [bytesOf(secret), signed, 'It is keyed with the text of the secret: decode it from Base64, without “whsec_”.'],
-    [bytesOf(secret.replace(PREFIX, '')), signed, 'It is keyed with the text of the secret: decode it from Base64.'],
+    [key, `${id}.${timestamp}.${body.trimEnd()}`, 'The signature matches this body without its trailing white space.'],
+    [key, body, 'The signature covers only the body. Sign the id, the time and the body, separated by dots.'],
+    [bytesOf(secret), signed, 'The key was the text of the secret. Remove “whsec_” and decode the rest from Base64.'],
+    [bytesOf(secret.replace(PREFIX, '')), signed, 'The key was the text of the secret. Decode it from Base64.'],
   ] as const;
 };
 
@@ -70,27 +70,26 @@ const ageOf = (timestamp: string): string => {
   const seconds = Math.abs(Date.now() / 1000 - Number(timestamp));
   return seconds <= TOLERANCE_SECONDS
     ? ''
-    : ' Its time is more than 5 minutes from now: receivers reject it as a possible replay.';
+    : ' Its time is more than 5 minutes from now. Receivers reject it as a possible replay.';
 };
 
 export const checkSignature = async (post: SignedPost): Promise<Verdict> => {
   const { id, timestamp, body } = post;
-  if (crypto.subtle === undefined)
-    return wrong('Browsers check signatures over HTTPS, and on this very machine, only.');
+  if (crypto.subtle === undefined) return wrong('Browsers check signatures only over HTTPS or on localhost.');
   const key = decoded(post.secret.trim().replace(PREFIX, ''));
   if (key === null || key.length === 0)
-    return wrong('The secret is not whole: it begins with “whsec_”, and Base64 follows.');
+    return wrong('The secret is incomplete. It starts with “whsec_”, followed by Base64.');
   const given = post.signature
     .trim()
     .split(/\s+/)
     .map((one) => one.replace(/^v1,/, ''));
   if (given.includes(await hmac(key, `${id}.${timestamp}.${body}`))) {
-    return { isRight: true, text: `The signature is of this body, by this secret.${ageOf(timestamp)}` };
+    return { isRight: true, text: `The signature is valid for this body and secret.${ageOf(timestamp)}` };
   }
   for (const [secret, text, mistake] of mistakes({ ...post, secret: post.secret.trim() }, key)) {
     if (given.includes(await hmac(secret, text))) return wrong(mistake);
   }
   return wrong(
-    'It matches neither this body nor a usual mistake: the secret, the id, the time or the body is another one.',
+    'The signature does not match, and no common mistake explains it. Check the secret, the id, the time and the body.',
   );
 };

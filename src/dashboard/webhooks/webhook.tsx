@@ -41,7 +41,7 @@ const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Elemen
         <b class="b">{status === 'cancelled' ? 'Replay cancelled' : isMoving ? 'Replaying' : 'Replayed'}</b>{' '}
         {since === null ? 'everything' : times.short(since)} to {times.short(until)}: {count(delivered)} of {count(all)}{' '}
         delivered{failed > 0 && `, ${count(failed)} failed`}
-        {status === 'running' && ', more are looked for'}
+        {status === 'running' && ', still finding more'}
       </span>
       <progress max={Math.max(1, all)} value={delivered + failed} aria-label="Deliveries of the replay" />
       {status === 'running' && <ActButton word="Cancel" icon="cross" isSmall act={cancel} />}
@@ -139,15 +139,14 @@ const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
           <bdi>{description}</bdi>
         </>
       )}
-      {since !== null &&
-        ` · it is switched off on ${times.short(Date.parse(since) + FAILING_MS_MAX)}, unless it answers before`}
+      {since !== null && ` · disabled on ${times.short(Date.parse(since) + FAILING_MS_MAX)} unless it answers before`}
     </p>
   );
 };
 
 const lastWord = ({ attempts, next_attempt_at: next }: Delivery, clock: (at: string) => string): string => {
   const last = attempts.at(-1);
-  if (last === undefined) return next === null ? '' : 'not tried yet';
+  if (last === undefined) return next === null ? '' : 'not sent yet';
   const tries = attempts.length === 1 ? '1 try' : `${attempts.length} tries`;
   if (next !== null) return `${tries}, next ${clock(next)}`;
   return `${last.status ?? 'no answer'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
@@ -173,7 +172,7 @@ const DeliveryRow = ({
       <small>
         <span class="ell">
           {WORDS[delivery.status]}
-          {delivery.replay_id !== null && ', of a replay'}
+          {delivery.replay_id !== null && ', replayed'}
           {delivery.recipient !== null && (
             <>
               {' · '}
@@ -273,8 +272,8 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
           <DeliveryRow key={delivery.id} delivery={delivery} isShown={delivery.id === shown} />
         ))}
         {list.data !== undefined && deliveries.length === 0 && (
-          <Empty icon="link" title={asked === 'all' ? 'Nothing was posted yet' : 'No such delivery'}>
-            Each event that it subscribes to is here within a second. A ping shows whether it answers.
+          <Empty icon="link" title={asked === 'all' ? 'No deliveries yet' : 'No matching deliveries'}>
+            Events that this webhook subscribes to appear here within a second. Send a ping to test it.
           </Empty>
         )}
         <Older list={list} />

@@ -10,7 +10,7 @@ import { hostOf } from '../data/names.ts';
 import { removeResource, useList } from '../data/queries.ts';
 import { ago, sofar } from '../data/time.ts';
 
-const OFF = { gone: 'Switched off: gone', failing: 'Switched off: failed', requested: 'Paused' } as const;
+const OFF = { gone: 'Disabled: gone', failing: 'Disabled: failed', requested: 'Paused' } as const;
 
 const stateOf = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): [State, string] => {
   if (status === 'paused') return ['fault', 'Paused: its key has ended'];
@@ -40,10 +40,10 @@ const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
 };
 
 const FAMILIES = {
-  'message.*': 'what becomes of each message, at each recipient',
-  'suppression.*': 'who gets no more mail, and why',
+  'message.*': 'the outcome of each message, for each recipient',
+  'suppression.*': 'addresses added or removed, and why',
   'domain.*': 'DNS records, reputation, warm-up',
-  'api_key.*': 'keys made, rotated, ended',
+  'api_key.*': 'keys created, rotated, ended',
   'billing.*': 'quota and invoices',
 } as const;
 
@@ -63,7 +63,7 @@ export const MakeWebhook = (): JSX.Element => {
   return (
     <Action word="Add a webhook" icon="plus" tone="primary" title="Add a webhook" act={make}>
       <label class="row">
-        Address that events are posted to
+        Endpoint URL
         <input
           class="inp"
           name="url"
@@ -86,11 +86,11 @@ export const MakeWebhook = (): JSX.Element => {
         ))}
       </fieldset>
       <label class="row">
-        And these types
+        Other event types
         <input class="inp" name="types" placeholder="message.bounced, template.published" spellcheck={false} />
       </label>
       <label class="row">
-        What it is for
+        Description
         <input class="inp" name="description" maxLength={500} />
       </label>
     </Action>
@@ -112,14 +112,14 @@ export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
         <input type="radio" name="minutes" value={DAY_MINUTES} defaultChecked />
         <span>
           Sign with both for 24 hours
-          <small>time to deploy the new one</small>
+          <small>gives you time to deploy the new secret</small>
         </span>
       </label>
       <label class="opt">
         <input type="radio" name="minutes" value={0} />
         <span>
-          Sign with the new one at once
-          <small>a receiver that knows the old one alone refuses what is posted</small>
+          Sign only with the new secret
+          <small>receivers that have only the old secret reject deliveries</small>
         </span>
       </label>
     </Action>
@@ -134,13 +134,13 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
   return status === 'enabled' ? (
     <Action word="Pause" icon="forbid" tone="plain" title={`Pause ${hostOf(url)}?`} act={() => set(false)}>
       <p class="two">
-        Nothing is posted until it is enabled again. What waits now goes on waiting; what happens meanwhile is not
-        posted by itself, and can be replayed.
+        Nothing is sent until you enable it again. Pending deliveries wait. New events are not sent automatically, but
+        you can replay them.
       </p>
     </Action>
   ) : (
     <Action word="Enable" icon="check" tone="primary" title={`Enable ${hostOf(url)}?`} act={() => set(true)}>
-      <p class="two">What waits is posted at once. What happened while it was off can be replayed.</p>
+      <p class="two">Pending deliveries are sent immediately. You can replay the events that you missed.</p>
     </Action>
   );
 };
@@ -153,8 +153,7 @@ export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
   return (
     <Action word="Adopt" icon="check" tone="primary" title={`Adopt ${hostOf(url)}?`} act={adopt}>
       <p class="two">
-        The API key that answered for this webhook has ended. You answer for it from now on. Events that waited are
-        posted at once.
+        The API key that owned this webhook has ended. You become its owner, and waiting events are sent immediately.
       </p>
     </Action>
   );
@@ -167,7 +166,7 @@ export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookP
   };
   return (
     <Action word="Delete" icon="trash" tone="danger" title={`Delete ${hostOf(url)}?`} typed={hostOf(url)} act={remove}>
-      <p class="two">It was added {ago(at)}. What waits for it is never posted; the events themselves stay.</p>
+      <p class="two">It was added {ago(at)}. Pending deliveries are discarded. The events themselves are kept.</p>
     </Action>
   );
 };
@@ -177,7 +176,7 @@ const Row = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
     <WebhookStatus webhook={webhook} />
     <span class="kn">
       <bdi class="ell b">{webhook.url}</bdi>
-      <bdi class="muted ell">{webhook.description ?? 'no note'}</bdi>
+      <bdi class="muted ell">{webhook.description ?? 'no description'}</bdi>
     </span>
     <span class="states">
       {webhook.events.map((one) => (
@@ -213,8 +212,8 @@ export const Webhooks = (): JSX.Element => {
         render={(webhook) => <Row webhook={webhook} />}
         empty={
           <Empty icon="link" title="No webhooks">
-            A webhook posts each event to an address of yours within a second: a delivery, a bounce, an unsubscription.
-            What your system does not take is tried again for days.
+            A webhook posts each event to your endpoint within a second: a delivery, a bounce, an unsubscription. Failed
+            deliveries are retried for days.
           </Empty>
         }
       />

@@ -30,22 +30,22 @@ describe('the signature checker', () => {
   });
 
   test.each([
-    ['a body that was written anew', { body: JSON.stringify(JSON.parse(BODY), null, 2) }, 'written anew'],
-    ['white space behind the body', { body: `${BODY}\n` }, 'written anew'],
-    ['another body', { body: '{}' }, 'matches neither'],
-    ['another time', { timestamp: '1' }, 'matches neither'],
-    ['another secret', { secret: OTHER }, 'matches neither'],
-    ['a secret that is cut off', { secret: 'whsec_' }, 'not whole'],
-    ['a secret that is no Base64', { secret: 'whsec_%%%' }, 'not whole'],
-    ['no signature', { signature: '' }, 'matches neither'],
+    ['a body that was written anew', { body: JSON.stringify(JSON.parse(BODY), null, 2) }, 'written again'],
+    ['white space behind the body', { body: `${BODY}\n` }, 'written again'],
+    ['another body', { body: '{}' }, 'does not match'],
+    ['another time', { timestamp: '1' }, 'does not match'],
+    ['another secret', { secret: OTHER }, 'does not match'],
+    ['a secret that is cut off', { secret: 'whsec_' }, 'incomplete'],
+    ['a secret that is no Base64', { secret: 'whsec_%%%' }, 'incomplete'],
+    ['no signature', { signature: '' }, 'does not match'],
   ])('names %s', async (_name, change, words) => {
     const { isRight, text } = await checkSignature({ ...postOf([SECRET]), ...change });
     expect([isRight, text]).toEqual([false, expect.stringContaining(words)]);
   });
 
   test.each([
-    ['the text of the secret as the key', SECRET, `evt_1.1.${BODY}`, 'decode it from Base64'],
-    ['its text without the prefix as the key', SECRET.slice(6), `evt_1.1.${BODY}`, 'decode it from Base64'],
+    ['the text of the secret as the key', SECRET, `evt_1.1.${BODY}`, 'decode the rest from Base64'],
+    ['its text without the prefix as the key', SECRET.slice(6), `evt_1.1.${BODY}`, 'Decode it from Base64'],
   ])('names %s', async (_name, key, signed, words) => {
     const signature = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
     const { text } = await checkSignature({ ...postOf([SECRET]), timestamp: '1', signature });
@@ -56,6 +56,6 @@ describe('the signature checker', () => {
     const key = Buffer.from(SECRET.slice(6), 'base64');
     const signature = `v1,${createHmac('sha256', key).update(BODY).digest('base64')}`;
     const { text } = await checkSignature({ ...postOf([SECRET]), signature });
-    expect(text).toContain('the body alone');
+    expect(text).toContain('covers only the body');
   });
 });

@@ -41,7 +41,11 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
   });
 
   test.each([
-    ['a byte of the entry', ({ leaf }: Proof) => ({ leaf: leaf.replace('KeyRotated', 'KeyRevoked') }), /another entry/],
+    [
+      'a byte of the entry',
+      ({ leaf }: Proof) => ({ leaf: leaf.replace('KeyRotated', 'KeyRevoked') }),
+      /different entry/,
+    ],
     ['a hash', ({ hashes }: Proof) => ({ hashes: hashes.toReversed() }), /do not lead to the root/],
     ['a missing hash', ({ hashes }: Proof) => ({ hashes: hashes.slice(1) }), /do not lead to the root/],
     ['the place', ({ leaf_index: at }: Proof) => ({ leaf_index: at - 1 }), /do not lead to the root/],
@@ -60,7 +64,7 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     });
     await openRotation(page);
     const shown = page.getByRole('region', { name: 'Proof' });
-    await shown.getByText('Wrong').waitFor();
+    await shown.getByText('Invalid').waitFor();
     await expect.poll(() => shown.innerText()).toMatch(sentence);
     await close();
   });
@@ -68,12 +72,12 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
   test('stores the key and the checkpoint that it saw, and checks later ones against them', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/audit');
-    await page.getByText('for the first time').waitFor();
+    await page.getByText('first visit from this browser').waitFor();
     for (let at = 0; at < 3; at += 1) {
       await dashboard.api.patch(`/v1/api-keys/${keyId}`, { name: `grown ${at}` });
       await dashboard.api.post('/v1/audit/checkpoints');
       await page.reload();
-      await page.getByText('continues the checkpoint of').waitFor();
+      await page.getByText('extends the checkpoint of').waitFor();
     }
     await page.route('**/v1/audit/consistency?*', async (route) => {
       const response = await route.fetch();
@@ -83,7 +87,7 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     await dashboard.api.patch(`/v1/api-keys/${keyId}`, { name: 'grown again' });
     await dashboard.api.post('/v1/audit/checkpoints');
     await page.reload();
-    await page.getByText('The log is not the one that this browser knows').waitFor();
+    await page.getByText('This is not the log that this browser knows').waitFor();
     await page.unroute('**/v1/audit/consistency?*');
     await page.evaluate(() => {
       const name = 'outbox-audit-logs';
@@ -92,10 +96,10 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
       localStorage.setItem(name, JSON.stringify(kept));
     });
     await page.reload();
-    await page.getByText('not signed by the key that this browser keeps').waitFor();
-    await page.getByRole('button', { name: 'Forget what was kept' }).click();
-    await page.getByText('for the first time').waitFor();
-    expect(await page.getByText('not signed by the key that this browser keeps').count()).toBe(0);
+    await page.getByText('not signed by the key that this browser has stored').waitFor();
+    await page.getByRole('button', { name: 'Forget the stored log' }).click();
+    await page.getByText('first visit from this browser').waitFor();
+    expect(await page.getByText('not signed by the key that this browser has stored').count()).toBe(0);
     await close();
   });
 

@@ -65,7 +65,7 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     const { page, complaints, close } = await dashboard.open(size);
     const name = `${size.theme}-${size.width}`;
     await page.goto('/dashboard/billing');
-    await page.getByText('No invoice yet').waitFor();
+    await page.getByText('No invoices yet').waitFor();
     await page.getByText('2 billable recipients', { exact: true }).waitFor();
     expect(await look(page, `billing-${name}`)).toEqual(FINE);
     await page.route('**/v1/billing/invoices?*', (route) =>
@@ -73,7 +73,7 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     );
     await page.goto('/dashboard/billing?tables=usage');
     await page.getByText('October 2026').click();
-    await page.getByRole('button', { name: 'Its events' }).click();
+    await page.getByRole('button', { name: 'Show events' }).click();
     await page.getByText('message.accepted').nth(1).waitFor();
     expect(await page.getByText('€19.09').count()).toBe(1);
     expect(await look(page, `billing-invoice-${name}`)).toEqual(FINE);

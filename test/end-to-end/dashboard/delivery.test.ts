@@ -31,11 +31,11 @@ describe.skipIf(chromiumIsMissing)('the delivery screen', () => {
     );
     const name = `${size.theme}-${size.width}`;
     await page.goto('/dashboard/delivery');
-    await page.getByText('Nothing was asked to wait').waitFor();
+    await page.getByText('No deferred mail').waitFor();
     await page.getByText('Day 1 of').waitFor();
     expect(await look(page, `delivery-live-${name}`)).toEqual(FINE);
     await page.goto('/dashboard/delivery?environment=test&show=all');
-    await page.getByText('Asked to wait').nth(1).waitFor();
+    await page.getByText('Deferring').first().waitFor();
     expect(await look(page, `delivery-${name}`)).toEqual(FINE);
     expect(complaints).toEqual([]);
     await close();
@@ -70,7 +70,7 @@ describe.skipIf(chromiumIsMissing)('the delivery screen', () => {
     await close();
     const auditor = await dashboard.openAs('auditor', WIDE);
     await auditor.page.goto('/dashboard/delivery');
-    await auditor.page.getByText('Nothing was asked to wait').waitFor();
+    await auditor.page.getByText('No deferred mail').waitFor();
     expect(await auditor.page.getByRole('button', { name: 'Pause bulk mail' }).count()).toBe(0);
     await auditor.close();
   });
@@ -88,12 +88,12 @@ describe.skipIf(chromiumIsMissing)('the delivery screen', () => {
     };
     const grant = (id: string) => operator(dashboard.place, 'members', 'grant-operator', '--member', id);
     const other = await signIn({ theme: 'dark', width: 1280 }, async () => undefined);
-    await other.page.getByText('Nothing was asked to wait').waitFor();
-    expect(await other.page.getByRole('heading', { name: 'The whole service' }).count()).toBe(0);
+    await other.page.getByText('No deferred mail').waitFor();
+    expect(await other.page.getByRole('heading', { name: 'Service health' }).count()).toBe(0);
     await other.close();
 
     const { page, complaints, close } = await signIn(WIDE, grant);
-    const health = page.getByRole('region', { name: 'The whole service' });
+    const health = page.getByRole('region', { name: 'Service health' });
     const processes = health.getByRole('region', { name: 'Processes' });
     await processes.getByText('1 up').waitFor();
     await health.getByText('Current', { exact: true }).waitFor();

@@ -51,7 +51,7 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     const name = `${size.theme}-${size.width}`;
     expect(await look(page, `domains-${name}`)).toEqual(FINE);
     await page.getByText('mail.nordlys.example').click();
-    await page.getByRole('heading', { name: 'To publish' }).waitFor();
+    await page.getByRole('heading', { name: 'Records to publish' }).waitFor();
     await page.getByText('Good').waitFor();
     expect(await look(page, `domain-${name}`)).toEqual(FINE);
     expect(await page.getByRole('article', { name: 'DKIM key, RSA' }).textContent()).toContain('required');
@@ -64,7 +64,7 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/domains');
     await page.getByRole('button', { name: 'Add a domain' }).click();
-    await page.getByLabel('Name behind the @').fill('News.Nordlys.example');
+    await page.getByLabel('Domain name').fill('News.Nordlys.example');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'news.nordlys.example' }).waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
@@ -74,11 +74,11 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     // The page keeps polling.
     await page.getByText('Verified since').waitFor();
     await page.getByLabel('Count clicks').check();
-    await page.getByLabel('Name on pages').fill('Nordlys');
+    await page.getByLabel('Name on recipient pages').fill('Nordlys');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText(/^Saved/).waitFor();
     await page.getByRole('button', { name: 'Start' }).click();
-    await page.getByLabel('Recipients a day').fill('50, 200');
+    await page.getByLabel('Recipients per day').fill('50, 200');
     await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
     await page.getByText('Day 1 of 2').waitFor();
     const { body } = await dashboard.api.get(`/v1/domains/${id}`);
@@ -105,7 +105,7 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     await page.getByLabel('Count clicks', { exact: false }).and(page.locator(':checked')).waitFor();
     const slider = page.getByRole('slider', { name: 'Point in time' });
     await slider.press('Home');
-    await page.getByText('Nothing can be sent from it before its required records are seen').waitFor();
+    await page.getByText('This domain cannot send until its required records are published').waitFor();
     expect(await page.getByLabel('Count clicks').isChecked()).toBe(false);
     for (const name of ['Check now', 'Save', 'Rotate DKIM keys', 'Delete'])
       expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true]);
@@ -114,7 +114,7 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     await page.getByText('Verified since').waitFor();
     expect(await page.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(false);
     await page.goto(`/dashboard/domains/${id}?at=2001-01-01T00:00:00.000Z`);
-    await page.getByText('It was not there yet.').waitFor();
+    await page.getByText('This did not exist yet.').waitFor();
     await page.getByRole('button', { name: 'Back to now' }).click();
     await page.getByText('Verified since').waitFor();
     // The browser logs a 404 for the missing resource.

@@ -42,9 +42,9 @@ describe.skipIf(chromiumIsMissing)('the events screen', () => {
     expect(await page.getByText('message.accepted').count()).toBe(0);
     await page.keyboard.press('p');
     await send('second@example.net');
-    await page.getByRole('button', { name: 'Go on, 1 came' }).waitFor();
+    await page.getByRole('button', { name: 'Resume, 1 new' }).waitFor();
     expect(await page.getByText('second@example.net').count()).toBe(0);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('link', { name: 'second@example.net' }).click();
     await page.getByRole('region', { name: 'Explanation' }).waitFor();
     expect(complaints).toEqual([]);
@@ -54,7 +54,7 @@ describe.skipIf(chromiumIsMissing)('the events screen', () => {
   test('lists the existing types when one is unknown', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/events');
-    await page.getByLabel('Types, with commas').fill('message.eaten');
+    await page.getByLabel('Types, separated by commas').fill('message.eaten');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('alert').innerText()).toContain('message.accepted');
     await close();
@@ -80,7 +80,7 @@ describe.skipIf(chromiumIsMissing)('the events screen', () => {
       expect((await many.post('/v1/messages/batch', { messages })).status).toBe(202);
     }
     const came = async (): Promise<number> =>
-      Number(/([\d,]+) came/.exec(await page.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
+      Number(/([\d,]+) since you opened/.exec(await page.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
     await eventually(came, (events) => events >= 1_500);
     expect(await page.getByRole('list', { name: 'Events' }).getByRole('listitem').count()).toBe(ROWS_MAX);
     expect(complaints).toEqual([]);

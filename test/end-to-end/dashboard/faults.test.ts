@@ -35,12 +35,12 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     const since = page.getByLabel('From', { exact: true });
     await since.fill('2026-01-30T22:00:00');
     await page.route('**/v1/webhooks/**', fail);
-    await page.getByText(/^Not read again since \d\d:\d\d:\d\d\.$/).waitFor();
+    await page.getByText(/^Not updated since \d\d:\d\d:\d\d\.$/).waitFor();
     expect(await since.inputValue()).toMatch(/^2026-01-30T22:00/);
     expect(await since.evaluate((element) => element.matches(':focus'))).toBe(true);
     expect(await look(page, 'fault-older')).toEqual(FINE);
     await page.unroute('**/v1/webhooks/**');
-    await page.getByText('Not read again since').waitFor({ state: 'detached' });
+    await page.getByText('Not updated since').waitFor({ state: 'detached' });
     expect(await since.inputValue()).toMatch(/^2026-01-30T22:00/);
     await close();
   });
@@ -52,12 +52,12 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
     await page.route('**/v1/messages**', fail);
     await send('A later one');
-    await page.getByText('Not read again since').waitFor();
+    await page.getByText('Not updated since').waitFor();
     await page.getByText('Your order').first().waitFor();
     await page.unroute('**/v1/messages**');
     await page.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('A later one').first().waitFor();
-    await page.getByText('Not read again since').waitFor({ state: 'detached' });
+    await page.getByText('Not updated since').waitFor({ state: 'detached' });
     expect(await page.getByText('Your order').count()).toBeGreaterThan(0);
     await close();
   });
@@ -67,9 +67,9 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     await page.route('**/v1/messages?**', fail);
     await page.goto('/dashboard/messages');
     const alert = page.getByRole('alert');
-    await alert.getByText(/The database does not answer just now\. Nothing is lost\./).waitFor();
+    await alert.getByText(/The database does not answer just now\. No data is lost\./).waitFor();
     await alert.getByText('req_00000000000000000000000000000000').waitFor();
-    await alert.getByText(/Tried again in \d+ s\./).waitFor();
+    await alert.getByText(/Retrying in \d+ s\./).waitFor();
     expect(await look(page, 'fault-first')).toEqual(FINE);
     await page.unroute('**/v1/messages?**');
     await page.getByText('Your order').first().waitFor();
@@ -88,19 +88,19 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     // The lock blocks the projection, but not its readers.
     await holder.query("select from read_models.checkpoints where name = 'messages' for update");
     await send('Not there yet');
-    await shown.page.getByText('Not read again since').waitFor();
+    await shown.page.getByText('Not updated since').waitFor();
     await shown.page.getByText(/This list is \d+ s behind what happened\./).waitFor();
     expect(await shown.page.getByText('Your order').first().isVisible()).toBe(true);
     expect(await look(shown.page, 'fault-behind')).toEqual(FINE);
     await later.page.goto('/dashboard/messages');
     const alert = later.page.getByRole('alert');
-    await alert.getByText(/This list is \d+ s behind what happened\. Nothing is lost\./).waitFor();
+    await alert.getByText(/This list is \d+ s behind what happened\. No data is lost\./).waitFor();
     expect(await later.page.getByText('Your order').count()).toBe(0);
     await holder.query('rollback');
     await holder.end();
     for (const { page, close } of [shown, later]) {
       await page.getByText('Not there yet').first().waitFor();
-      await page.getByText('Not read again since').waitFor({ state: 'detached' });
+      await page.getByText('Not updated since').waitFor({ state: 'detached' });
       expect(await page.getByRole('alert').count()).toBe(0);
       await close();
     }
@@ -113,10 +113,10 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     await mark(page);
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Templates' }).click();
-    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
+    await page.getByRole('alert').getByText('The service is not responding.').waitFor();
     expect(await look(page, 'fault-offline')).toEqual(FINE);
     await page.context().setOffline(false);
-    await page.getByRole('button', { name: 'Make a template' }).first().waitFor();
+    await page.getByRole('button', { name: 'Create a template' }).first().waitFor();
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
     expect(await isKept(page)).toBe(true);
     await close();
@@ -159,7 +159,7 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
       return route.fulfill({ status: 404 });
     });
     await page.goto('/dashboard/messages');
-    await page.getByText('Files of the dashboard are missing.').waitFor();
+    await page.getByText('Some files of the dashboard are missing.').waitFor();
     expect(asked).toBe(8);
     await close();
   });

@@ -59,14 +59,14 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     sit(async (page, keyboard) => {
       const { go, confirm, follow, type } = keyboard;
       await go('k', 'API keys');
-      await confirm('Make a key', () => type('What it is for', 'The shop'), 'It is stored');
+      await confirm('Create a key', () => type('Name', 'The shop'), 'I have stored it');
       await follow(/The shop/);
       await page.getByRole('heading', { level: 1, name: 'The shop' }).waitFor();
-      await confirm('Rotate', undefined, 'It is stored');
+      await confirm('Rotate', undefined, 'I have stored it');
       await page.keyboard.press('t');
       await page.getByText('As it was on').waitFor();
       await page.keyboard.press('ArrowLeft');
-      await page.getByText('One value works at this moment').waitFor();
+      await page.getByText('One secret works at this moment').waitFor();
       await page.keyboard.press('t');
       await page.getByText('As it was on').waitFor({ state: 'detached' });
     }));
@@ -130,7 +130,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
       await go('w', 'Webhooks');
       await follow(new RegExp(new URL(hook.url).host));
       await page.getByRole('button', { name: 'Send now' }).waitFor();
-      await follow('Answer');
+      await follow('Response');
       await page.waitForURL(/tab=answer/);
       const posted = hook.posts.length;
       await press('Send now');
@@ -222,7 +222,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
       await walkDown(page, 'delivery');
 
       await go('e', 'Events');
-      const [pause, resume] = ['Pause', /^(?:Go on|Resume)/].map((name) => page.getByRole('button', { name }));
+      const [pause, resume] = ['Pause', /^Resume/].map((name) => page.getByRole('button', { name }));
       await pause?.waitFor();
       await page.keyboard.press('p');
       await resume?.waitFor();

@@ -15,22 +15,22 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await page.getByText(/^first test admin key/).click();
     await page.getByText('Created with').waitFor();
     await page.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByLabel('End the old value now').check();
+    await page.getByLabel('End the old secret now').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
     await page
       .getByRole('dialog')
       .getByText(/^ob_test_/)
       .waitFor();
     expect(await look(page, `key-value-${name}`)).toEqual(FINE);
-    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     await page
-      .getByText(/ended at once/)
+      .getByText(/stopped working immediately/)
       .first()
       .waitFor();
     expect(await look(page, `key-${name}`)).toEqual(FINE);
     await page.getByRole('button', { name: 'As of now' }).click();
     await page.keyboard.press('ArrowLeft');
-    await page.getByText('One value works at this moment').waitFor();
+    await page.getByText('One secret works at this moment').waitFor();
     await page.getByText(/^Up to /).waitFor();
     expect(await page.getByRole('button', { name: 'Rotate' }).isDisabled()).toBe(true);
     expect(await look(page, `key-past-${name}`)).toEqual(FINE);
@@ -48,7 +48,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await page.goto(`/dashboard/keys/${made.id}`);
     await page.getByRole('button', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('What it is for').fill('Shop <b>two</b>');
+    await dialog.getByLabel('Name', { exact: true }).fill('Shop <b>two</b>');
     await dialog.getByRole('checkbox', { name: /^read/ }).check();
     await dialog.getByLabel('Networks').fill('127.0.0.0/8\n2001:db8::/32');
     await dialog.getByLabel('messages sent').fill('7');
@@ -72,7 +72,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await dialog.getByRole('button', { name: 'Not now' }).click();
     await page.getByRole('button', { name: 'Rotate' }).click();
     await dialog.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByText(/^grace ends in 2[34] h/).waitFor();
     expect(await look(page, 'key-grace')).toEqual(FINE);
     expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);

@@ -90,7 +90,7 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
     for (const [name, page] of screens) meters.set(name, await meterOf(page));
 
     const came = async (): Promise<number> =>
-      Number(/([\d,]+) came/.exec(await events.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
+      Number(/([\d,]+) since you opened/.exec(await events.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
     const round = async (at: number): Promise<ReadonlyMap<string, Measured>> => {
       const before = await came();
       const messages = Array.from({ length: MESSAGES }, (_, n) => mailTo(`round${at}-${n}@example.net`));

@@ -98,7 +98,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     }));
     expect((await dashboard.api.post('/v1/messages/batch', { messages })).status).toBe(202);
     const came = async (): Promise<number> =>
-      Number(/([\d,]+) came/.exec(await page.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
+      Number(/([\d,]+) since you opened/.exec(await page.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
     await eventually(came, (events) => events >= BURST_EVENTS);
     const drawn = await page.evaluate<number[]>('drawn');
     const seconds = ((drawn.at(-1) ?? 0) - (drawn[0] ?? 0)) / 1_000;

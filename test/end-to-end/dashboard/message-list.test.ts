@@ -54,7 +54,7 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
       await page.waitForURL(({ searchParams }) => searchParams.has(parameter[0]));
       expect([...new URL(page.url()).searchParams]).toContainEqual(parameter);
     }
-    await page.getByText('No message matches').waitFor();
+    await page.getByText('No matching messages').waitFor();
     await page.goto('/dashboard/messages');
     await page.getByText('kind:order').hover();
     await page.keyboard.press('f');
@@ -149,7 +149,7 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Cancel matching' }).click();
-    await page.getByText('2 wait and match').waitFor();
+    await page.getByText('Waiting messages that match: 2').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel matching' }).click();
     await page.getByText('Cancelled 2').waitFor();
     expect(await Promise.all(ids.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);

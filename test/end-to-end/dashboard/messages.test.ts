@@ -9,12 +9,12 @@ const HTML = '<h1>On its way</h1><script>window.ran = 1</script><img src="https:
 
 /** Keyboard shortcuts of the views of a message, and a text that each view shows. */
 const VIEWS = [
-  ['2', 'preview', 'A preview needs a member’s session.'],
+  ['2', 'preview', 'Sign in as a member to see the preview.'],
   ['3', 'text', '<h1>On its way</h1>'],
   ['4', 'headers', 'Message-ID'],
   ['5', 'raw', 'Content-Transfer-Encoding'],
   ['6', 'attachments', 'order.txt'],
-  ['7', 'webhooks', 'No webhook was told'],
+  ['7', 'webhooks', 'No webhook was notified'],
 ] as const;
 
 describe.skipIf(chromiumIsMissing)('the message screens', () => {

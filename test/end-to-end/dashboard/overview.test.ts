@@ -30,7 +30,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     const command = await page.getByText('curl http').innerText();
     const [, body = ''] = /-d '([^']+)'/.exec(command) ?? [];
     expect((await dashboard.api.post('/v1/messages/send', JSON.parse(body))).status).toBe(202);
-    await page.getByText('Your first message is here.').waitFor();
+    await page.getByText('Your first message has arrived.').waitFor();
     const invited = { email: 'ben@example.net', role: 'analyst' };
     expect((await dashboard.api.post('/v1/members', invited)).status).toBe(201);
     await dashboard.api.post('/v1/domains', { name: 'mail.example.net' });
@@ -38,7 +38,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
       () => page.locator('.st4.done').count(),
       (done) => done === 4,
     );
-    await page.getByRole('button', { name: 'To the overview' }).click();
+    await page.getByRole('button', { name: 'Go to the overview' }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     expect(complaints).toEqual([]);
     await close();
@@ -84,7 +84,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization that may sen
     expect(command).toMatch(/^# Host 127\.0\.0\.1, port \d+\n# TLS none: .*\n# User outbox, password: an API key$/m);
     const env = { ...process.env, OUTBOX_KEY: dashboard.program.keys.live };
     await promisify(execFile)('sh', ['-c', command], { env });
-    await page.getByText('Your first message is here.').waitFor();
+    await page.getByText('Your first message has arrived.').waitFor();
     const { body } = await dashboard.api.get('/v1/messages');
     expect(body.data[0]).toMatchObject({ subject: 'It works', recipients: [{ address: 'you@example.net' }] });
     expect(complaints).toEqual([]);
@@ -155,17 +155,17 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
       route.fulfill({ json: { quota: { limit: 1_000, remaining: 0, hard: true }, period: { end: soon } } }),
     );
     await page.goto('/dashboard');
-    await page.getByText('The quota of the plan is used up').waitFor();
+    await page.getByText('Your quota is used up').waitFor();
     const items = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     expect((await items.allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
-      expect.stringMatching(/^Bulk mail of .* is held back$/),
+      expect.stringMatching(/^Bulk mail of .* is paused$/),
       expect.stringContaining('A webhook has failed'),
-      'The quota of the plan is used up',
+      'Your quota is used up',
       expect.stringContaining('stops sending on'),
-      'slow.example.net takes no mail for now',
+      'slow.example.net is not accepting mail',
       expect.stringContaining('expires on'),
     ]);
-    await page.getByText('And 1 more of these.').waitFor();
+    await page.getByText('And 1 more.').waitFor();
     const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     const named = (await links.allTextContents()).filter((text) => /attention/.test(text));
     expect(named).toEqual([
@@ -214,9 +214,9 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify({ live: body.key }));
     await page.goto('/dashboard');
-    await page.getByText('You may not look at').waitFor();
+    await page.getByText('You do not have access to').waitFor();
     await page.getByText('Why mail bounced').waitFor();
-    expect(await page.getByText('You may not look at').count()).toBe(1);
+    expect(await page.getByText('You do not have access to').count()).toBe(1);
     await close();
   });
 });

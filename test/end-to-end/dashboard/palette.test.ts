@@ -58,7 +58,7 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     await search.waitFor();
     await closeAndPress("key: 'k', ctrlKey: true");
     await search.fill('nobody@example.com');
-    await page.getByText('Nothing is found').waitFor();
+    await page.getByText('No results').waitFor();
     await closeAndPress("key: '?'");
     await page.getByRole('region', { name: 'Go to' }).getByText('Overview').waitFor();
     await page.keyboard.press('Escape');
@@ -96,7 +96,7 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     }
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search or jump to' }).fill('nobody@example.com');
-    await page.getByText('Nothing is found').waitFor();
+    await page.getByText('No results').waitFor();
     expect(await look(page, 'palette-nothing')).toEqual(FINE);
     await page.getByRole('combobox', { name: 'Search or jump to' }).fill('ann@example.net');
     await page.getByRole('option', { name: 'Messages to ann@example.net' }).waitFor();
@@ -110,7 +110,7 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     await page.keyboard.press('d');
     await page.waitForURL(/\/dashboard\/domains$/);
     await page.keyboard.press('Control+k');
-    await page.getByRole('option', { name: 'Turn letters off as shortcuts' }).click();
+    await page.getByRole('option', { name: 'Turn letter shortcuts off' }).click();
     await page.keyboard.press('g');
     await page.keyboard.press('k');
     await page.waitForTimeout(200);

@@ -97,7 +97,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await list.getByText('on one device').waitFor();
     expect(await look(page, `passkeys-${name}`)).toEqual(FINE);
     await press(page, 'Add a passkey');
-    await page.getByRole('alert').getByText('has a passkey of yours already').waitFor();
+    await page.getByRole('alert').getByText('You already have a passkey on this device').waitFor();
     await list.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No passkeys').waitFor();
@@ -137,8 +137,8 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
   const inviteSomebody = async (page: Page, email: string): Promise<void> => {
     await press(page, 'Invite');
     await page.getByLabel('Email address').fill(email);
-    await page.getByRole('dialog', { name: 'Invite a person' }).getByRole('button', { name: 'Invite' }).click();
-    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Invite a member' }).getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('heading', { name: 'Confirm it’s you' }).waitFor();
   };
 
   test.each([WIDE, { theme: 'dark', width: 390 } as const])(
@@ -158,7 +158,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
       if (size !== WIDE) expect(await look(page, `presence-${name}`)).toEqual(FINE);
       await press(page, 'Use a passkey');
       await page.getByText(/#ob_link_\w{49}/).waitFor(); // the interrupted request was completed
-      await press(page, 'It is handed over');
+      await press(page, 'I have copied it');
       await page.getByText(`late-${name}@example.net`).first().waitFor();
       expect(complaints.filter((text) => !text.includes('403'))).toEqual([]);
       await close();
@@ -176,18 +176,18 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     const email = `person${people}@example.net`;
     dashboard.program.child.kill('SIGUSR2');
     await inviteSomebody(page, 'other@example.net');
-    const dialog = page.getByRole('dialog', { name: 'Is it still you?' });
+    const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' });
     await dialog.getByRole('button', { name: 'Not now' }).click();
-    await page.getByRole('dialog', { name: 'Invite a person' }).getByText('prove again who you are').waitFor();
-    await page.getByRole('dialog', { name: 'Invite a person' }).getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('dialog', { name: 'Invite a member' }).getByText('prove again who you are').waitFor();
+    await page.getByRole('dialog', { name: 'Invite a member' }).getByRole('button', { name: 'Invite' }).click();
     const { data } = (await dashboard.api.get('/v1/members')).body;
     const { id } = data.find((member: { readonly email: string }) => member.email === email);
     const { body } = await dashboard.api.post(`/v1/members/${id}/links`, {});
-    await dialog.getByLabel('A fresh link').fill('http://localhost/dashboard/sign-in#<b>');
+    await dialog.getByLabel('New sign-in link').fill('http://localhost/dashboard/sign-in#<b>');
     await dialog.getByRole('button', { name: 'Use the link' }).click();
-    await dialog.getByText('This is no link to sign in.').waitFor();
+    await dialog.getByText('This is not a sign-in link.').waitFor();
     expect(await look(page, 'presence-by-link')).toEqual(FINE);
-    await dialog.getByLabel('A fresh link').fill(body.url);
+    await dialog.getByLabel('New sign-in link').fill(body.url);
     await dialog.getByRole('button', { name: 'Use the link' }).click();
     await page.getByText(/#ob_link_\w{49}/).waitFor();
     await close();
@@ -203,7 +203,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await page.getByText('No passkeys').waitFor();
     dashboard.program.child.kill('SIGUSR2');
     await press(page, 'Add a passkey');
-    const dialog = page.getByRole('dialog', { name: 'Is it still you?' });
+    const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' });
     await dialog
       .getByText(/^npm run outbox -- members link --member mbr_[a-z2-7]{26} --organization org_[a-z2-7]{26}$/)
       .waitFor();
@@ -214,7 +214,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     const { data } = (await dashboard.api.get('/v1/members')).body;
     const { id } = data.find((member: { readonly email: string }) => member.email === `person${people}@example.net`);
     const { body } = await dashboard.api.post(`/v1/members/${id}/links`, {});
-    await dialog.getByLabel('A fresh link').fill(body.url);
+    await dialog.getByLabel('New sign-in link').fill(body.url);
     await dialog.getByRole('button', { name: 'Use the link' }).click();
     await page.getByRole('list', { name: 'Your passkeys' }).waitFor();
     expect(await passkeysOnDevice()).toHaveLength(1);

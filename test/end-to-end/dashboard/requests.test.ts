@@ -64,9 +64,9 @@ describe.skipIf(chromiumIsMissing)('the refused requests screen', () => {
     await page.waitForURL(({ searchParams }) => searchParams.get('request') === malformed);
     await page.getByRole('heading', { level: 2, name: 'invalid_json' }).waitFor();
     await page.goto('/dashboard/requests?status=403');
-    await page.getByRole('link', { name: 'Without filters' }).click();
+    await page.getByRole('link', { name: 'Clear filters' }).click();
     await page.goto(`/dashboard/requests?request=req_${'0'.repeat(32)}`);
-    await page.getByRole('link', { name: 'Messages of this request' }).waitFor();
+    await page.getByRole('link', { name: 'Messages from this request' }).waitFor();
     // The browser logs a 404 for an unknown id.
     expect(complaints.filter((text) => !text.includes('404 (Not Found)'))).toEqual([]);
     await close();
@@ -75,10 +75,10 @@ describe.skipIf(chromiumIsMissing)('the refused requests screen', () => {
   test('shows no body without the right to see contents, and an empty state when nothing was refused', async () => {
     const { page, close } = await dashboard.openAs('analyst', WIDE);
     await page.goto(`/dashboard/requests?request=${malformed}`);
-    await page.getByText('Your role sees no bodies').waitFor();
+    await page.getByText('Your role cannot see request bodies').waitFor();
     expect(await page.getByRole('region', { name: 'Body' }).count()).toBe(0);
     await page.goto('/dashboard/requests?environment=test&code=not_found');
-    await page.getByText('Nothing matches').waitFor();
+    await page.getByText('No matching requests').waitFor();
     await close();
   });
 });

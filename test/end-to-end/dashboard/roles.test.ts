@@ -42,7 +42,7 @@ const REFUSED: Readonly<Record<Role, readonly string[]>> = {
 };
 
 const REFUSAL =
-  /^Your role does not allow it\. The role '\w+' .*: (?:First owner|The owner), an owner, can (?:allow it to this role, or )?give you the role '\w+'/;
+  /^Your role does not allow this\. The role '\w+' .*: (?:First owner|The owner), an owner, can (?:allow it to this role, or )?give you the role '\w+'/;
 
 /** Navigates as a link does. */
 const go = (page: Page, path: string): Promise<void> =>

@@ -48,13 +48,13 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
     await page.getByText(/#ob_link_\w{49}/).waitFor();
     expect(await look(page, `settings-link-${name}`)).toEqual(FINE);
-    await page.getByRole('button', { name: 'It is handed over' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     const invited = page.getByRole('listitem').filter({ hasText: `new-${name}@example.net` });
     await invited.getByText(/invited, until/).waitFor();
     await invited.getByRole('button', { name: 'Renew' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Renew' }).click();
     await page.getByText(/#ob_link_\w{49}/).waitFor();
-    await page.getByRole('button', { name: 'It is handed over' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await invited.getByRole('button', { name: 'Withdraw' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
     await invited.waitFor({ state: 'detached' });
@@ -71,14 +71,14 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     const { page, complaints, close } = await open(WIDE);
     await signIn(page, 'owner');
     await page.goto('/dashboard/settings');
-    await page.getByText('after 12 h without use').waitFor();
+    await page.getByText('after 12 h of inactivity').waitFor();
     const dialog = page.getByRole('dialog');
     const change = page.getByRole('button', { name: 'Change' });
     await change.first().click();
     await dialog.getByLabel('Name').fill('Nordlys <i>Books</i>');
-    await dialog.getByLabel(/^Minutes without use/).fill('60');
-    await dialog.getByLabel('From /v1').selectOption('any html that a browser shows');
-    await dialog.getByLabel('By SMTP').selectOption('valid html only');
+    await dialog.getByLabel(/^Idle session time-out/).fill('60');
+    await dialog.getByLabel('From /v1').selectOption('any HTML that a browser shows');
+    await dialog.getByLabel('By SMTP').selectOption('valid HTML only');
     await dialog.getByLabel('Time zone').fill('Europe/Nowhere');
     expect(await look(page, 'settings-change')).toEqual(FINE);
     await dialog.getByRole('button', { name: 'Change' }).click();
@@ -89,8 +89,8 @@ describe.skipIf(chromiumIsMissing)('members', () => {
       .waitFor();
     await dialog.getByLabel('Time zone').fill('Europe/Oslo');
     await dialog.getByRole('button', { name: 'Change' }).click();
-    await page.getByText('after 1 h without use').waitFor();
-    await page.getByText('From /v1: any html that a browser shows; ').waitFor();
+    await page.getByText('after 1 h of inactivity').waitFor();
+    await page.getByText('From /v1: any HTML that a browser shows; ').waitFor();
     const { body } = await dashboard.api.get('/v1/organization');
     expect(body).toMatchObject({ name: 'Nordlys <i>Books</i>', timezone: 'Europe/Oslo', session_idle_minutes: 60 });
     expect(body.html_validation).toEqual({ api: 'browser', compat: 'browser', smtp: 'strict' });
@@ -113,7 +113,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     expect(await heading()).not.toContain('Your parcel');
     const dialog = owner.page.getByRole('dialog');
     const allow = async (isAllowed: boolean): Promise<void> => {
-      await owner.page.getByRole('button', { name: 'Contents of mail' }).click();
+      await owner.page.getByRole('button', { name: 'Message contents' }).click();
       await dialog.getByRole('checkbox', { name: /^Analysts/ }).setChecked(isAllowed);
       if (isAllowed) expect(await look(owner.page, 'settings-contents')).toEqual(FINE);
       await dialog.getByRole('button', { name: 'Allow' }).click();
@@ -169,7 +169,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByText(role, { exact: true }).waitFor();
     await page.goto('/dashboard/settings');
     if (role === 'auditor') await page.getByText('@example.net').first().waitFor();
-    else await page.getByText('Your role does not allow it.').first().waitFor();
+    else await page.getByText('Your role does not allow this.').first().waitFor();
     for (const name of ['Invite', 'Role', 'Link', 'Renew', 'Remove', 'Withdraw', 'End'])
       expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
     await page.goto('/dashboard/messages?environment=test');

@@ -86,11 +86,11 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     const name = `${size.theme}-${size.width}`;
     const email = await join();
     await page.goto('/dashboard/messages');
-    await page.getByText('Mail does not leave this machine').waitFor();
+    await page.getByText('Mail is captured and not sent').waitFor();
     expect(await look(page, `sign-in-ways-${name}`)).toEqual(FINE);
     await page.getByLabel('Email address').fill('<img src=x onerror=alert(1)>');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('This is no email address').waitFor();
+    await page.getByRole('alert').getByText('This is not an email address').waitFor();
     await page.getByLabel('Email address').fill(email);
     await page.keyboard.press('Enter');
     await page.getByRole('status').getByText('A link is on its way').waitFor();

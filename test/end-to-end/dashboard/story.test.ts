@@ -39,12 +39,12 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
     await dialog.getByRole('radio', { name: /analyst/ }).check();
     await confirm('Invite');
     await dialog.getByText(/#ob_link_\w{49}/).waitFor();
-    await press('It is handed over');
+    await press('I have copied it');
     await page.getByText('ben@example.net').first().waitFor();
 
     await open('Domains');
     await press('Add a domain');
-    await dialog.getByLabel('Name behind the @').fill('news.nordlys.example');
+    await dialog.getByLabel('Domain name').fill('news.nordlys.example');
     await page.keyboard.press('Enter');
     await heading('news.nordlys.example');
     await page
@@ -53,18 +53,18 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
       .waitFor();
 
     await open('API keys');
-    await press('Make a key');
-    await dialog.getByLabel('What it is for').fill('The shop');
-    await dialog.getByLabel('Domain it sends from').selectOption('example.test');
-    await confirm('Make a key');
+    await press('Create a key');
+    await dialog.getByLabel('Name', { exact: true }).fill('The shop');
+    await dialog.getByLabel('Sending domain').selectOption('example.test');
+    await confirm('Create a key');
     const key = await dialog.getByText(/^ob_live_/).innerText();
-    await press('It is stored');
+    await press('I have stored it');
 
     await open('Webhooks');
     await press('Add a webhook');
-    await dialog.getByLabel('Address that events are posted to').fill(hook.url);
+    await dialog.getByLabel('Endpoint URL').fill(hook.url);
     await confirm('Add a webhook');
-    await press('It is stored');
+    await press('I have stored it');
 
     // New mail from the shop arrives while the list is open.
     await open('Messages');
@@ -89,11 +89,11 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
     await press('Rotate');
     await confirm('Rotate');
     await dialog.getByText(/^ob_live_/).waitFor();
-    await press('It is stored');
+    await press('I have stored it');
 
     await open('Templates');
-    await press('Make a template');
-    await dialog.getByLabel('Name, for people').fill('Welcome');
+    await press('Create a template');
+    await dialog.getByLabel('Name', { exact: true }).fill('Welcome');
     await page.keyboard.press('Enter');
     await heading('Welcome');
     await page.getByRole('textbox', { name: 'Source of the HTML' }).click();

@@ -58,10 +58,10 @@ describe.skipIf(chromiumIsMissing)('the suppression screens', () => {
     await page.goto(`/dashboard/suppressions?address=${address}`);
     await page.getByText('Mail is sent to').waitFor();
     await page.getByRole('button', { name: 'As of now' }).click();
-    await page.getByText(/^Taken back/).waitFor();
+    await page.getByText(/^Removed/).waitFor();
     await page.getByRole('slider', { name: 'Point in time' }).press('Home');
     await page.getByText('Added', { exact: true }).first().waitFor();
-    await page.getByText(/^Taken back/).waitFor({ state: 'detached' });
+    await page.getByText(/^Removed/).waitFor({ state: 'detached' });
     expect(await page.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
     expect(await look(page, `suppression-past-${size.theme}-${size.width}`)).toEqual(FINE);
     expect(complaints).toEqual([]);

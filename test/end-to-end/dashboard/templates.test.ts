@@ -89,14 +89,14 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
   test('write, publish and roll back a template, within their content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/templates');
-    await page.getByRole('button', { name: 'Make a template' }).click();
-    await page.getByLabel('Name, for people').fill('Password reset');
+    await page.getByRole('button', { name: 'Create a template' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Password reset');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Password reset' }).waitFor();
     await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
     await page.keyboard.press('Control+End');
     await page.keyboard.type('<p>Your code is {{ code }}</p>');
-    await page.getByLabel('Name of a further variable').fill('code');
+    await page.getByLabel('Name of a new variable').fill('code');
     await page.getByRole('button', { name: 'Declare' }).click();
     await page.getByLabel('Example of code').fill('123456');
     await page.getByText('Your code is 123456').waitFor();
@@ -111,8 +111,8 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Publish version 2' }).click();
     await page.getByText('Version 2 is live').waitFor();
     await page.getByRole('navigation', { name: 'Versions' }).getByRole('link', { name: /^1/ }).click();
-    await page.getByRole('button', { name: 'Send version 1 again' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Send version 1 again' }).click();
+    await page.getByRole('button', { name: 'Roll back to version 1' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back to version 1' }).click();
     await page.getByText('Version 1 is live').waitFor();
     const { body } = await dashboard.api.get('/v1/templates/password-reset');
     expect(body).toMatchObject({ published_version: 1, content: { subject: 'Another subject' } });
@@ -128,7 +128,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByLabel('To', { exact: true }).fill('ann@example.net, bob@example.org');
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Follow it' }).click();
+    await page.getByRole('link', { name: 'View message' }).click();
     await page.getByRole('heading', { level: 1, name: '[Test] Typed a moment ago' }).waitFor();
     expect(complaints).toEqual([]);
     await close();
@@ -159,7 +159,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByLabel('Subject').waitFor();
     await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
     await page.getByLabel('Subject').fill('Mine');
-    await page.getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByRole('button', { name: 'Load their version' }).click();
     await eventually(
       () => page.getByLabel('Subject').inputValue(),
       (value) => value === 'Theirs',
@@ -175,7 +175,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     page.on('request', (request) => asked.push(new URL(request.url()).host));
     await page.goto(`/dashboard/templates/${id}?view=source`);
     await page.getByText('window.ran = 1').first().waitFor();
-    await page.getByRole('article', { name: 'What a message would say' }).waitFor();
+    await page.getByRole('article', { name: 'Message text' }).waitFor();
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect([...new Set(asked)]).toEqual([new URL(dashboard.program.baseUrl).host]);
     expect(complaints).toEqual([]);

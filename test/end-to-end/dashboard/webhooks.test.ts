@@ -63,11 +63,11 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/webhooks');
     await page.getByRole('button', { name: 'Add a webhook' }).click();
-    await page.getByLabel('Address that events are posted to').fill(takes.url);
-    await page.getByLabel('And these types').fill('template.published');
+    await page.getByLabel('Endpoint URL').fill(takes.url);
+    await page.getByLabel('Other event types').fill('template.published');
     await page.getByRole('dialog').getByRole('button', { name: 'Add a webhook' }).click();
     const secret = await page.getByText(/^whsec_/).innerText();
-    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('link').filter({ hasText: takes.url }).click();
     await page.getByRole('button', { name: 'Ping' }).click();
     await page.getByRole('link', { name: 'webhook.ping' }).waitFor();
@@ -80,10 +80,10 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByLabel('webhook-timestamp').fill(String(post?.headers['webhook-timestamp']));
     await page.getByLabel('webhook-signature').fill(String(post?.headers['webhook-signature']));
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    await page.getByText('The signature is of this body').waitFor();
-    await page.getByLabel('Body, as it came').fill(`${JSON.stringify(JSON.parse(post?.body ?? ''), null, 2)}`);
+    await page.getByText('The signature is valid').waitFor();
+    await page.getByLabel('Body, as received').fill(`${JSON.stringify(JSON.parse(post?.body ?? ''), null, 2)}`);
     await page.getByRole('button', { name: 'Check', exact: true }).click();
-    await page.getByText('written anew').waitFor();
+    await page.getByText('written again').waitFor();
     expect(complaints).toEqual([]);
     await close();
   });
@@ -95,7 +95,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     const attempts = body.attempts.map((attempt: object) => ({ ...attempt, response: HOSTILE }));
     await page.route(`**/deliveries/${listed.id}`, (route) => route.fulfill({ json: { ...body, attempts } }));
     await page.goto(`/dashboard/webhooks/${failing}?tab=answer`);
-    await page.getByRole('region', { name: 'Answer' }).getByText('gnp.exe').waitFor();
+    await page.getByRole('region', { name: 'Response' }).getByText('gnp.exe').waitFor();
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect(complaints).toEqual([]);
     await close();
@@ -132,7 +132,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await inDialog('Enable').click();
     await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByLabel(/to go on/).fill(new URL(takes.url).host);
+    await page.getByLabel(/to confirm/).fill(new URL(takes.url).host);
     await inDialog('Delete').click();
     await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
     expect((await dashboard.api.get(`/v1/webhooks/${body.id}`)).status).toBe(404);
