@@ -57,7 +57,7 @@ describe.skipIf(chromiumIsMissing)('the delivery screen', () => {
       () => dashboard.api.get(`/v1/messages/${id}/explain`),
       ({ body }) => body.waiting_because[0]?.reason === 'held',
     );
-    expect(JSON.stringify(explained.body)).toContain('was paused by somebody who may');
+    expect(JSON.stringify(explained.body)).toContain('all bulk mail of the organization is paused');
     await page.getByRole('button', { name: 'Resume bulk mail' }).click();
     await dialog.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause bulk mail' }).waitFor();
