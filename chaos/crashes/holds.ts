@@ -11,7 +11,7 @@ import { inWorld } from './in-world.ts';
 const MESSAGES = 6;
 
 const isKeptBack = ({ status, text }: { readonly status: number; readonly text: string }): boolean =>
-  status === 200 && text.includes('bulk mail of its organization is paused');
+  status === 200 && text.includes('bulk mail of the organization is paused');
 
 const isDone = ({ status }: { readonly status: number }): boolean => status === 200;
 

@@ -18,7 +18,7 @@ const JUDGED_MS = 6_000;
 const violation = (what: string): Violation => ({ promise: 'scenario', what });
 
 const isPaused = ({ status, text }: ApiAnswer): boolean => status === 200 && JSON.parse(text).level === 'paused';
-const isKeptBack = ({ text }: ApiAnswer): boolean => text.includes('bulk mail of its sending domain is paused');
+const isKeptBack = ({ text }: ApiAnswer): boolean => text.includes('bulk mail of the sending domain is paused');
 const isDone = ({ status }: ApiAnswer): boolean => status === 200;
 
 /**
