@@ -279,12 +279,17 @@ export const createView = (
   };
 };
 
-/** The same view for a summary of the message's only recipient: time instead of name, codes of replies without texts. */
-export const briefView = (view: View, at: string): View => ({
+/** The same view, quoting codes of replies without their texts: a text is quoted once, in its step. */
+export const withoutReplyTexts = (view: View): View => ({
   ...view,
+  smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
+});
+
+/** The same for a summary of the message's only recipient: with the time instead of the name. */
+export const briefView = (view: View, at: string): View => ({
+  ...withoutReplyTexts(view),
   isBrief: true,
   opening: (word) => `${word.replace(/ (?:to|for)$/, '')} at ${atTime(at)}`,
-  smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
 });
 
 /** Describes a mail server's reply, its time and the security of the connection in words. */

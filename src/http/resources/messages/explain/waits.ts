@@ -12,6 +12,7 @@ import {
   type RecordedMessageEvent,
   type View,
   type WaitReason,
+  withoutReplyTexts,
 } from './explanation.ts';
 
 /** Why recipients wait, and until when. */
@@ -87,12 +88,6 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
 /** An event without a category is classified by its reply, while that is kept. */
 const isGreylisting = ({ category }: DeferralData, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
   (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
-
-/** Replies are quoted once, in the steps. */
-const withoutReplyTexts = (view: View): View => ({
-  ...view,
-  smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
-});
 
 /** Why it waits for another attempt. */
 const retryOf = (who: string, recipient: Recipient, view: View, next: string): Why => {
