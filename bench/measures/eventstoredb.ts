@@ -135,7 +135,7 @@ export const eventStoreDb: Measure = {
           limit: inPostgres((passage) => passage.perSecond),
         },
         {
-          measure: `accepted meanwhile, ${at}`,
+          measure: `accepted at the same time, ${at}`,
           unit: 'requests/s',
           rounds: passages.map((passage) => passage.acceptedPerSecond),
           limit: inPostgres((passage) => passage.acceptedPerSecond),

@@ -126,12 +126,12 @@ export const FORGERIES: readonly Forgery[] = [
     forge: (honest) => ({ ...honest, posts: without(honest.posts, 0) }),
   },
   {
-    name: 'an event was told again under another id',
+    name: 'an event was delivered again under another id',
     promise: 'webhooks',
     forge: (honest) => ({ ...honest, posts: again(honest.posts, (post) => ({ ...post, id: 'evt_other' })) }),
   },
   {
-    name: 'a webhook was told of what never happened',
+    name: 'a webhook reports an event that never happened',
     promise: 'webhooks',
     forge: (honest) => withoutType(honest, 'RecipientDelivered'),
   },

@@ -79,7 +79,7 @@ export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
         stream.startsWith('suppression-') ? [] : store.readStream(stream, options),
     }),
   },
-  'a domain whose operator is looked for in vain': {
+  'a domain whose operator cannot be found': {
     destinations: ({ providerOf }) => ({
       providerOf: (domain) => (domain === 'small.example' ? new Promise<never>(() => undefined) : providerOf(domain)),
     }),

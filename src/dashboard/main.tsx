@@ -12,7 +12,7 @@ import { Shell } from './shell/shell.tsx';
 import { PresenceDialog } from './sign-in/presence.tsx';
 import { isBackFromProvider, SignIn, SignInLink, SignInReturn, tokenInAddress } from './sign-in/sign-in.tsx';
 
-const Nowhere = (): JSX.Element => (
+const UnknownScreen = (): JSX.Element => (
   <Empty icon="search" title="Page not found">
     The address may belong to another version of the service.
   </Empty>
@@ -51,7 +51,7 @@ const Dashboard = (): JSX.Element | null => {
   return (
     <Shell title={screen?.title ?? 'Page not found'}>
       <div key={environment}>
-        {screen === undefined ? <Nowhere /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
+        {screen === undefined ? <UnknownScreen /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
       </div>
       <PresenceDialog />
     </Shell>

@@ -116,7 +116,7 @@ describe('a message with scheduled_at', () => {
     expect(failed).toMatchObject({
       status: 'failed',
       attempts: 0,
-      recipients: [{ status: 'failed', reason: 'the domain that it was to be sent from was deleted' }],
+      recipients: [{ status: 'failed', reason: 'the sending domain was deleted' }],
     });
     expect(await receivedAt('Orphan')).toBeNull();
   }, 30_000);

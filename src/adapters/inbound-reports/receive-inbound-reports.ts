@@ -91,7 +91,10 @@ const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: 
 const refusalOf = (destination: Destination | undefined, { domain, postmaster }: InboundReportOptions) => {
   if (destination === undefined) return smtpAnswer(550, '5.1.1 nothing is received there');
   if (destination !== 'postmaster' || postmaster !== undefined) return undefined;
-  return smtpAnswer(550, `5.2.1 ${domain} sends mail and receives reports; nobody reads its postmaster's mail here`);
+  return smtpAnswer(
+    550,
+    `5.2.1 ${domain} sends mail and receives reports only: mail to its postmaster is not read here`,
+  );
 };
 
 /**

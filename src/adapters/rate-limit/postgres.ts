@@ -126,7 +126,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
   };
 
   const lost = (err: unknown): void => {
-    if (!isLost) logger.warn({ err }, 'rate limits: PostgreSQL does not answer, each process counts by itself');
+    if (!isLost) logger.warn({ err }, 'rate limits: PostgreSQL does not answer, each process keeps its own counts');
     isLost = true;
   };
   const found = (): void => {

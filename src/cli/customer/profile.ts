@@ -142,7 +142,7 @@ const signedIn = async (name: string): Promise<Target> => {
   const profile = await readProfile(name);
   if (profile !== null) return { ...profile, profile: name };
   throw unsigned(
-    `nobody is signed in (profile ${name}): sign in with \`outbox login\`, or set OUTBOX_URL and OUTBOX_API_KEY`,
+    `not signed in (profile ${name}): sign in with \`outbox login\`, or set OUTBOX_URL and OUTBOX_API_KEY`,
   );
 };
 

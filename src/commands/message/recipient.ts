@@ -107,7 +107,7 @@ export const recordUnsubscription = async (
 
 type LinkContext = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
-const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
+const notFound = (): DomainError => new DomainError('not_found', 'link not found');
 
 /**
  * Finds the recipient of a link from its token, the log and the organization's secret.

@@ -209,7 +209,7 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
         ) : (
           <>
             <span>
-              Sandboxed: no scripts, forms or network. Remote images are not loaded, so a preview does not count as an
+              Sandboxed: no scripts, forms or network. Remote images are not loaded, so a preview is not recorded as an
               open.
             </span>
             <button type="button" class="lnk" onClick={() => loadImages(true)}>

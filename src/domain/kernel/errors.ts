@@ -231,7 +231,8 @@ export const ERROR_CATALOGUE = {
   },
   batch_exceeds_limit: {
     meaning: 'The batch has more messages than the key may send, or cancel, per minute.',
-    remedy: 'Ask for fewer messages at a time: each one sent, and every 25 cancelled, count as one `send`.',
+    remedy:
+      'Send or cancel fewer messages per request. One message sent, or 25 messages cancelled, use one `send` of the limit.',
   },
   analysis_failed: {
     meaning:

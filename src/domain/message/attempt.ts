@@ -50,7 +50,7 @@ export interface ClaimAttempt {
 const FIRST_LOSS_WAIT_SECONDS = 5;
 
 const TOO_LATE = 'the time to live ended before delivery';
-const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
+const DOMAIN_DELETED = 'the sending domain was deleted';
 
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || ((status === 'deferred' || status === 'scheduled') && (due === null || due <= now));

@@ -79,7 +79,7 @@ export const diagnoseDmarc = (sighting: Sighting): Verdict => {
   }
   if (others.length > 0) {
     return invalid(
-      `there are ${others.length + 1} DMARC records, and receivers take none of several (RFC 7489 §6.6.3): leave one`,
+      `there are ${others.length + 1} DMARC records, and receivers ignore all of them (RFC 7489 §6.6.3): leave one`,
     );
   }
   const problem = problemInPolicy(first);

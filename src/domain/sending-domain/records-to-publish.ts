@@ -151,7 +151,7 @@ const dmarc = (name: string): RecordToPublish => ({
   value: 'v=DMARC1; p=none',
   required: false,
   advice:
-    'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
+    'Tells receivers what to do with mail that fails authentication: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
 });
 
 /** Hosts of this service that appear in the records. */

@@ -80,7 +80,7 @@ const NONE: IncludedAnswers = new Map();
 
 const ofOperator = (problem: string): Verdict => ({
   state: 'include_broken',
-  problem: `${problem}: the record is as it should be, and whoever runs this service has to mend that name’s`,
+  problem: `${problem}: your record is correct, and the operator of this service must repair that name’s`,
 });
 
 /** Checks the record of this service's own name, which the domain's record includes. */
@@ -99,7 +99,7 @@ const operatorsFault = (wanted: string, included: IncludedAnswers): Verdict | nu
       const { permits, unknown } = spfReach(record, included);
       return permits || unknown !== null
         ? null
-        : ofOperator(`the SPF record of ${wanted}, which it includes, permits nobody to send`);
+        : ofOperator(`the SPF record of ${wanted}, which it includes, permits no server to send`);
     }
     default:
       return record satisfies never;
@@ -131,7 +131,7 @@ const judged = (record: Usable, wanted: string | null, included: IncludedAnswers
   const verdict = whole(reach);
   if (verdict.state !== 'valid' || isWanted) return verdict;
   if (reach.unknown !== null) return unknown(reach.unknown);
-  if (!reach.permits) return invalid('the SPF record permits nobody to send, and so forbids this mail');
+  if (!reach.permits) return invalid('the SPF record permits no server to send, and so forbids this mail');
   return invalid(`the SPF record does not include ${wanted}: add include:${wanted} to it, before its “all”`);
 };
 
@@ -244,7 +244,7 @@ const spfRecordIn = (texts: readonly string[]): SpfRecord => {
     ? taken(first)
     : {
         kind: 'broken',
-        problem: `is one of ${others.length + 1}, and receivers take none of several (RFC 7208 §4.5)`,
+        problem: `is one of ${others.length + 1}, and receivers ignore all of them (RFC 7208 §4.5)`,
       };
 };
 
@@ -321,7 +321,7 @@ const misplaced = ({ host, domain }: Sighting, published: string): Verdict => {
   const appended = published.slice(host.length + 1);
   const wanted = host.endsWith(`.${appended}`) ? host.slice(0, -appended.length - 1) : host;
   return missing(
-    `the record is at ${published}: the form of your DNS provider appends ${appended} by itself, so enter ${wanted} as its host (domain ${domain.name})`,
+    `the record is at ${published}: the form of your DNS provider appends ${appended} automatically, so enter ${wanted} as its host (domain ${domain.name})`,
   );
 };
 
@@ -332,7 +332,7 @@ export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
   if (doubled !== null) return misplaced(sighting, doubled.host);
   if (alias !== undefined) {
     return invalid(
-      `the host ${host} is a CNAME that leads to ${alias}, where there is no such record: no other record can stand beside a CNAME, so remove it`,
+      `the host ${host} is a CNAME that leads to ${alias}, where there is no such record: a host with a CNAME can have no other record, so remove the CNAME`,
     );
   }
   if (!domain.exists) {

@@ -246,7 +246,7 @@ const refuse = (field: string, sentence: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
 
 const TAG_ALONE =
-  'tag cannot go with recipient_domain or mailbox_provider, which are counted apart: ask for each by itself, or count ' +
+  'tag cannot go with recipient_domain or mailbox_provider, which are counted apart: request each one separately, or count ' +
   'the events of GET /v1/events?tag=…&recipient_domain=…';
 
 /** @throws {DomainError} if the range is empty or has too many buckets. */

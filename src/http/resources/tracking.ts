@@ -59,7 +59,7 @@ const createFindOwner = ({ context: { store, system } }: RouteContext['deps']): 
   };
 };
 
-const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
+const notFound = (): DomainError => new DomainError('not_found', 'link not found');
 
 /** The URL is a secret of its recipient, and each request counts: it is not cached, sent as referrer or indexed. */
 const uncached = (reply: FastifyReply): FastifyReply =>

@@ -127,7 +127,7 @@ const plainestLocal = (local: string, domain: string): string => {
 };
 
 const localProblem = (local: string, domain: string): string | null => {
-  if (local === '') return 'nothing stands before its @';
+  if (local === '') return 'it has nothing before its @';
   if (Buffer.byteLength(writtenAddress(`${local}@`)) > LOCAL_OCTETS_MAX + 1)
     return 'its local part is longer than 64 octets';
   const isValid = isDotAtom(local) || QUOTED_LOCAL.test(local) || (DOTTED_DOMAINS.test(domain) && isDotted(local));

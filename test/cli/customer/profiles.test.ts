@@ -27,8 +27,7 @@ describe('outbox login', () => {
     });
     expect(await outbox(['whoami'], { env })).toMatchObject({
       code: 4,
-      stderr:
-        'nobody is signed in (profile default): sign in with `outbox login`, or set OUTBOX_URL and OUTBOX_API_KEY\n',
+      stderr: 'not signed in (profile default): sign in with `outbox login`, or set OUTBOX_URL and OUTBOX_API_KEY\n',
     });
   });
 

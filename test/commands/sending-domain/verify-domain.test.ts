@@ -95,12 +95,12 @@ describe('a wrong record in real DNS', () => {
     [
       'doubled',
       (host, value, name) => ({ [`${host}.${name}`]: { TXT: [value] } }),
-      /by itself, so enter ob-r-\w{6}\._domainkey as/,
+      /automatically, so enter ob-r-\w{6}\._domainkey as/,
     ],
     [
       'doubled by the zone',
       (host, value) => ({ [`${host}.example.test`]: { TXT: [value] } }),
-      /appends example\.test by itself/,
+      /appends example\.test automatically/,
     ],
     [
       'behind a CNAME',
@@ -151,7 +151,7 @@ describe('the SPF record', () => {
     const { seen, records } = await look({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']] } });
     expect(seen).toMatchObject({
       state: 'include_broken',
-      problem: expect.stringContaining('whoever runs this service'),
+      problem: expect.stringContaining('the operator of this service'),
     });
     expect(records.spf).toBe('include_broken');
   });

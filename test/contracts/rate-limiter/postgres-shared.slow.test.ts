@@ -7,7 +7,7 @@ import { slowness } from '../../support/slowness.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { admitted, hears, openProcess, openProcesses } from './support/processes.ts';
 
-const LOST = 'rate limits: PostgreSQL does not answer, each process counts by itself';
+const LOST = 'rate limits: PostgreSQL does not answer, each process keeps its own counts';
 const BACK = 'rate limits: PostgreSQL answers again and counts for all';
 
 const many = (n: number, take: () => ReturnType<RateLimiter['take']>) => Array.from({ length: n }, take);

@@ -9,7 +9,7 @@ import { createRecordingLogger } from '../queue/recorder.ts';
 import { describeRateLimiter } from './contract.ts';
 
 const system = createSystem();
-const LOST = 'rate limits: Redis does not answer, each process counts by itself';
+const LOST = 'rate limits: Redis does not answer, each process keeps its own counts';
 const BACK = 'rate limits: Redis answers again and counts for all';
 
 const openLimiter = async (url: string, windowMs?: number) => {

@@ -146,7 +146,7 @@ describe('a message whose domain was deleted', () => {
       claimAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true });
 
   test('fails when it is due, and says why', () => {
-    const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };
+    const failed = { ...about, reason: 'the sending domain was deleted' };
     given([two])
       .when(startGone())
       .thenEvents(
@@ -167,7 +167,7 @@ describe('a message whose domain was deleted', () => {
     });
   });
   test('fails for due recipients while others are being sent to: their attempt decides for them', () => {
-    const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };
+    const failed = { ...about, reason: 'the sending domain was deleted' };
     given([two, attemptStarted(1, ['rcp_1'], { sequence: 3, leaseUntil: LEASE_UNTIL })])
       .when(startGone())
       .thenEvents({ type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } });

@@ -150,7 +150,7 @@ describe('GET /v1/stats', () => {
 
   test('says what to do when a tag and recipient domains are requested at once', async () => {
     const { details } = (await get('group_by=recipient_domain&tag=a:b')).json().error;
-    expect(details.group_by[0]).toContain('ask for each by itself, or count the events of GET /v1/events?tag=');
+    expect(details.group_by[0]).toContain('request each one separately, or count the events of GET /v1/events?tag=');
   });
 
   test('refuses a comparison in a table, and errors are JSON there too', async () => {

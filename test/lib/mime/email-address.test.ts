@@ -55,7 +55,7 @@ describe('input that is not exactly one address is refused with a reason', () =>
   it.each([
     ['it has no @', ''],
     ['it has no @', 'nobody'],
-    ['nothing stands before its @', '@b.test'],
+    ['it has nothing before its @', '@b.test'],
     ['its domain is not a domain name', 'a@'],
     ['its domain is not a domain name', 'a@b'],
     ['its domain is not a domain name', 'a@b..test'],

@@ -198,7 +198,7 @@ describe('a message whose domain was deleted', () => {
     await happen(service, DELETED);
     service.system.shift(HOUR_MS);
     await becomes(service, id, 'failed');
-    expect(await reasonOf(service, id)).toBe('the domain that it was to be sent from was deleted');
+    expect(await reasonOf(service, id)).toBe('the sending domain was deleted');
     expect(await service.history(id)).toEqual(['MessageAccepted', 'MessageScheduled', 'RecipientFailed']);
     expect(service.sink.mails).toEqual([]);
   });

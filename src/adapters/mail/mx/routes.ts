@@ -57,7 +57,7 @@ interface MxRoutesOptions {
   readonly ehloName: string;
 }
 
-const nowhere = (outcome: 'bounced' | 'deferred', enhanced: string, text: string): MxRoute => ({
+const unroutable = (outcome: 'bounced' | 'deferred', enhanced: string, text: string): MxRoute => ({
   kind: 'nowhere',
   outcome,
   enhanced,
@@ -65,13 +65,13 @@ const nowhere = (outcome: 'bounced' | 'deferred', enhanced: string, text: string
 });
 
 /** RFC 7505 §4.1. */
-const NULL_MX = nowhere('bounced', '5.1.10', 'the domain accepts no mail (null MX)');
-const NO_SUCH_DOMAIN = nowhere('bounced', '5.1.2', 'the domain does not exist');
-const NO_SERVER = nowhere('bounced', '5.1.2', 'the domain has neither a mail server nor an address');
+const NULL_MX = unroutable('bounced', '5.1.10', 'the domain accepts no mail (null MX)');
+const NO_SUCH_DOMAIN = unroutable('bounced', '5.1.2', 'the domain does not exist');
+const NO_SERVER = unroutable('bounced', '5.1.2', 'the domain has neither a mail server nor an address');
 /** RFC 3463 §3.5 X.4.6: an error of the domain or of our setup, not of the recipient. */
-const LOOP = nowhere('deferred', '4.4.6', 'the domain names this service as its own mail server');
+const LOOP = unroutable('deferred', '4.4.6', 'the domain names this service as its own mail server');
 
-const NO_HOSTS = nowhere('deferred', '4.4.4', 'what the domain names as its mail servers are no host names');
+const NO_HOSTS = unroutable('deferred', '4.4.4', 'the MX records of the domain do not hold host names');
 
 /** DNS names may contain any bytes. These are shown to people, stored and used in the certificate check. */
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
@@ -120,7 +120,7 @@ export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) 
       return await lookUp(domain);
     } catch (error) {
       if (!(error instanceof ResolverUnavailable)) throw error;
-      return nowhere('deferred', '4.4.3', `the mail servers of the domain cannot be looked up: ${error.message}`);
+      return unroutable('deferred', '4.4.3', `the mail servers of the domain cannot be looked up: ${error.message}`);
     }
   };
 

@@ -342,8 +342,8 @@ const stepOutOfOrder = ({ start, leaves }: Bundle, sides: Sides, i: number, j: n
   if (place > j && place - j <= ahead) return { sentence: null, found: 0, claimed: 1 };
   const words = leaves[i]?.words;
   const sentence = isRepeated(sides, hash)
-    ? `leaf ${start + place}, ${words}, stands there a second time`
-    : `leaf ${start + place}, ${words}, does not stand in its place`;
+    ? `leaf ${start + place}, ${words}, is there a second time`
+    : `leaf ${start + place}, ${words}, is not in its place`;
   return { sentence, found: 1, claimed: 0 };
 };
 
@@ -359,9 +359,7 @@ const stepAtEnd = ({ start, leaves }: Bundle, sides: Sides, i: number): Step => 
   const hash = sides.found[i];
   if (hash === undefined) return { sentence: null, found: 0, claimed: 1 };
   const leaf = `leaf ${start + (sides.claimedAt.get(hash) as number)}, ${leaves[i]?.words},`;
-  const sentence = isRepeated(sides, hash)
-    ? `${leaf} stands there a second time`
-    : `${leaf} does not stand in its place`;
+  const sentence = isRepeated(sides, hash) ? `${leaf} is there a second time` : `${leaf} is not in its place`;
   return { sentence, found: 1, claimed: 0 };
 };
 

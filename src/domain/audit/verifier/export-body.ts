@@ -180,7 +180,7 @@ const createEventChecks = (isWhole: boolean, expected: Iterable<string>): EventC
 
   const checkRevision = ({ stream, revision }: Leaf, leaf: number): readonly string[] => {
     const next = (revisions.get(stream) ?? (isWhole ? 0 : revision) - 1) + 1;
-    if (revision < next) return [`leaf ${leaf}: revision ${revision} of ${stream} stands behind revision ${next - 1}`];
+    if (revision < next) return [`leaf ${leaf}: revision ${revision} of ${stream} comes after revision ${next - 1}`];
     revisions.set(stream, revision);
     return revision > next && !stream.startsWith(SHARED) ? [gapOf(stream, next, revision - 1)] : [];
   };

@@ -215,7 +215,7 @@ fault, repeat the request.`;
 /** `topic_id` is required with scope `topic` and not allowed with others. */
 export const topicProblem = (scope: unknown, topicId: unknown): string | null => {
   if (scope === 'topic' && topicId === undefined) return 'topic_id is required with the scope topic';
-  return scope !== 'topic' && topicId !== undefined ? 'topic_id must not stand beside another scope' : null;
+  return scope !== 'topic' && topicId !== undefined ? 'topic_id is allowed only with the scope topic' : null;
 };
 
 const given = z.object({
@@ -235,7 +235,7 @@ const problemsWith = (sent: unknown, now: string): readonly Problem[] => {
   return [
     ...(address === undefined && addresses === undefined ? [['address', 'address is required'] as const] : []),
     ...(address !== undefined && addresses !== undefined
-      ? [['addresses', 'addresses must not stand beside address'] as const]
+      ? [['addresses', 'send either addresses or address, not both'] as const]
       : []),
     ...(topic === null ? [] : [['topic_id', topic] as const]),
     ...(expiresAt !== null && expiresAt <= now ? [['expires_at', 'expires_at must be in the future'] as const] : []),

@@ -137,7 +137,7 @@ describe('mail is not sent, and the reason is given,', () => {
     'for a domain whose only server is called %j',
     async (host) => {
       world.dns.change({ 'b.test': { MX: [[10, host]] }, [host]: { A: [ONE] } });
-      const sentence = 'what the domain names as its mail servers are no host names';
+      const sentence = 'the MX records of the domain do not hold host names';
       expect(await refusedFor('4.4.4')).toEqual(['deferred', sentence]);
     },
   );

@@ -126,10 +126,10 @@ describe('an altered export', () => {
     );
     const line = LINES[lineOf(30)] ?? '';
     expect(await faultsOf(LINES.toSpliced(lineOf(50), 0, line))).toEqual(
-      containing(`leaf 30, event ${idOf(30)}`, 'stands there a second time'),
+      containing(`leaf 30, event ${idOf(30)}`, 'is there a second time'),
     );
     expect(await faultsOf(LINES.toSpliced(lineOf(30), 1).toSpliced(lineOf(50), 0, line))).toEqual(
-      containing(`leaf 30, event ${idOf(30)}`, 'does not stand in its place'),
+      containing(`leaf 30, event ${idOf(30)}`, 'is not in its place'),
     );
     expect(await faultsOf(LINES.toSpliced(lineOf(400), 0, line))).toEqual(
       containing('was inserted before leaf 400', `event ${idOf(30)} stands at leaf 30, and a second time at leaf 400`),

@@ -72,7 +72,7 @@ describe('an export', () => {
       'revisions 0 to 1 of message-msg_a are not in the log',
       'event one stands at leaf 0, and a second time at leaf 1',
       'revision 3 of message-msg_a is not in the log',
-      'leaf 3: revision 4 of message-msg_a stands behind revision 4',
+      'leaf 3: revision 4 of message-msg_a comes after revision 4',
     ]);
   });
 

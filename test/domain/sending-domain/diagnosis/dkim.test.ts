@@ -88,7 +88,7 @@ describe('a missing DKIM key', () => {
     ['a CNAME in the way', { aliases: ['a.test', 'b.test'] }, 'invalid', /is a CNAME that leads to b\.test/],
     [
       ...['the name doubled', { doubled: { host: `${HOST}.example.test`, texts: [VALUE] } }, 'missing'],
-      /appends example\.test by itself, so enter ob-r-1\._domainkey as its host/,
+      /appends example\.test automatically, so enter ob-r-1\._domainkey as its host/,
     ],
   ] as const)('is distinguished from other cases: %s', (_what, more, state, problem) => {
     const verdict = diagnose([], more);

@@ -89,7 +89,7 @@ describe('adding one address', () => {
     [{ address: 'a@example.net', reason: 'bounce' }, { reason: ['reason is not a known field'] }],
     [
       { address: 'a@example.net', addresses: ['b@example.net'] },
-      { addresses: ['addresses must not stand beside address'] },
+      { addresses: ['send either addresses or address, not both'] },
     ],
     [{ addresses: [] }, { addresses: ['addresses must not be empty'] }],
     [
