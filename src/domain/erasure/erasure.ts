@@ -1,8 +1,9 @@
 /** An erasure removes everything stored about one address of an organization and keeps a record of the removal. */
 import { z } from 'zod';
+import type { Position } from '../../lib/event-log/event-log.ts';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
-import type { EventsOf, Position } from '../kernel/event.ts';
+import type { EventsOf } from '../kernel/event.ts';
 import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 

@@ -1,5 +1,6 @@
+import type { Position } from '../../lib/event-log/event-log.ts';
 import { DomainError } from './errors.ts';
-import type { EventContext, Position } from './event.ts';
+import type { EventContext } from './event.ts';
 
 /** An event of any family. */
 interface AnyEvent {

@@ -22,24 +22,20 @@ export {
   idOf,
   LOG_START,
   LogReplaced,
+  type Position,
   PositionNotInLog,
   passes,
   READ_STREAM_LIMIT,
   type ReadAllOptions,
   type ReadStreamOptions,
+  type Revision,
   readFamilies,
   type StoredAppend,
+  type StoredEvent,
+  type StreamName,
   WrongExpectedRevision,
 } from '../../lib/event-log/event-log.ts';
-export type {
-  EventContext,
-  EventMetadata,
-  OperatorHost,
-  Position,
-  Revision,
-  StoredEvent,
-  StreamName,
-} from './event.ts';
+export type { EventContext, EventMetadata, OperatorHost } from './event.ts';
 
 export type NewEvent<E extends OutboxEvent = OutboxEvent> = LogNewEvent<E>;
 export type RecordedEvent<E extends OutboxEvent = OutboxEvent> = LogRecordedEvent<E, EventContext>;

@@ -8,15 +8,6 @@ export type EventsOf<Schemas extends Record<string, z.ZodType>> = {
   [Type in keyof Schemas & string]: { readonly type: Type; readonly data: Readonly<z.infer<Schemas[Type]>> };
 }[keyof Schemas & string];
 
-/** Zero-based number of an event within its stream. */
-export type Revision = number;
-
-/** Opaque, fixed-width text owned by the adapter: two positions of one log compare as text. */
-export type Position = string;
-
-/** `<category>-<id>`. A category contains no dash. */
-export type StreamName = `${string}-${string}`;
-
 /** Person or machine that ran an operator command. */
 export interface OperatorHost {
   readonly user: string;
@@ -50,13 +41,4 @@ export interface EventContext {
 /** Data stored with an event: the context, and the version of the event's schema, stamped by the codec. */
 export interface EventMetadata extends EventContext {
   readonly schemaVersion: number;
-}
-
-/** The form in which every log stores an event and from which its audit leaf is made. Both texts are canonical JSON. */
-export interface StoredEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly data: string;
-  /** The context, and the version of the event's schema as `schemaVersion`. */
-  readonly metadata: string;
 }

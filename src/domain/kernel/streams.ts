@@ -2,7 +2,7 @@
  * Registry of the log's streams. A stream is named `<category>-<id>` and holds the events of one family (`events.ts`):
  * the history of one aggregate. A category contains no dash.
  */
-import type { StreamName } from './event.ts';
+import type { StreamName } from '../../lib/event-log/event-log.ts';
 
 export const CATEGORIES = {
   organization: 'organization',
