@@ -250,22 +250,31 @@ const fieldOf = (text: string): HeaderField => {
   };
 };
 
-const fieldsOf = (head: Buffer): readonly HeaderField[] => {
-  const lines: string[][] = [];
-  for (const line of head.toString('utf8').split(/\r?\n/)) {
+const fieldsIn = (lines: readonly string[]): readonly HeaderField[] => {
+  const fields: string[][] = [];
+  for (const line of lines) {
     const isFolded = line.startsWith(' ') || line.startsWith('\t');
-    if (isFolded && lines.length > 0) lines.at(-1)?.push(line);
-    else if (line !== '') lines.push([line]);
+    if (isFolded && fields.length > 0) fields.at(-1)?.push(line);
+    else if (line !== '') fields.push([line]);
   }
-  if (lines.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
-  return lines.map((folded) => fieldOf(folded.join('')));
+  return fields.map((folded) => fieldOf(folded.join('')));
 };
+
+const LINE_END = /\r?\n/;
+
+const fieldsOf = (head: Buffer): readonly HeaderField[] => {
+  const fields = fieldsIn(head.toString('utf8').split(LINE_END));
+  if (fields.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
+  return fields;
+};
+
+/** The fields of a text, such as a delivery report, from as many lines as a header may have fields. */
+export const readFields = (text: string): readonly HeaderField[] => fieldsIn(text.split(LINE_END, FIELDS_MAX));
 
 /** The header fields of a message, even of one that `readMimeTree` rejects. */
 export const readHeaders = (raw: Buffer): readonly HeaderField[] => {
   const [end] = headEnd(raw);
-  const lines = raw.subarray(0, Math.min(end, HEADERS_BYTES_MAX)).toString('utf8').split('\n', FIELDS_MAX);
-  return fieldsOf(Buffer.from(lines.join('\n')));
+  return readFields(raw.subarray(0, Math.min(end, HEADERS_BYTES_MAX)).toString('utf8'));
 };
 
 /** End of the octets without trailing spaces and tabs. */
@@ -398,6 +407,7 @@ const withoutLineEnd = (body: Buffer, start: number, end: number): Buffer => {
 /** The parts of a multipart. A part that is cut off ends with the message. */
 const sectionsBetween = (body: Buffer, boundary: string): readonly Buffer[] => {
   const sections: Buffer[] = [];
+  if (boundary === '') return sections;
   let open: Delimiter | null = null;
   for (const delimiter of delimitersIn(body, boundary)) {
     if (open !== null) sections.push(withoutLineEnd(body, open.next, delimiter.start));
@@ -420,43 +430,70 @@ const createBounds = () => {
     if (depth > NESTING_MAX) throw new Unreadable(`its parts are deeper than ${NESTING_MAX}`);
     if (headerBytes > HEADERS_BYTES_MAX) throw new Unreadable(`its headers are larger than ${HEADERS_BYTES_MAX} bytes`);
     if (parts > PARTS_MAX) throw new Unreadable(`it has more than ${PARTS_MAX} parts`);
-    // RFC 6532 §3.2: headers that are not UTF-8 would silently become another text.
-    if (!isUtf8(head)) throw new Unreadable('its headers are neither ASCII nor UTF-8');
   };
 };
 
-/** @throws {Unreadable} if it is larger, deeper or has more parts than real mail, or cannot be understood. */
-export const readMimeTree = (raw: Buffer): MimeEntity => {
+/** RFC 6532 §3.2: headers that are not UTF-8 would silently become another text. @throws {Unreadable} */
+const requireUtf8 = (head: Buffer): void => {
+  if (!isUtf8(head)) throw new Unreadable('its headers are neither ASCII nor UTF-8');
+};
+
+/** @returns the fallback if the work finds something unreadable. */
+const readableOr = <Result>(fallback: Result, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Unreadable) return fallback;
+    throw error;
+  }
+};
+
+const typeOf = (text: string, usual: string): ContentField => {
+  const written = contentFieldOf(text);
+  return written.value === '' || written.value === 'text' ? { ...written, value: usual } : written;
+};
+
+/** @param isLenient leaves out what cannot be read instead of throwing. The message itself must be within the bounds. */
+const treeOf = (raw: Buffer, isLenient: boolean): MimeEntity => {
   requireFewLines(raw);
   const requireWithin = createBounds();
 
   const partsOf = (type: ContentField, body: Buffer, depth: number): readonly MimeEntity[] => {
-    const boundary = parameterOf(type, 'boundary') ?? '';
-    const sections = boundary === '' ? [] : sectionsBetween(body, boundary);
-    if (sections.length === 0) throw new Unreadable(`it is ${type.value}, but no part of it can be found`);
+    const sections = sectionsBetween(body, parameterOf(type, 'boundary') ?? '');
     const usual = type.value === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
-    return sections.map((section) => entityOf(section, depth + 1, usual));
+    const read = (section: Buffer): MimeEntity => entityOf(section, depth + 1, usual);
+    if (isLenient) return sections.flatMap((section) => readableOr([], () => [read(section)]));
+    if (sections.length === 0) throw new Unreadable(`it is ${type.value}, but no part of it can be found`);
+    return sections.map(read);
   };
 
   const entityOf = (bytes: Buffer, depth: number, usualType: string): MimeEntity => {
     const [end, start] = headEnd(bytes);
     const [head, body] = [bytes.subarray(0, end), bytes.subarray(start)];
     requireWithin(head, depth);
+    if (!isLenient) requireUtf8(head);
     const headers = fieldsOf(head);
     const content = (name: string): string => firstValue(headers, `content-${name}`) ?? '';
-    const written = contentFieldOf(content('type'));
-    const type = written.value === '' || written.value === 'text' ? { ...written, value: usualType } : written;
+    const type = typeOf(content('type'), usualType);
     const isMultipart = type.value.startsWith('multipart/');
-    const decoded = isMultipart ? () => body : transferDecoder(content('transfer-encoding'));
+    const decoded = (): Buffer => (isMultipart ? body : transferDecoder(content('transfer-encoding'))(body));
     return {
       headers,
       type,
       disposition: contentFieldOf(content('disposition')),
       contentId: content('id').replace(/^<(.*)>$/, '$1') || null,
       parts: isMultipart ? partsOf(type, body, depth) : null,
-      bytes: () => decoded(body),
+      bytes: isLenient ? () => readableOr(body, decoded) : decoded,
     };
   };
 
   return entityOf(raw, 0, 'text/plain');
 };
+
+/** @throws {Unreadable} if it is larger, deeper or has more parts than real mail, or cannot be understood. */
+export const readMimeTree = (raw: Buffer): MimeEntity => treeOf(raw, false);
+
+const leavesOf = (entity: MimeEntity): readonly MimeEntity[] => entity.parts?.flatMap(leavesOf) ?? [entity];
+
+/** The parts without parts of their own, in order, as far as they can be read. Never throws. */
+export const readLeaves = (raw: Buffer): readonly MimeEntity[] => readableOr([], () => leavesOf(treeOf(raw, true)));

@@ -7,7 +7,7 @@
  *
  * Reading (lenient, like mail programs): `createMailParser` reads raw messages in a thread, `parseMail` reads one in
  * this thread, `readHeaders` reads only the head. Depth, parts, headers and time are bounded; a message beyond the
- * bounds is rejected with a phrase that says why.
+ * bounds is rejected with a phrase that says why. `readLeaves` reads what it can of any message, and leaves out the rest.
  *
  * Addresses: `parseMailbox` parses `a@b` or `Name <a@b>` and returns the mailbox, or the reason why the text is
  * invalid. `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form
@@ -42,7 +42,15 @@ export {
   multipart,
   textPart,
 } from './mime-part.ts';
-export { readHeaders } from './mime-tree.ts';
+export {
+  bytesInCharset,
+  type HeaderField,
+  type MimeEntity,
+  parameterOf,
+  readFields,
+  readHeaders,
+  readLeaves,
+} from './mime-tree.ts';
 export {
   type MailParser,
   MailParserUnavailable,
