@@ -131,7 +131,7 @@ const nightlyCheck = (
   check: async (signal) => {
     const { contents } = context;
     const origins = readPostgresOrigins(db);
-    const parts = { db, store, system, contents, origins, witnesses: [...policy.witnesses.values()] };
+    const parts = { db, store, system, contents, origins, witnesses: policy.witnesses };
     const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
     await noteAuditCheck(context.secrets, system.now(), checked);
     return checked;

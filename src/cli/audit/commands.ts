@@ -72,7 +72,7 @@ export const checkAuditCommand: OperatorCommand = {
     const tree = optional(invocation, 'organization');
     if (tree !== undefined) await operatorOrigin(context, tree);
     const { signal } = new AbortController();
-    const witnesses = [...(await readWitnessPolicy(config.auditWitnesses)).witnesses.values()];
+    const { witnesses } = await readWitnessPolicy(config.auditWitnesses);
     const origins = readPostgresOrigins(pool);
     const parts = { db: pool, store, system, contents: context.contents, origins, witnesses };
     const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal });

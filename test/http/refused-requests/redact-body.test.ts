@@ -149,6 +149,27 @@ describe('the body of a refused request', () => {
     );
   });
 
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test('has a fault exactly if JSON.parse finds one', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), fc.nat(), fc.string({ maxLength: 2 }), (text, number, other) => {
+        const at = number % (text.length + 1);
+        const damaged = `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
+        fc.pre(damaged.length < 1_000 && !damaged.includes('__proto__'));
+        expect(shown(damaged).fault === null).toBe(isJson(damaged));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test('is JSON of the same structure wherever it is whole', () => {
     fc.assert(
       fc.property(anything, fc.boolean(), (value, isLong) => {

@@ -17,7 +17,7 @@ describe('a check of the contents behind the audit trees', () => {
     const { store, system, contents } = made.context();
     const { signal } = new AbortController();
     const origins = readPostgresOrigins(pool());
-    const parts = { db: pool(), store, system, contents, origins, witnesses: [], restShare: 0, signal };
+    const parts = { db: pool(), store, system, contents, origins, witnesses: new Map(), restShare: 0, signal };
     const { verdict, faults, contents: compared, replies, withoutHashes } = await checkTrees(parts);
     return { verdict, faults, compared, replies, withoutHashes };
   };

@@ -61,7 +61,7 @@ const open = async () => {
       system,
       contents: createInMemoryContents(),
       origins,
-      witnesses: [witness.verifierKey],
+      witnesses: new Map([['witness.example', witness.verifierKey]]),
     };
     return checkTrees({ ...parts, tree, restShare: 0, signal });
   };

@@ -35,8 +35,8 @@ export interface CheckTrees {
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
   readonly origins: Pick<RequestOrigins, 'partOf'>;
-  /** Keys of witnesses whose cosignatures are verified. Other cosignatures are only compared with their rows. */
-  readonly witnesses: readonly VerifierKey[];
+  /** Keys of witnesses, by name, whose cosignatures are verified. Other cosignatures are only compared with their rows. */
+  readonly witnesses: ReadonlyMap<string, VerifierKey>;
   readonly system: Pick<System, 'now' | 'monotonicMs' | 'sleep'>;
   /** Only this one is compared. Absent: all. */
   readonly tree?: string | undefined;

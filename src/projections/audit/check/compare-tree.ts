@@ -1,4 +1,5 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
+import { cosignersOf } from '../../../domain/audit/verifier/checkpoints.ts';
 import type { EventStore, StreamName } from '../../../domain/kernel/event-store.ts';
 import { NotInTree } from '../../../domain/ports/requests.ts';
 import {
@@ -30,6 +31,9 @@ import {
   storedTile,
   surplusOf,
 } from './rows.ts';
+
+/** Keys by name. */
+type Witnesses = ReadonlyMap<string, VerifierKey>;
 
 /** The leaves of a bundle, or those of them that the log has so far. */
 interface LogBundle {
@@ -216,12 +220,9 @@ const rowFault = async (
   return isSame ? null : 'its row in audit_checkpoints says another';
 };
 
-/** Whether the witness of a line has signed the text, where its key is known. */
-const isForged = (text: string, line: string, witnesses: readonly VerifierKey[]): boolean => {
-  const signatory = `${signatoryOf(line)}+`;
-  const key = witnesses.find((witness) => witness.text.startsWith(signatory));
-  return key !== undefined && signedAt(parseNote(signedNote(text, [`${line}\n`])), key) === null;
-};
+/** Whether a known witness is named in a line, and has not signed the text. */
+const isForged = (text: string, line: string, witnesses: Witnesses): boolean =>
+  cosignersOf(parseNote(signedNote(text, [`${line}\n`])), witnesses).forged.length > 0;
 
 /** A row without all lines. */
 const cosignedRowFault = async (
@@ -240,7 +241,7 @@ const forgedFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt'>,
   { origin, size, lines }: CheckpointCosignedEvent['data'],
-  witnesses: readonly VerifierKey[],
+  witnesses: Witnesses,
 ): Promise<string | null> => {
   const root = await rootAt(db, log, size);
   if (root === null) return null;
@@ -254,7 +255,7 @@ const cosignatureFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
   data: CheckpointCosignedEvent['data'],
-  { witnesses, isRead }: { readonly witnesses: readonly VerifierKey[]; readonly isRead: boolean },
+  { witnesses, isRead }: { readonly witnesses: Witnesses; readonly isRead: boolean },
 ): Promise<string | null> => {
   try {
     if (data.size > log.size) return `it is about ${data.size} leaves, and there are ${log.size} before it`;
@@ -281,7 +282,7 @@ export interface TreeComparison {
 interface CompareTree {
   readonly db: Database;
   readonly store: Pick<EventStore, 'readStream'>;
-  readonly witnesses: readonly VerifierKey[];
+  readonly witnesses: Witnesses;
   /** Takes a sentence. */
   onFault(sentence: string): void;
 }
