@@ -64,7 +64,7 @@ export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
     secrets: (secrets, { name }) => ({ ...secrets, get: async (id) => `${name}${await secrets.get(id)}` }),
   },
   'a timetable that forgets': {
-    timetable: { due: async () => [], dueByFlow: async () => ({ due: [], next: '' }) },
+    timetable: { due: async () => ({ due: [], next: '' }) },
   },
   'a bounce after which nothing is put on the list': {
     store: (store) =>

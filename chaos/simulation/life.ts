@@ -47,7 +47,6 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
   return {
     timetable: {
       due: ask('asks what is due', readModels.timetable.due),
-      dueByFlow: ask('asks what is due by mail flow', readModels.timetable.dueByFlow),
     },
     expiredKeys: ask('asks which keys have expired', readModels.expired),
   };

@@ -8,12 +8,10 @@ import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, li
 import { createLagReader, createWaitFor, type WaitForOptions } from './checkpoints.ts';
 import {
   type AskDue,
-  type AskDueByFlow,
   type AskHeld,
   type AskHolders,
   type Backlog,
   deferredMail,
-  dueByFlow,
   dueDeliveries,
   heldMail,
   holdersOfMail,
@@ -158,7 +156,6 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     },
     deliveries: {
       due: (by: AskDue) => dueDeliveries(pool, by),
-      dueByFlow: (by: AskDueByFlow) => dueByFlow(pool, by),
       holders: (by: AskHolders) => holdersOfMail(pool, by),
       held: (by: AskHeld) => heldMail(pool, by),
       deferred: listed(deferredMail),

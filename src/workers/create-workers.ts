@@ -123,7 +123,7 @@ export interface Workers {
   readonly queues: DeliveryQueues;
 }
 
-/** Jobs worked at once by a process, of each message class: lone messages, a job each, use half of the concurrency. */
+/** Jobs taken at once by a process, of each message class. A job ends when its messages wait for their destination. */
 const DELIVERY_JOBS = 64;
 
 /** Attempts against servers anywhere: RFC 5321 §4.5.3.2 asks for minutes of patience, and a crash delays by the lease. */

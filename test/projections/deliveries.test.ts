@@ -1,7 +1,14 @@
+import type { Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
-import { dueByFlow, dueDeliveries, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
+import {
+  type AskDue,
+  type DueDelivery,
+  dueDeliveries,
+  mailFlowOf,
+  mailFlowsOf,
+} from '../../src/projections/deliveries/queries.ts';
 import { attemptStarted, messageAccepted, messageScheduled, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -12,7 +19,11 @@ const about = <E extends { data: object }>(event: E, recipientId: string): E => 
   ...event,
   data: { ...event.data, recipientId },
 });
-const LATE = { bulk: false, before: '2027-01-01T00:00:00.000Z', limit: 10 };
+const LATE: AskDue = {
+  ...{ bulk: false, before: '2027-01-01T00:00:00.000Z' },
+  ...{ after: '', flows: 10, limit: 10, total: 100, without: [] },
+};
+const dueIn = async (pool: Pool, ask: AskDue): Promise<readonly DueDelivery[]> => (await dueDeliveries(pool, ask)).due;
 
 /** The fields of the top node in an `explain` plan. */
 interface Plan {
@@ -28,11 +39,11 @@ describe('the timetable', () => {
     await given('message-msg_2', [messageAccepted({ messageId: 'msg_2' })], { environment: 'test' });
     const expiresAt = '2026-11-24T12:00:00.000Z';
     const rest = { organizationId: 'org_mine', destination: 'example.net', dueAt: NOW, expiresAt };
-    expect(await dueDeliveries(pool, { ...LATE, before: NOW })).toEqual([
+    expect(await dueIn(pool, { ...LATE, before: NOW })).toEqual([
       { messageId: 'msg_1', environment: 'live', ...rest },
       { messageId: 'msg_2', environment: 'test', ...rest },
     ]);
-    expect(await dueDeliveries(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
+    expect(await dueIn(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
   });
 
   test('works with rows older than the organization column', async () => {
@@ -40,7 +51,7 @@ describe('the timetable', () => {
     await given('message-msg_1', [messageAccepted()]);
     await pool.query('update read_models.deliveries set organization_id = null');
     await given('message-msg_1', [attemptStarted(1, ['rcp_1'])]);
-    const [due] = await dueDeliveries(pool, LATE);
+    const [due] = await dueIn(pool, LATE);
     expect(due).toMatchObject({ messageId: 'msg_1', organizationId: undefined });
   });
 
@@ -49,9 +60,9 @@ describe('the timetable', () => {
     await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
     await given('message-msg_1', [attemptStarted(1, ['rcp_1', 'rcp_2'])]);
     const leaseUntil = '2026-11-21T12:05:00.000Z';
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
   });
 
   test('lets a message expire later after it was given more time', async () => {
@@ -61,7 +72,7 @@ describe('the timetable', () => {
     const expiresAt = '2026-11-28T12:00:00.000Z';
     await given('message-msg_1', [{ type, data: { ...data, expiresAt } }]);
     await given('message-msg_1', [about(LATER_EVENTS.RecipientDeferred, 'rcp_2')]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ expiresAt }]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ expiresAt }]);
   });
 
   test('makes a deferred message due at the next attempt, for the earliest of its recipients', async () => {
@@ -69,13 +80,9 @@ describe('the timetable', () => {
     await given('message-msg_1', [messageAccepted({ recipients: TWO }), attemptStarted(1, ['rcp_1', 'rcp_2'])]);
     await given('message-msg_1', [LATER_EVENTS.AttemptOutcomeUnknown]);
     await given('message-msg_1', [about(LATER_EVENTS.RecipientDeferred, 'rcp_2')]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([
-      { dueAt: LATER_EVENTS.RecipientDeferred.data.nextAttemptAt },
-    ]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ dueAt: LATER_EVENTS.RecipientDeferred.data.nextAttemptAt }]);
     await given('message-msg_1', [about(LATER_EVENTS.RecipientExpired, 'rcp_2')]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([
-      { dueAt: LATER_EVENTS.AttemptOutcomeUnknown.data.nextAttemptAt },
-    ]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ dueAt: LATER_EVENTS.AttemptOutcomeUnknown.data.nextAttemptAt }]);
   });
 
   const ENDINGS = [
@@ -91,9 +98,9 @@ describe('the timetable', () => {
       const { given, pool } = await openApplied(deliveriesProjection);
       await given('message-msg_1', [messageAccepted({ recipients: TWO }), attemptStarted(1, ['rcp_1', 'rcp_2'])]);
       await given('message-msg_1', [LATER_EVENTS[type]]);
-      expect(await dueDeliveries(pool, LATE)).toHaveLength(1);
+      expect(await dueIn(pool, LATE)).toHaveLength(1);
       await given('message-msg_1', [about(LATER_EVENTS[type], 'rcp_2')]);
-      expect(await dueDeliveries(pool, LATE)).toEqual([]);
+      expect(await dueIn(pool, LATE)).toEqual([]);
       await given('message-msg_1', [LATER_EVENTS.RecipientComplained, LATER_EVENTS.RecipientBounced]);
       expect((await pool.query('select * from read_models.deliveries')).rowCount).toBe(0);
     });
@@ -103,8 +110,8 @@ describe('the timetable', () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     const { scheduledAt, expiresAt } = messageScheduled().data;
     await given('message-msg_1', [messageAccepted(), messageScheduled()]);
-    expect(await dueDeliveries(pool, { ...LATE, before: NOW })).toEqual([]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: scheduledAt, expiresAt }]);
+    expect(await dueIn(pool, { ...LATE, before: NOW })).toEqual([]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ dueAt: scheduledAt, expiresAt }]);
   });
 
   test.each([
@@ -121,7 +128,7 @@ describe('the timetable', () => {
     const messageId = 'msg_2';
     await given('message-msg_2', [messageAccepted({ messageId }), messageScheduled({ messageId }), moved(messageId)]);
     const row = { dueAt: scheduledAt, expiresAt };
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([row, row]);
+    expect(await dueIn(pool, LATE)).toMatchObject([row, row]);
   });
 
   test('forgets a message that was cancelled after an unfinished attempt', async () => {
@@ -143,13 +150,13 @@ describe('the timetable', () => {
       const client = await pool.connect();
       onTestFinished(() => client.release(true));
       await client.query(`set plan_cache_mode = ${planning}`);
-      const query = { ...LATE, before: NOW, limit: 2000 };
-      expect(await dueDeliveries(client, query)).toHaveLength(10);
+      const query = { ...LATE, before: NOW, limit: 2_000, total: 3_000 };
+      expect((await dueDeliveries(client, query)).due).toHaveLength(10);
       const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
-        `explain (analyze, buffers, format json) execute "due-deliveries" (false, '${query.before}', ${query.limit})`,
+        `explain (analyze, buffers, format json)
+          execute "due-deliveries" ('', 10, false, '${query.before}', ${query.limit}, '{}', '{}', ${query.total})`,
       );
       const plan = rows[0]?.['QUERY PLAN'][0].Plan;
-      expect(plan).toMatchObject({ 'Node Type': 'Limit', Plans: [{ 'Index Name': 'deliveries_due' }] });
       expect((plan?.['Shared Hit Blocks'] ?? Infinity) + (plan?.['Shared Read Blocks'] ?? 0)).toBeLessThan(20);
     },
     30_000,
@@ -160,12 +167,12 @@ describe('the timetable', () => {
     const recipients = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'other.example' }];
     await given('message-msg_1', [messageAccepted({ recipients })]);
     await given('message-msg_1', [attemptStarted(1, ['rcp_1'])]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([
-      { destination: 'other.example', dueAt: NOW },
+    expect(await dueIn(pool, LATE)).toMatchObject([
       { destination: 'example.net', dueAt: '2026-11-21T12:05:00.000Z' },
+      { destination: 'other.example', dueAt: NOW },
     ]);
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ destination: 'other.example' }]);
+    expect(await dueIn(pool, LATE)).toMatchObject([{ destination: 'other.example' }]);
   });
 
   test('knows what holds a message until it is attempted, moved or final', async () => {
@@ -195,8 +202,8 @@ describe('the timetable', () => {
   test('separates bulk mail', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ stream: 'bulk' })]);
-    expect(await dueDeliveries(pool, LATE)).toEqual([]);
-    expect(await dueDeliveries(pool, { ...LATE, bulk: true })).toMatchObject([{ messageId: 'msg_1' }]);
+    expect(await dueIn(pool, LATE)).toEqual([]);
+    expect(await dueIn(pool, { ...LATE, bulk: true })).toMatchObject([{ messageId: 'msg_1' }]);
   });
 
   test('returns a limited number per organization and destination, and continues after the last page', async () => {
@@ -209,15 +216,33 @@ describe('the timetable', () => {
       messageAccepted({ messageId: 'msg_9', recipients: [{ ...recipient('rcp_1'), domain: 'b2.example' }] }),
       messageScheduled({ messageId: 'msg_9' }),
     ]);
-    const page = { ...LATE, before: NOW, limit: 2, flows: 2, without: [] };
-    const first = await dueByFlow(pool, { ...page, after: '' });
+    const page = { ...LATE, before: NOW, limit: 2, flows: 2 };
+    const first = await dueDeliveries(pool, { ...page, after: '' });
     expect(first.due.map(({ messageId }) => messageId).sort()).toEqual(['msg_0', 'msg_1', 'msg_3']);
-    const second = await dueByFlow(pool, { ...page, after: first.next });
+    const second = await dueDeliveries(pool, { ...page, after: first.next });
     expect(second.due.map(({ messageId }) => messageId)).toEqual(['msg_2']);
-    expect((await dueByFlow(pool, { ...page, after: second.next })).next).toBe('');
-    const rest = await dueByFlow(pool, { ...page, after: '', without: [first.next, 'other.example org_mine'] });
+    expect((await dueDeliveries(pool, { ...page, after: second.next })).next).toBe('');
+    const rest = await dueDeliveries(pool, { ...page, after: '', without: [first.next, 'other.example org_mine'] });
     expect(rest.due.map(mailFlowOf)).not.toContain(first.next);
     expect(rest).toMatchObject({ next: first.next, due: [expect.anything(), expect.anything()] });
+    expect(await dueIn(pool, { ...page, flows: 10, without: [mailFlowsOf('org_other')] })).toHaveLength(4);
+    expect(await dueIn(pool, { ...page, flows: 10, without: [mailFlowsOf('org_mine')] })).toEqual([]);
+  });
+
+  test('returns a limited number in all, and no organization and destination in part', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    for (const [number, domain] of ['b', 'a', 'c', 'a', 'a'].entries()) {
+      const recipients = [{ ...recipient('rcp_1'), domain: `${domain}.example` }];
+      await given(`message-msg_${number}`, [messageAccepted({ messageId: `msg_${number}`, recipients })]);
+    }
+    const page = { ...LATE, before: NOW, limit: 2, total: 4 };
+    const first = await dueDeliveries(pool, page);
+    expect(first).toMatchObject({ due: [{ messageId: 'msg_1' }, { messageId: 'msg_3' }, { messageId: 'msg_0' }] });
+    expect(first.next).toBe('b.example org_mine');
+    const second = await dueDeliveries(pool, { ...page, after: first.next });
+    expect(second).toMatchObject({ due: [{ messageId: 'msg_2' }], next: '' });
+    const small = await dueDeliveries(pool, { ...page, total: 3 });
+    expect(small).toMatchObject({ due: [{ messageId: 'msg_1' }, { messageId: 'msg_3' }], next: 'a.example org_mine' });
   });
 
   test('returns the longest overdue first, up to the limit', async () => {
@@ -228,7 +253,7 @@ describe('the timetable', () => {
         occurredAt: `2026-11-20T0${at}:00:00.000Z`,
       });
     }
-    const due = await dueDeliveries(pool, { ...LATE, before: NOW, limit: 2 });
+    const due = await dueIn(pool, { ...LATE, before: NOW, limit: 2 });
     expect(due.map(({ messageId }) => messageId)).toEqual(['msg_1', 'msg_2']);
   });
 });

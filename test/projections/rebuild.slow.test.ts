@@ -104,6 +104,15 @@ describe('rebuilding a read model', () => {
       after: FEED_START,
       limit: 5,
     } as const;
+    const DUE = {
+      bulk: false,
+      before: '2030-01-01T00:00:00.000Z',
+      after: '',
+      flows: 5,
+      limit: 5,
+      total: 50,
+      without: [],
+    };
     const seen: string[] = [];
     let watching = true;
     const watch = async (): Promise<void> => {
@@ -114,7 +123,7 @@ describe('rebuilding a read model', () => {
         seen.push(rows[0]?.position ?? '');
         expect((await events.page(feed)).items).toHaveLength(5);
         await apiKeys.list({ organizationId, environment: null, limit: 5, after: null });
-        await deliveries.due({ bulk: false, before: '2030-01-01T00:00:00.000Z', limit: 5 });
+        await deliveries.due(DUE);
       }
     };
     const watcher = watch();

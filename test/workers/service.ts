@@ -90,8 +90,7 @@ const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable =
       .filter(({ dueAt }) => dueAt <= before);
   };
   return {
-    due: async (asked) => (await dueIn(asked)).slice(0, asked.limit),
-    dueByFlow: async (asked) => ({
+    due: async (asked) => ({
       due: (await dueIn(asked)).filter((row) => !asked.without.includes(mailFlowOf(row))),
       next: '',
     }),

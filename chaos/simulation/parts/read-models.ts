@@ -101,11 +101,7 @@ export const createReadModels = (ground: Ground, log: Log): ReadModels => {
     tables,
     isCaughtUp: () => !PROJECTIONS.some(isBehind),
     timetable: {
-      due: async ({ behind, ...asked }) =>
-        dueIn(tables, asked)
-          .filter((row) => behind === undefined || follows(row, behind))
-          .slice(0, asked.limit),
-      dueByFlow: async ({ after, behind = new Map(), ...asked }) => {
+      due: async ({ after, behind = new Map(), ...asked }) => {
         const due = dueIn(tables, asked).filter((row) => {
           const flow = mailFlowOf(row);
           const place = behind.get(flow);

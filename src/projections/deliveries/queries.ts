@@ -112,26 +112,7 @@ export interface DueDelivery {
 /** A row's place in due order. */
 export type DuePlace = Pick<DueDelivery, 'dueAt' | 'messageId'>;
 
-export interface AskDue {
-  readonly bulk: boolean;
-  /** ISO 8601. */
-  readonly before: string;
-  readonly limit: number;
-  /** Only rows behind this one. Absent: from the longest overdue. */
-  readonly behind?: DuePlace | undefined;
-}
-
 const COLUMNS = 'd.message_id, d.organization_id, d.destination, d.environment, d.due_at, d.expires_at';
-
-const DUE = `
-  select ${COLUMNS} from read_models.deliveries d
-  where d.bulk = $1 and d.due_at <= $2 order by d.due_at, d.message_id limit $3`;
-
-/** A statement of its own: planned for any place, the one above would sort all that is due. */
-const DUE_BEHIND = `
-  select ${COLUMNS} from read_models.deliveries d
-  where d.bulk = $1 and d.due_at <= $2 and (d.due_at, d.message_id) > ($4::timestamptz, $5)
-  order by d.due_at, d.message_id limit $3`;
 
 /** Places behind which reading continues, by what is read in turn (mail flows or destinations). */
 export type DuePlaces = ReadonlyMap<string, DuePlace>;
@@ -145,7 +126,13 @@ export const mailFlowOf = ({
   organizationId = '',
 }: Pick<DueDelivery, 'destination' | 'organizationId'>): string => `${destination} ${organizationId}`;
 
-/** The place for a key in a JSON parameter. A join could change the order in which keys are visited. */
+/** All mail flows of an organization, to be skipped. */
+export const mailFlowsOf = (organizationId = ''): string => mailFlowOf({ destination: '', organizationId });
+
+/** The keys of a JSON parameter, which are found in the time of an index. A join could change the order of the rows. */
+const keysJson = (keys: readonly string[]): string => JSON.stringify(Object.fromEntries(keys.map((key) => [key, 0])));
+
+/** The place for a key in a JSON parameter. */
 const behindIn = (parameter: string, key: string): string =>
   `(coalesce((${parameter}::jsonb -> (${key}) ->> 0)::timestamptz, '-infinity'),
         coalesce(${parameter}::jsonb -> (${key}) ->> 1, ''))`;
@@ -158,7 +145,7 @@ const behindJson = (places: DuePlaces): string =>
  * Mail flows one by one by their index (a loose scan: two probes per flow, 20 µs, however many rows it has), so that a
  * million rows of one organization block neither the next destination nor another organization at the same one.
  */
-const DUE_BY_FLOW = `
+const DUE = `
   with recursive step as (
     (select destination, coalesce(organization_id, '') as organization from read_models.deliveries
      where (destination, coalesce(organization_id, '')) > (split_part($1, ' ', 1), split_part($1, ' ', 2))
@@ -175,14 +162,15 @@ const DUE_BY_FLOW = `
   )
   select visited.flow as visited, ${COLUMNS}
   from visited
-  left join unnest($6::text[]) as passed_over(flow) on passed_over.flow = visited.flow
   left join lateral (
     select * from read_models.deliveries w
     where w.destination = visited.destination and coalesce(w.organization_id, '') = visited.organization
-      and w.bulk = $3 and w.due_at <= $4 and passed_over.flow is null
+      and w.bulk = $3 and w.due_at <= $4
+      and not $6::jsonb ? visited.flow and not $6::jsonb ? (' ' || visited.organization)
       and (w.due_at, w.message_id) > ${behindIn('$7', 'visited.flow')}
     order by w.due_at, w.message_id limit $5
-  ) d on true`;
+  ) d on true
+  limit $8`;
 
 interface DueRow {
   readonly message_id: string;
@@ -202,25 +190,18 @@ const shownDue = (row: DueRow): DueDelivery => ({
   expiresAt: row.expires_at.toISOString(),
 });
 
-/** Deliveries due at or before this time, oldest first. */
-export const dueDeliveries = async (
-  db: Database,
-  { bulk, before, limit, behind }: AskDue,
-): Promise<readonly DueDelivery[]> => {
-  const values = [bulk, before, limit];
-  const { rows } = await db.query<DueRow>(
-    behind === undefined
-      ? { name: 'due-deliveries', text: DUE, values }
-      : { name: 'due-deliveries-behind', text: DUE_BEHIND, values: [...values, behind.dueAt, behind.messageId] },
-  );
-  return rows.map(shownDue);
-};
-
-export interface AskDueByFlow extends Omit<AskDue, 'behind'> {
+export interface AskDue {
+  readonly bulk: boolean;
+  /** ISO 8601. */
+  readonly before: string;
   /** End of the last page; empty: start with the first mail flow. */
   readonly after: string;
   /** Mail flows per page. */
   readonly flows: number;
+  /** Rows of each mail flow. */
+  readonly limit: number;
+  /** More than the rows of the page, which shows mail flows as a whole. One without a due row counts as a row. */
+  readonly total: number;
   /** Mail flows to skip. */
   readonly without: readonly string[];
   /** For these mail flows, only rows after the given place. */
@@ -233,21 +214,23 @@ export interface DuePage {
   readonly next: string;
 }
 
-/** The same for each mail flow in turn. @param ask `limit` is of each flow. */
-export const dueByFlow = async (
+/** Deliveries due at or before a time, of each mail flow in turn, longest overdue first. */
+export const dueDeliveries = async (
   db: Database,
-  { bulk, before, limit, after, flows, without, behind = new Map() }: AskDueByFlow,
+  { bulk, before, limit, total, after, flows, without, behind = new Map() }: AskDue,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
-    name: 'due-by-flow',
-    text: DUE_BY_FLOW,
-    values: [after, flows, bulk, before, limit, without, behindJson(behind)],
+    name: 'due-deliveries',
+    text: DUE,
+    values: [after, flows, bulk, before, limit, keysJson(without), behindJson(behind), total],
   });
-  const visited = new Set(rows.map((row) => row.visited));
-  const last = [...visited].sort().at(-1) ?? '';
+  const isFull = rows.length >= total;
+  const cut = isFull ? rows.at(-1)?.visited : undefined;
+  const whole = rows.filter((row) => row.visited !== cut);
+  const isLast = !isFull && new Set(rows.map((row) => row.visited)).size < flows;
   return {
-    due: rows.filter(({ message_id }) => message_id !== null).map(shownDue),
-    next: visited.size < flows ? '' : last,
+    due: whole.filter(({ message_id }) => message_id !== null).map(shownDue),
+    next: isLast ? '' : (whole.at(-1)?.visited ?? ''),
   };
 };
 

@@ -3,17 +3,16 @@ import type { SuspendDestination } from '../../domain/destination/suspension.ts'
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { createKeyedQueue, createSemaphore, type KeyLimits, pause, type Ran, retry } from '../../lib/async/async.ts';
-import { mailFlowOf } from '../../projections/deliveries/queries.ts';
+import { mailFlowOf, mailFlowsOf } from '../../projections/deliveries/queries.ts';
 import { type DeliverParts, type DeliveryAttempt, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-limits.ts';
 import { type DeliveryJob, type Destinations, type DueMail, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
 import { createUnrecordedOutcomes, recordOutcome } from './record.ts';
 
 /**
- * Puts what is due into a queue per destination (the MX set of a mailbox provider) and runs `deliver` on it. With one
- * server for everything there is one destination, and a job of the shared queue ends when all that it brought is
- * delivered; otherwise some may be slow, so a job ends at once and the queues here hold what waits. Nothing that waits is
- * claimed: the timetable still has it, and so a message that fails, fails alone.
+ * Puts what is due into a queue per destination (the MX set of a mailbox provider, or the one server for everything) and
+ * runs `deliver` on it. A job of the shared queue ends at once: organizations take turns here, not there. Nothing that
+ * waits is claimed: the timetable still has it, and so a message that fails, fails alone.
  */
 export interface DestinationQueues {
   handlerOf(messageClass: MessageClass): JobHandler<DeliveryJob>;
@@ -62,8 +61,11 @@ const CONCURRENCY_OF_MANY = 1_000;
 const CONCURRENCY_PER_ORGANIZATION = 500;
 /** Per destination: more would hold ids that the timetable has anyway, fewer leave a fast one waiting for the next sweep. */
 const WAITING_MAX = 256;
+/** For a single server, 5 MB of ids: what it takes in `REFUSED_MS`. */
+const WAITING_MAX_OF_ONE = 10_000;
 /** Saturation threshold. Higher: useless polling. Lower: fast destinations starve until the next sweep. */
 const SATURATED_WAITING = 20;
+const SATURATED_WAITING_OF_ONE = 2_000;
 /** A refused mail flow is skipped for this long: mail that may go on, and notices of expiry, are this late. */
 const REFUSED_MS = 4_000;
 /** Mail flows; about 3 MB. One that is forgotten is offered, and refused, again. */
@@ -72,17 +74,12 @@ const REFUSED_MAX = 20_000;
 /** Key of mail for a single server, of simulated mail, and of expired mail, which is not sent. */
 const ANY = 'any';
 
-/** Thrown when the queue closes before all of a job was started: another process gets the job. */
-class NotBegun extends Error {
-  override readonly name = 'NotBegun';
-}
-
 const limitsOf = (limits: KeyLimits, isOneServer: boolean): KeyLimits =>
   isOneServer
     ? {
         concurrencyOf: () => CONCURRENCY,
         waitMsOf: () => 0,
-        capacityOf: () => Number.POSITIVE_INFINITY,
+        capacityOf: () => WAITING_MAX_OF_ONE,
         started: () => undefined,
       }
     : {
@@ -108,9 +105,6 @@ const createRefused = (monotonicMs: () => number) => {
     },
   };
 };
-
-const flowsOf = ({ destination, organizationId }: DueMail): readonly string[] =>
-  destination === null ? [] : [mailFlowOf({ destination, organizationId })];
 
 export const createDestinationQueues = (parts: DestinationQueuesParts): DestinationQueues => {
   const { system, logger, destinations, destinationLimits } = parts;
@@ -165,6 +159,11 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     }
   };
 
+  const flowsOf = ({ destination, organizationId }: DueMail): readonly string[] => {
+    if (isOneServer) return [mailFlowsOf(organizationId)];
+    return destination === null ? [] : [mailFlowOf({ destination, organizationId })];
+  };
+
   const queue = createKeyedQueue<DueMail, MessageClass>({
     ...limitsOf(destinationLimits, isOneServer),
     priorities: MESSAGE_CLASSES,
@@ -191,14 +190,12 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   return {
     handlerOf:
       (messageClass) =>
-      async ({ due }, signal) => {
-        const ended = Promise.all(due.map((one) => add(one, messageClass)));
-        if (!isOneServer) return;
-        const begun = await ended;
-        if (signal.aborted && begun.includes(false)) throw new NotBegun('the queue is closing');
+      async ({ due }) => {
+        for (const one of due) void add(one, messageClass);
       },
     saturated: (messageClass) => {
-      const waiting = queue.heads(messageClass, SATURATED_WAITING).flatMap(flowsOf);
+      const enough = isOneServer ? SATURATED_WAITING_OF_ONE : SATURATED_WAITING;
+      const waiting = queue.heads(messageClass, enough).flatMap(flowsOf);
       return [...new Set([...waiting, ...refused[messageClass].list()])];
     },
     review: queue.review,

@@ -1,12 +1,5 @@
 import type { System } from '../../lib/async/async.ts';
-import {
-  type AskDue,
-  type AskDueByFlow,
-  type DueDelivery,
-  type DuePage,
-  type DuePlace,
-  mailFlowOf,
-} from '../../projections/deliveries/queries.ts';
+import { type AskDue, type DueDelivery, type DuePage, mailFlowOf } from '../../projections/deliveries/queries.ts';
 import { type Leadership, repeat, type Work } from '../supervise.ts';
 import type { DestinationQueues } from './destination-queues.ts';
 import {
@@ -27,10 +20,9 @@ import { createSweepCursors, type FindReleased } from './released.ts';
  * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
  */
 
-/** The timetable: what is due at or before a time, longest overdue first; of all mail, or of each mail flow in turn. */
+/** The timetable: what is due at or before a time, of each mail flow in turn, longest overdue first. */
 export interface Timetable {
-  due(ask: AskDue): Promise<readonly DueDelivery[]>;
-  dueByFlow(ask: AskDueByFlow): Promise<DuePage>;
+  due(ask: AskDue): Promise<DuePage>;
 }
 
 export interface SweepDeliveries {
@@ -57,12 +49,14 @@ const EVERY_MS_BUSY = 100;
 const OVERDUE_MS_MIN = 500;
 /** Jobs in the queue above which nothing is swept: what is due is probably among them. */
 const LOW_WATER_JOBS = 10;
-/** Messages of one sweep: about what workers do until the next. More pile up in the queue, fewer leave workers idle. */
-const SWEEP_MESSAGES_MAX = 2000;
 /** Messages of one organization to one destination: more than its queue takes are refused, fewer leave it idle. */
 const FLOW_MESSAGES_MAX = 100;
+/** The same with a single server, which may take all of them: about what it does until the next sweep. */
+const FLOW_MESSAGES_MAX_OF_ONE = 2_000;
 /** Mail flows of one sweep; the next goes on behind them. Each costs two probes of an index. */
-const FLOWS_MAX = 1000;
+const FLOWS_MAX = 1_000;
+/** Rows of one sweep. More pile up in the queue, fewer leave workers idle. */
+const ROWS_MAX = 3_000;
 
 /** Several destinations of a message are one with a single server, and what was released may be due. */
 const distinct = <One extends DueMail>(due: readonly One[]): readonly One[] => [
@@ -85,42 +79,33 @@ interface SweepResult {
   readonly hasMore: boolean;
 }
 
-/** With a single server: a page of all that is due, and the next page once all of this one was queued. */
-const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
-  let behind: DuePlace | undefined;
-  return async (before: string, isNew: IsNew): Promise<SweepResult> => {
-    const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX, behind });
-    const isLast = found.length < SWEEP_MESSAGES_MAX;
-    if (isLast) behind = undefined;
-    else if (!found.some(isNew)) behind = found.at(-1);
-    return { found, hasMore: !isLast };
-  };
-};
-
-/** The same for each organization at each destination, however many rows of another there are. */
-const searchByFlow = ({ timetable, destinationQueues }: SweepDeliveries, messageClass: MessageClass) => {
+/** A search of each organization at each destination, however many rows of another there are. */
+const searchOf = ({ timetable, destinationQueues, destinations }: SweepDeliveries, messageClass: MessageClass) => {
+  const limit = destinations === undefined ? FLOW_MESSAGES_MAX_OF_ONE : FLOW_MESSAGES_MAX;
   const cursors = createSweepCursors(mailFlowOf);
   let after = '';
   return async (before: string, isNew: IsNew): Promise<SweepResult> => {
     const without = destinationQueues.saturated(messageClass);
     const from = after;
-    const { due: found, next } = await timetable.dueByFlow({
+    const { due: found, next } = await timetable.due({
       bulk: messageClass === 'bulk',
       before,
       after: from,
       flows: FLOWS_MAX,
-      limit: FLOW_MESSAGES_MAX,
+      limit,
+      total: ROWS_MAX,
       without,
       behind: cursors.behind(),
     });
     after = next;
     const skipped = new Set(without);
+    const isSkipped = (flow: string): boolean => skipped.has(flow) || skipped.has(flow.slice(flow.indexOf(' ')));
     const hasAdvanced = cursors.advance({
       found,
-      limit: FLOW_MESSAGES_MAX,
+      limit,
       isCut: false,
       isNew,
-      isSearched: (flow) => flow > from && (next === '' || flow <= next) && !skipped.has(flow),
+      isSearched: (flow) => flow > from && (next === '' || flow <= next) && !isSkipped(flow),
     });
     return { found, hasMore: hasAdvanced || (next !== '' && found.some(isNew)) };
   };
@@ -128,9 +113,7 @@ const searchByFlow = ({ timetable, destinationQueues }: SweepDeliveries, message
 
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const { queues, destinations, released, recentlyQueued, leadership, system } = deps;
-  const searchOf = (messageClass: MessageClass) =>
-    destinations === undefined ? searchOfAll(deps, messageClass === 'bulk') : searchByFlow(deps, messageClass);
-  const searches = { transactional: searchOf('transactional'), bulk: searchOf('bulk') };
+  const searches = { transactional: searchOf(deps, 'transactional'), bulk: searchOf(deps, 'bulk') };
 
   const dueIn = ({ messageId, organizationId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
     dueOf({ messageId, organizationId, environment, domains: [destination] }, destinations).map((due) => ({

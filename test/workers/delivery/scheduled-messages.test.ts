@@ -73,10 +73,7 @@ const sendAnother = async (service: Service): Promise<void> =>
 /** A timetable on which a message is always due. */
 const alwaysDue = (messageId: string): Timetable => {
   const due: DueDelivery = { messageId, destination: 'example.org', environment: 'live', dueAt: '', expiresAt: '9999' };
-  return {
-    due: async ({ bulk }) => (bulk ? [] : [due]),
-    dueByFlow: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }),
-  };
+  return { due: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }) };
 };
 
 describe('a scheduled message', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
-import { dueByFlow } from '../../../src/projections/deliveries/queries.ts';
+import { dueDeliveries } from '../../../src/projections/deliveries/queries.ts';
 import {
   createDestinationQueues,
   type DestinationQueuesParts,
@@ -81,6 +81,31 @@ describe('the retry of an organization, at a destination where 5,000 messages of
   });
 });
 
+describe('the retry of an organization whose mail goes to the same single server as that of another', () => {
+  test.each([
+    ['one destination', `'one.example'`],
+    ['1,500 destinations', `'d' || n % 1500 || '.example'`],
+  ])(
+    'is offered within two seconds, while 200,000 messages of the other to %s are overdue for longer',
+    async (_to, destination) => {
+      const { pool } = await openApplied(deliveriesProjection);
+      await insertRows(pool, { ...BACKLOG, count: 200_000, destination });
+      await insertRows(pool, RETRY);
+      const taken: string[] = [];
+      let waiting = 0;
+      const queue = takingQueue(({ messageId }) => {
+        taken.push(messageId);
+        waiting += 1;
+      });
+      // The queues of this process say when enough of an organization's mail waits for the server.
+      const saturated = () => (waiting > 2_000 ? [' org_a'] : []);
+      await sweepOver(pool, { queue, isOneServer: true, seconds: 2, saturated });
+      expect(taken).toContain('msg_org_b_1');
+      expect(taken.length).toBeLessThan(10_000);
+    },
+  );
+});
+
 describe('the timetable by mail flow', () => {
   test.each(['force_custom_plan', 'force_generic_plan'])(
     'is read by its index: two probes per flow, and as much for one organization as before, with %s',
@@ -92,12 +117,12 @@ describe('the timetable by mail flow', () => {
       const client = await pool.connect();
       onTestFinished(() => client.release(true));
       await client.query(`set plan_cache_mode = ${planning}`);
-      const ask = { bulk: false, before: START, limit: 100, after: '', flows: 2_000, without: [] };
-      expect((await dueByFlow(client, ask)).due).toHaveLength(1_100);
+      const ask = { bulk: false, before: START, limit: 100, after: '', flows: 2_000, total: 3_000, without: [] };
+      expect((await dueDeliveries(client, ask)).due).toHaveLength(1_100);
       const buffersOf = async (after: string, flows: number): Promise<number> => {
         const { rows } = await client.query(
-          `explain (analyze, buffers, format json) execute "due-by-flow"
-            ('${after}', ${flows}, false, '${START}', 100, '{}', '{}')`,
+          `explain (analyze, buffers, format json) execute "due-deliveries"
+            ('${after}', ${flows}, false, '${START}', 100, '{}', '{}', 3000)`,
         );
         const { Plan: plan } = rows[0]['QUERY PLAN'][0];
         return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];

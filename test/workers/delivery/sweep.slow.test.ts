@@ -83,9 +83,8 @@ describe('a row that the log contradicts', () => {
         timetable: {
           due: async ({ bulk }) => {
             sweeps += 1;
-            return bulk ? [] : [{ ...row, dueAt: acceptedAt }];
+            return { due: bulk ? [] : [{ ...row, dueAt: acceptedAt }], next: '' };
           },
-          dueByFlow: async () => ({ due: [], next: '' }),
         },
       })
       .start();

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
 import { GOOD_REPUTATION } from '../../../src/domain/reputation/reputation.ts';
-import { dueByFlow, dueDeliveries, heldMail, holdersOfMail } from '../../../src/projections/deliveries/queries.ts';
+import { dueDeliveries, heldMail, holdersOfMail } from '../../../src/projections/deliveries/queries.ts';
 import {
   createRecentlyQueued,
   type DeliveryJob,
@@ -77,10 +77,7 @@ export const sweepOver = async (pool: Pool, options: SweepOptions): Promise<void
   const { queue, isOneServer, seconds, saturated = () => [] } = options;
   const system = createSleepingSystem();
   const sweep = sweepDeliveries({
-    timetable: {
-      due: (ask) => dueDeliveries(pool, ask),
-      dueByFlow: (ask) => dueByFlow(pool, ask),
-    },
+    timetable: { due: (ask) => dueDeliveries(pool, ask) },
     queues: { transactional: queue, bulk: queue },
     ...(isOneServer ? {} : { destinations: { providerOf: async (domain: string) => domain } }),
     released: createFindReleased({
