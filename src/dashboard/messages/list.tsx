@@ -7,6 +7,7 @@ import { linkTo, usePlace } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
+import { partialWord } from './outcome-words.ts';
 import { readFromTop, wayBack } from './updates.ts';
 
 /** Rows beyond the edges of the window. More: slower scrolling. Fewer: blank rows when scrolling fast. */
@@ -98,12 +99,6 @@ const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
 
 type Message = SerializedListedMessage;
 
-const wordOf = ({ partial, recipients }: Message): string | undefined => {
-  if (!partial) return undefined;
-  const delivered = recipients.filter(({ status }) => status === 'delivered').length;
-  return `Partly, ${delivered} of ${recipients.length}`;
-};
-
 /** Events after delivery. */
 const Afterwards = ({ recipients }: Message): JSX.Element | null => {
   if (recipients.some(({ complained }) => complained)) return <Mark state="complained" />;
@@ -127,7 +122,7 @@ interface RowProps {
 const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps): JSX.Element => {
   const times = useTimes();
   const [first, ...further] = message.recipients;
-  const word = wordOf(message);
+  const word = partialWord(message);
   return (
     <>
       <input

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsOf } from '../components/as-of.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
-import { Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
@@ -14,7 +13,7 @@ import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
-import type { Explanation } from './peek.tsx';
+import { type Explanation, MessagePill } from './peek.tsx';
 import { Lanes, Timeline, WebhookSteps } from './timeline.tsx';
 import { type Steps, useTrail } from './updates.ts';
 
@@ -280,7 +279,7 @@ const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
             <h1>
               <bdi>{message.subject ?? '(no longer stored)'}</bdi>
             </h1>
-            <Pill state={message.status} />
+            <MessagePill message={message} />
           </div>
           <p class="sub">
             <bdi>{message.from ?? 'erased or expired'}</bdi> to{' '}

@@ -8,8 +8,15 @@ import { Fault } from '../components/states.tsx';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { inZone, useTimes } from '../data/time.ts';
+import { partialWord } from './outcome-words.ts';
 
 export type Explanation = z.infer<typeof explanationSchema>;
+
+/** The status of a message; `Partly, 1 of 2` if only some recipients have it. */
+export const MessagePill = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
+  const word = partialWord(message);
+  return <Pill state={message.status} {...(word !== undefined && { word })} />;
+};
 
 const RECIPIENTS_SHOWN = 8;
 
@@ -23,7 +30,7 @@ export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
   return (
     <aside class="peek" aria-label="Message">
       <div class="peekbar">
-        {data !== undefined && <Pill state={data.status} />}
+        {data !== undefined && <MessagePill message={data} />}
         <span class="sp" />
         <a class="btn small" href={linkTo(`/messages/${id}`)}>
           Open

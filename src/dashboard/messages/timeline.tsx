@@ -5,6 +5,7 @@ import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx'
 import { Empty } from '../components/states.tsx';
 import { withParameters } from '../data/location.ts';
 import { duration, inZone, useTimes } from '../data/time.ts';
+import { withoutReply } from './outcome-words.ts';
 import type { Explanation } from './peek.tsx';
 
 type Recipient = SerializedMessage['recipients'][number];
@@ -208,7 +209,7 @@ const StepEntry = ({ step, began }: { readonly step: Step; readonly began: numbe
       {state === null ? <span class="node" /> : <Mark state={state} />}
       <div class="body">
         <p>
-          <bdi>{inZone(step.sentence, times)}</bdi>
+          <bdi>{inZone(withoutReply(step), times)}</bdi>
         </p>
         {step.facts.smtp !== undefined && <SmtpReply smtp={step.facts.smtp} state={state ?? 'sending'} />}
       </div>

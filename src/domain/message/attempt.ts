@@ -168,7 +168,7 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
 };
 
 /** Reason stored when a server rejects a recipient. The server's own words are in the reply. */
-export const REFUSED = 'the other side refused it for good';
+export const REFUSED = 'the mail server rejected it permanently';
 
 /** Outcome of one attempt for one recipient. */
 export type AttemptOutcome = {

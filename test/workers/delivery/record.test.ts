@@ -106,7 +106,7 @@ test('a recipient whom the server refused for good bounces with that reason, and
   const refused = { ...said, enhanced: '5.1.1', code: 550, text: 'no such user', outcome: 'bounced' } as const;
   for (const stopping of [true, false]) {
     expect(reportOn(refused, stopping)).toMatchObject({
-      ...{ outcome: 'bounced', reason: 'the other side refused it for good', category: 'no_mailbox' },
+      ...{ outcome: 'bounced', reason: 'the mail server rejected it permanently', category: 'no_mailbox' },
     });
   }
 });

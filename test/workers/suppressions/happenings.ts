@@ -41,7 +41,7 @@ export const bounce = async (service: Service, id: string, category: BounceCateg
     data: {
       ...about,
       attempt: 1,
-      reason: 'the other side refused it for good',
+      reason: 'the mail server rejected it permanently',
       category,
       smtp: { code: 550, enhanced: '5.1.1', mx: 'mx.example.net', tls: null, replyId },
     },

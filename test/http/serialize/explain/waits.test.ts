@@ -268,6 +268,27 @@ describe('a summary', () => {
     );
   });
 
+  test('names each reason once, with all of its recipients', () => {
+    const three: Told = {
+      event: messageAccepted({ recipients: ['rcp_1', 'rcp_2', 'rcp_3'].map((id) => recipient(id)) }),
+    };
+    const bounced = (recipientId: string): Told => ({
+      event: {
+        type: 'RecipientBounced',
+        data: {
+          ...about,
+          ...{ sequence: 5, recipientId, attempt: 1, reason: 'x', category: 'no_mailbox' },
+          smtp: { ...smtpReply(550), enhanced: '5.1.1' },
+        },
+      },
+      at: 3,
+    });
+    expect(explain(recorded([three, bounced('rcp_1'), delivered('rcp_2'), bounced('rcp_3')])).summary).toBe(
+      '3 recipients: 1 delivered and 2 bounced. Bounced for ada@example.net and cy@example.net: ' +
+        'mx.example.net says that the mailbox does not exist (550 5.1.1). The address is now suppressed.',
+    );
+  });
+
   test('says why not every recipient has it, and who complained', () => {
     const data = { ...about, sequence: 7, recipientId: 'rcp_2', reason: 'it was too late' };
     const complained: MessageEvent = {
@@ -281,7 +302,7 @@ describe('a summary', () => {
       { event: complained, at: 10 },
     ];
     expect(explain(recorded(events)).summary).toBe(
-      '2 recipients: 1 delivered and 1 expired (it was too late). 1 reported it as spam. Last outcome at 2026-11-21 12:09:00 UTC.',
+      '2 recipients: 1 delivered and 1 expired. 1 reported it as spam. Expired for bob@example.net: it was too late.',
     );
   });
 });

@@ -1,6 +1,5 @@
 import type { Finding } from '../../../../domain/analysis/analysis.ts';
 import { isId } from '../../../../domain/kernel/ids.ts';
-import { REFUSED } from '../../../../domain/message/attempt.ts';
 import {
   type ExistingMessage,
   RECIPIENT_STATUSES,
@@ -218,7 +217,20 @@ const WORDS: Readonly<Partial<Record<RecipientStatus, string>>> = {
   expired: 'expired',
 };
 
-const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set([
+type Ending = Extract<
+  RecordedMessageEvent,
+  {
+    readonly type:
+      | 'RecipientDelivered'
+      | 'RecipientBounced'
+      | 'RecipientExpired'
+      | 'RecipientFailed'
+      | 'RecipientSuppressed'
+      | 'RecipientCancelled';
+  }
+>;
+
+const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set<Ending['type']>([
   'RecipientDelivered',
   'RecipientBounced',
   'RecipientExpired',
@@ -226,6 +238,8 @@ const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set([
   'RecipientSuppressed',
   'RecipientCancelled',
 ]);
+
+const isEnding = (event: RecordedMessageEvent): event is Ending => ENDINGS.has(event.type);
 
 /** `1 delivered, 2 waiting`, in the order of `RECIPIENT_STATUSES`. */
 const countStatuses = (recipients: readonly Recipient[]): readonly string[] => {
@@ -259,13 +273,38 @@ const soonest = (waits: readonly ExplainedWait[]): ExplainedWait | undefined =>
   [...waits].sort((left, right) => ((left.next_attempt_at ?? '') < (right.next_attempt_at ?? '') ? -1 : 1))[0];
 
 /** `Bounced at 2026-11-28 13:42:10 UTC: mx.example.net says that the mailbox does not exist (550 5.1.1). …` */
-const summarizeOne = (view: View, end: RecordedMessageEvent): string => {
+const summarizeOne = (view: View, end: Ending): string => {
   const { complained, unsubscribed, leftTopic } = view.message.recipients[0] ?? {};
   const reaction = [
     ...(complained === true ? [' The recipient reported it as spam.'] : []),
     ...((unsubscribed ?? leftTopic ?? null) === null ? [] : [' The recipient unsubscribed.']),
   ].join('');
-  return `${explainEvent(end, briefView(view, end.metadata.occurredAt)).sentence}${reaction}`;
+  const when = ` at ${atTime(end.metadata.occurredAt)}`;
+  const brief = briefView(view, (word) => `${word.replace(/ (?:to|for)$/, '')}${when}`);
+  return `${explainEvent(end, brief).sentence}${reaction}`;
+};
+
+/** More would hide the point; the steps have all of them. */
+const REASONS_MAX = 3;
+
+/** Why recipients do not have it: `Bounced for a@example.net and b@example.net: …`, one sentence for each reason. */
+const reasonsOf = (view: View): readonly string[] => {
+  const ends = new Map(view.happenings.filter(isEnding).map((end) => [end.data.recipientId, end]));
+  const groups = Map.groupBy(
+    [...ends.values()].filter(({ type }) => type !== 'RecipientDelivered'),
+    (end) =>
+      explainEvent(
+        end,
+        briefView(view, (word) => word),
+      ).sentence,
+  );
+  return [...groups.values()].slice(0, REASONS_MAX).flatMap((alike) => {
+    const ids = alike.map(({ data }) => data.recipientId);
+    return alike.slice(0, 1).map((end) => {
+      const brief = briefView(view, (word) => view.opening(word, ids));
+      return explainEvent(end, brief).sentence;
+    });
+  });
 };
 
 /** The outcome with its reason, or what it waits for and until when. */
@@ -275,15 +314,12 @@ const summarize = (view: View, waits: readonly ExplainedWait[]): string => {
   const isOne = recipients.length === 1;
   if (next !== undefined)
     return isOne ? next.sentence : `${statusOfAll(recipients)}.${countReactions(recipients)} ${next.sentence}`;
-  const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
+  const end = view.happenings.findLast(isEnding);
   if (isOne && end !== undefined) return summarizeOne(view, end);
-  // The status already says that they were rejected.
-  const reasons = recipients
-    .filter(({ status }) => status !== 'delivered')
-    .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
-  const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
-  const when = end === undefined ? '' : ` Last outcome at ${atTime(end.metadata.occurredAt)}.`;
-  return `${statusOfAll(recipients)}${why}.${countReactions(recipients)}${when}`;
+  const reasons = reasonsOf(view);
+  const when = end === undefined ? [] : [`Last outcome at ${atTime(end.metadata.occurredAt)}.`];
+  const details = reasons.length > 0 ? reasons : when;
+  return [`${statusOfAll(recipients)}.${countReactions(recipients)}`, ...details].join(' ');
 };
 
 const TOLD = {

@@ -285,11 +285,11 @@ export const withoutReplyTexts = (view: View): View => ({
   smtpOf: (facts) => ({ ...view.smtpOf(facts), text: null }),
 });
 
-/** The same for a summary of the message's only recipient: with the time instead of the name. */
-export const briefView = (view: View, at: string): View => ({
+/** The same for a summary, which leaves out how the connection was secured. @param opening words before the reason. */
+export const briefView = (view: View, opening: View['opening']): View => ({
   ...withoutReplyTexts(view),
   isBrief: true,
-  opening: (word) => `${word.replace(/ (?:to|for)$/, '')} at ${atTime(at)}`,
+  opening,
 });
 
 /** Describes a mail server's reply, its time and the security of the connection in words. */
