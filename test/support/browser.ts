@@ -17,7 +17,7 @@ export type Theme = (typeof THEMES)[number];
 
 export interface Window {
   readonly page: Page;
-  /** Errors and warnings from the page and from the browser. */
+  /** Errors and warnings from the page and from the browser, and requests for resources that the page has deleted. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -59,6 +59,23 @@ export const openRequestsOf = (
 
 const isSettling = (request: Request): boolean =>
   request.headers().accept !== 'text/event-stream' && !new URL(request.url()).searchParams.has('wait');
+
+/** Path of one resource, such as `/v1/domains/dom_1`. */
+const RESOURCE = /^\/v1\/[a-z-]+\/[^/]+$/;
+
+/** Reports each request for a resource, or for a part of one, after its deletion: it would get a 404. */
+const watchDeleted = (page: Page, report: (complaint: string) => void): void => {
+  const deleted = new Set<string>();
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    if (response.request().method() === 'DELETE' && response.ok() && RESOURCE.test(pathname)) deleted.add(pathname);
+  });
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    const isDeleted = [...deleted].some((path) => `${pathname}/`.startsWith(`${path}/`));
+    if (isDeleted) report(`${request.method()} ${pathname} after its deletion`);
+  });
+};
 
 /** Reads Chromium's metrics of a page. Times are of its main thread, in seconds. */
 export const metricsOf = async (page: Page) => {
@@ -108,6 +125,7 @@ export const openWindow = async (
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
+  watchDeleted(page, (complaint) => complaints.push(complaint));
   if (keys !== undefined) {
     await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify(keys));
   }

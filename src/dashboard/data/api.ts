@@ -45,7 +45,7 @@ export const askForPresence = (): Promise<boolean> => {
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-interface RequestOptions {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
   readonly body?: unknown;

@@ -9,7 +9,7 @@ import {
 } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
-import { ApiFault, type Query, request } from './api.ts';
+import { ApiFault, type Query, type RequestOptions, request } from './api.ts';
 import { currentEnvironment } from './location.ts';
 import { createStore } from './store.ts';
 
@@ -93,10 +93,16 @@ client.getQueryCache().subscribe(noteFailing);
 
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
 
-/** Deletes a resource and its cached data, so that a screen still showing it does not reload it. */
-export const removeResource = async (path: string): Promise<void> => {
-  await request(path, { method: 'DELETE' });
-  client.removeQueries({ queryKey: [path] });
+/**
+ * Deletes a resource and its cached data with that of its parts (`/v1/domains/dom_1/warm-up`), so that a screen still
+ * showing it does not reload it.
+ */
+export const removeResource = async (
+  path: string,
+  options: Pick<RequestOptions, 'environment'> = {},
+): Promise<void> => {
+  await request(path, { ...options, method: 'DELETE' });
+  client.removeQueries({ predicate: ({ queryKey: [key] }) => `${key}/`.startsWith(`${path}/`) });
 };
 
 interface Result {

@@ -10,7 +10,7 @@ import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { environmentOfOrganization, session } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
-import { useRead } from '../data/queries.ts';
+import { removeResource, useRead } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { ago, duration, useTimes } from '../data/time.ts';
 import { Passkeys } from '../sign-in/presence.tsx';
@@ -181,7 +181,9 @@ export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
 };
 
 export const RemoveMember = ({ member }: OfMember): JSX.Element => {
-  const remove = (): Promise<undefined> => ask<undefined>(`/v1/members/${member.id}`, 'DELETE');
+  const remove = async (): Promise<undefined> => {
+    await removeResource(`/v1/members/${member.id}`, { environment: environment() });
+  };
   if (member.status === 'invited')
     return (
       <Action

@@ -36,6 +36,8 @@ export interface Draft {
   readonly epoch: number;
   readonly error: Error | null;
   change(edits: Edits): void;
+  /** Drops unsaved input. */
+  discard(): void;
   /** Saves pending changes. @throws {ApiFault} */
   settle(): Promise<void>;
   /** Reloads the draft and drops unsaved input. */
@@ -134,6 +136,9 @@ export const useDraft = (id: string): Draft => {
     change: (changed) => {
       setEdits({ ...now.current.edits, ...changed });
       setState((before) => (before === 'conflict' ? before : 'unsaved'));
+    },
+    discard: () => {
+      if (read !== null) keep(read, {});
     },
     settle,
     reload,

@@ -166,7 +166,7 @@ const Head = ({ template, draft, newest, version }: HeadProps): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={[`/v1/templates/${id}`, `/v1/templates/${id}/versions`]} />
-          <DeleteTemplate template={template} />
+          <DeleteTemplate draft={draft} template={template} />
           <TestTemplate draft={draft} template={template} version={version} />
           {version === null && isUnpublished && (
             <PublishTemplate draft={draft} template={template} number={newest + 1} />

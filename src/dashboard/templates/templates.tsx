@@ -155,9 +155,10 @@ export const RollBackTemplate = ({ draft, template, version }: DraftProps & { re
   );
 };
 
-export const DeleteTemplate = ({ template }: Pick<DraftProps, 'template'>): JSX.Element => {
+export const DeleteTemplate = ({ draft, template }: DraftProps): JSX.Element => {
   const remove = async (): Promise<undefined> => {
     await removeResource(`/v1/templates/${template.id}`);
+    draft.discard(); // leaving the screen would save it
     navigate(linkTo('/templates'), 'replace');
   };
   return (

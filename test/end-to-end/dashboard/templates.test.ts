@@ -152,6 +152,24 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await close();
   });
 
+  test('delete a template whose text could not be saved', async () => {
+    const id = await make('unwanted');
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByLabel('Subject').waitFor();
+    await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
+    await page.getByLabel('Subject').fill('Mine');
+    await page.getByRole('button', { name: 'Load their version' }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByLabel(/to confirm/).fill('unwanted');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+    expect((await dashboard.api.get(`/v1/templates/${id}`)).status).toBe(404);
+    // The browser logs the 412 of the conflict.
+    expect(complaints.filter((text) => !text.includes('412'))).toEqual([]);
+    await close();
+  });
+
   test('report that a draft was changed elsewhere, and keep the local text', async () => {
     const id = await make('contested');
     const { page, close } = await dashboard.open(WIDE);
