@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
@@ -43,6 +43,7 @@ export interface StoredBundle {
 }
 
 interface Source {
+  /** From the folder of the sources: a copied installation must not compare with the files of the original. */
   readonly path: string;
   readonly bytes: number;
   /** Time of the last change, ms. */
@@ -50,7 +51,7 @@ interface Source {
 }
 
 const sourceAt = async (path: string): Promise<Source> => {
-  const { size, mtimeMs } = await stat(path);
+  const { size, mtimeMs } = await stat(join(SOURCES, path));
   return { path, bytes: size, changed: mtimeMs };
 };
 
@@ -132,8 +133,8 @@ const makeBundle = async (): Promise<StoredBundle> => {
       imported: importedBy(screens.metafile, script),
     };
     const bundled = [...Object.keys(watch.metafile.inputs), ...Object.keys(screens.metafile.inputs)];
-    const how = [import.meta.url, import.meta.resolve('esbuild')].map((url) => fileURLToPath(url));
-    const paths = new Set([...bundled.map((path) => join(SOURCES, path)), ...how]);
+    const how = [import.meta.url, import.meta.resolve('esbuild')].map((url) => relative(SOURCES, fileURLToPath(url)));
+    const paths = new Set([...bundled, ...how]);
     return { bundle, sources: await Promise.all([...paths].map(sourceAt)) };
   } finally {
     await stop();

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Bundle, readBundle, type StoredBundle } from '../../../src/http/dashboard.ts';
@@ -43,9 +43,14 @@ describe('the bundle of the dashboard', () => {
 
   test('is built from sources, its own code and its bundler', async () => {
     const { sources } = deserialize(await readFile(cache)) as StoredBundle;
-    const named = (ending: string): number => sources.filter(({ path }) => path.endsWith(ending)).length;
-    expect([named('dashboard/main.tsx'), named('http/dashboard.ts'), named('esbuild/lib/main.js')]).toEqual([1, 1, 1]);
+    const named = (ending: string): number => sources.filter(({ path }) => `/${path}`.endsWith(ending)).length;
+    expect([named('/main.tsx'), named('http/dashboard.ts'), named('esbuild/lib/main.js')]).toEqual([1, 1, 1]);
     expect(named('.css')).toBeGreaterThan(10);
+  });
+
+  test('names no folder of the machine, so that a copied installation looks at its own sources', async () => {
+    const { sources } = deserialize(await readFile(cache)) as StoredBundle;
+    expect(sources.filter(({ path }) => isAbsolute(path))).toEqual([]);
   });
 
   test('is built again when the cached one is damaged', async () => {
