@@ -17,8 +17,11 @@ const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(performance.timeOrigin %
 const ONLY = process.env.FUZZ_ONLY === undefined ? null : Number(process.env.FUZZ_ONLY);
 const CONCURRENCY = 32;
 const SLOW_MOMENTS_MAX = 5;
-/** Longer than any response takes. */
-const ANSWER_MS_MAX = 10_000;
+/**
+ * Only a request that hangs takes this long. Shorter: a machine with ten times the load fails the test. Longer: a hang
+ * is reported later.
+ */
+const ANSWER_MS_MAX = 120_000;
 
 describe('a service that receives arbitrary requests', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
@@ -95,7 +98,8 @@ describe('a service that receives arbitrary requests', () => {
     const rate = Math.round(COUNT / campaign.seconds);
     process.stdout.write(`fuzz: seed ${SEED}, ${rate} requests/s, ${JSON.stringify(campaign.statuses)}\n`);
     for (const finding of campaign.findings) process.stdout.write(`fuzz: ${JSON.stringify(finding)}\n`);
-    expect(campaign.findings.map(({ number, problems }) => `${number}: ${problems.join('; ')}`)).toEqual([]);
+    // One text, because reports shorten lists.
+    expect(campaign.findings.map(({ number, problems }) => `${number}: ${problems.join('; ')}`).join('\n')).toBe('');
     // Requests in flight during a slow moment may get 503. More than a few such moments are no coincidence.
     expect(campaign.statuses['503, asked again'] ?? 0).toBeLessThanOrEqual(SLOW_MOMENTS_MAX * CONCURRENCY);
     expect(Object.keys(campaign.statuses)).toEqual(
@@ -112,5 +116,5 @@ describe('a service that receives arbitrary requests', () => {
     );
     expect((await fetch(`${program.baseUrl}/readyz`)).status).toBe(200);
     expect(program.output().match(/^.*"level":"(?:error|fatal)".*$/gm) ?? []).toEqual([]);
-  }, 600_000);
+  }, 1_200_000);
 });

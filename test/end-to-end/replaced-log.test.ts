@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { placeForTest, programForTest } from '../support/after-test.ts';
-import { eventually } from '../support/api-client.ts';
+import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import { operator } from '../support/operator.ts';
@@ -77,6 +77,11 @@ describe.each(Object.entries(PLACES))('a log in %s that is rolled back under a r
     const program = await programForTest(options);
     const key = program.keys.live;
     for (let n = 0; n < 5; n += 1) expect(await send(program, key)).toBe(202);
+    // From here on the position of the read models is behind the first event of a message.
+    await eventually(
+      () => apiClient(program.baseUrl, key).get('/v1/messages'),
+      ({ body }) => body.data.length === 5,
+    );
     await recorded(options.env?.DATABASE_URL ?? '');
     await putBack();
     const answers = new Set<number>();

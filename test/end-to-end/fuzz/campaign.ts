@@ -33,7 +33,8 @@ export interface CampaignOptions {
 type Count = (status: string) => void;
 
 const FINDINGS_MAX = 30;
-const TRIES_MAX = 5;
+/** Fewer: a busy machine that pauses for seconds fails the test. More: a request that always gets a 503 takes longer. */
+const TRIES_MAX = 30;
 const SHOWN_CHARACTERS = 1_500;
 /** Spreads consecutive seeds, so that they generate unrelated requests. */
 const SPREAD = 0x9e3779b1;
@@ -54,8 +55,8 @@ const parsed = (text: string): unknown => {
 const MS_PER_SECOND = 1_000;
 
 /**
- * The response to a request. After a 503 the request is repeated a few times, each time after the given delay: a
- * machine that is busy for some seconds is no defect.
+ * The response to a request. After a 503 the request is repeated, each time after the given delay: a machine that is
+ * busy for some seconds is no defect.
  */
 const answerTo = async (asked: FuzzRequest, { sender, check }: CampaignOptions, count: Count): Promise<FuzzAnswer> => {
   for (let tries = 1; ; tries += 1) {

@@ -18,7 +18,7 @@ const readable = (headers: IncomingHttpHeaders): FuzzAnswer['headers'] => ({
 export interface Sender {
   /**
    * Sends a request. For an event stream, which never ends, the answer is the first frame.
-   * @throws after the time limit.
+   * @throws {Error} after the time limit, or if the connection was closed.
    */
   send(asked: FuzzRequest): Promise<FuzzAnswer>;
   close(): void;
