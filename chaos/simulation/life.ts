@@ -4,6 +4,7 @@ import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
+import { serializeEvents } from '../../src/http/resources/events/serialize-events.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
@@ -97,6 +98,7 @@ export const createLife = (
     system,
     logger,
     webhookTarget,
+    serializeEvents,
     contents: reached.contents,
     webhookDeliveries: reached.webhookDeliveries,
     queues: processQueues(ground, engine, process),

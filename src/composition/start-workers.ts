@@ -17,6 +17,7 @@ import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
+import { serializeEvents } from '../http/resources/events/serialize-events.ts';
 import { retryWhileAway, StartRefused } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
@@ -185,6 +186,7 @@ export const openWorkers = async (
     contents: context.contents,
     secrets: context.secrets,
     webhookTarget: context.webhookTarget,
+    serializeEvents,
     queues,
     system,
     logger,

@@ -16,8 +16,8 @@ import type { HtmlChecker, TextAlternatives } from '../lib/html/html.ts';
 import type { BodyBudget } from '../lib/http/http.ts';
 import type { TemplateCompiler, TemplateRenderer } from '../lib/templates/templates.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
-import type { LiveFeed } from '../projections/events/live-feed.ts';
 import type { ReadModels } from '../projections/read-models.ts';
+import type { LiveFeed } from './resources/events/live-feed.ts';
 import type { HealthParts } from './service-health.ts';
 
 /** A request at a stage that is about to occupy the event loop. */

@@ -51,7 +51,7 @@ import {
   destroySecrets,
   distributeEvents,
 } from './webhooks/endpoints.ts';
-import { createPauseWebhooks, createPostWebhooks } from './webhooks/post-webhooks.ts';
+import { createPauseWebhooks, createPostWebhooks, type PostWebhooks } from './webhooks/post-webhooks.ts';
 import {
   inTurn,
   type ReplayWebhooks,
@@ -95,6 +95,7 @@ export interface WorkersDependencies extends AuditWork {
   readonly webhookDeliveries: WebhookDeliveries;
   /** Pages of the event feed, for replays to webhooks. Absent: they wait. */
   readonly feed?: ReplayWebhooks['feed'];
+  readonly serializeEvents: PostWebhooks['serializeEvents'];
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
   /** Default: `WEBHOOK_TIMES`. */

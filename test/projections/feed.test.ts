@@ -3,9 +3,9 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-
 import { customerEvents } from '../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../src/domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../../src/domain/kernel/events.ts';
+import { serializeEvents } from '../../src/http/resources/events/serialize-events.ts';
 import { eventsProjection } from '../../src/projections/events/projection.ts';
 import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/events/queries.ts';
-import { serializeEvents } from '../../src/projections/events/serialize-events.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';

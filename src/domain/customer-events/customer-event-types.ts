@@ -1,7 +1,7 @@
 import type { BounceCategory } from '../bounce/reply-words.ts';
 import type { ErasureCounts } from '../erasure/erasure.ts';
 import type { ApiKeyEvent, WebhookEvent } from '../kernel/events.ts';
-import type { SmtpFacts } from '../message/events.ts';
+import type { SmtpFacts, UnsubscribeMethod } from '../message/events.ts';
 import type { Measure, ReputationEvent } from '../reputation/reputation.ts';
 import type { SuppressionScope } from '../suppression/events.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from '../tracking/tracking.ts';
@@ -111,7 +111,7 @@ export interface CustomerEventFacts {
   /** Vault id of the link's URL. */
   readonly linkId?: string;
   /** How the recipient unsubscribed. */
-  readonly method?: string;
+  readonly method?: UnsubscribeMethod;
   /** Topic that the recipient subscribed to or unsubscribed from. */
   readonly topicId?: string | null | undefined;
   /** Mail that a suppression blocks, and when it expires; null: never. */

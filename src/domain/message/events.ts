@@ -4,6 +4,9 @@ import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail.ts';
 import { TOPIC_DEFAULTS } from '../topic/topic.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../tracking/tracking.ts';
 
+export const UNSUBSCRIBE_METHODS = ['one_click', 'page', 'mail'] as const;
+export type UnsubscribeMethod = (typeof UNSUBSCRIBE_METHODS)[number];
+
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
 
@@ -210,7 +213,7 @@ export const messageEvents = {
   RecipientUnsubscribed: z.object({
     ...about,
     recipientId: z.string(),
-    method: z.enum(['one_click', 'page', 'mail']),
+    method: z.enum(UNSUBSCRIBE_METHODS),
     /** Topic that the recipient left. Absent: all mail like this message. */
     topicId: z.string().optional(),
   }),

@@ -172,6 +172,9 @@ type NewBody =
 export type StoredBody = NewBody | ExpiredContent;
 export type StoredHead = Exclude<StoredBody, MessageBody> | MessageHead;
 
+/** Heads of stored contents by id. */
+export type LoadedContents = ReadonlyMap<string, StoredHead>;
+
 export interface MessageContents {
   /** UUID, random per request. */
   readonly id: string;
@@ -194,7 +197,7 @@ export interface Contents {
   /** Bodies by id. Missing ids are absent from the map. Concurrent calls share a query. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredBody>>;
   /** Like `get`, without the large parts. Used for pages of messages or events. */
-  heads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredHead>>;
+  heads(ids: readonly string[]): Promise<LoadedContents>;
 }
 
 /** A content that retention may remove. */

@@ -16,12 +16,12 @@ import { isHeld } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { ERASURE_COUNTS_NONE, ERASURE_REASONS, type ExistingErasure } from '../../domain/erasure/erasure.ts';
 import type { ErasureProgress } from '../../domain/ports/contents.ts';
-import { serializeErasureCounts } from '../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../fields.ts';
 import { listEndpoint, readYourWrites, setRevision } from '../reading.ts';
 import { erasureCountsSchema } from './events/event.ts';
+import { serializeErasureCounts } from './events/serialize-events.ts';
 import { addressField } from './suppressions/add-suppressions.ts';
 
 const reasonSchema = z.enum(ERASURE_REASONS).describe('Legal ground (GDPR Art. 17(1)). `requested`: not specified.');

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events/customer-events.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { WebhookEvent } from '../../domain/kernel/events.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
+import type { Contents, LoadedContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import {
   deliveryId,
@@ -15,7 +15,6 @@ import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
 import type { System } from '../../lib/async/async.ts';
 import { domainOf } from '../../lib/mime/mime.ts';
-import type { LoadedContents } from '../../projections/events/serialize-events.ts';
 import { type Leadership, repeat, type Work } from '../supervise.ts';
 
 /**

@@ -4,6 +4,7 @@ import { carriesContents, pauseWebhook } from '../../commands/webhook.ts';
 import { apiKey, isExpired } from '../../domain/api-key/api-key.ts';
 import { allows } from '../../domain/api-key/events.ts';
 import { isBounded } from '../../domain/api-key/key-authority.ts';
+import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { apiKeyStream, sendingDomainStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
@@ -12,11 +13,6 @@ import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webh
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { type ExistingWebhook, owningKeyId, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
-import {
-  type SerializedEvent,
-  serializeEvents,
-  serializeWithoutContents,
-} from '../../projections/events/serialize-events.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues, type PostWebhook, type PreparedPost } from './endpoint-queues.ts';
 import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
@@ -28,12 +24,17 @@ import type { Reaction } from './record-webhook-deliveries.ts';
  * slow endpoint delays itself only; how much is claimed for an endpoint follows from its last answer, and for an
  * organization is bounded. Organizations take turns: endpoints of one that hang cost others a share of a claim.
  */
-interface PostWebhooks extends PostWebhook {
+export interface PostWebhooks extends PostWebhook {
   readonly store: EventStore;
   readonly contents: Pick<Contents, 'heads'>;
   readonly secrets: Pick<Secrets, 'get'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly endpoints: Endpoints;
+  /** Makes the JSON of events, with the contents that are found. */
+  readonly serializeEvents: (
+    contents: Pick<Contents, 'heads'>,
+    events: readonly CustomerEvent[],
+  ) => Promise<readonly object[]>;
   /** Endpoints that may be owed something: recording adds them, and queues that run low. */
   readonly readyEndpoints: ReadyEndpoints;
   readonly logger: Logger;
@@ -79,13 +80,17 @@ const createCarriesContents = (deps: PostWebhooks): CarriesContents => {
   return async (endpoint) => (await known.fetch(endpoint.ownedBy, { context: endpoint })) ?? false;
 };
 
+const NO_CONTENTS: Pick<Contents, 'heads'> = { heads: async () => new Map() };
+
 const bodyOf = async (
-  { contents }: PostWebhooks,
+  { contents, serializeEvents }: PostWebhooks,
   carries: CarriesContents,
   endpoint: ExistingWebhook,
   { event }: ClaimedDelivery,
-): Promise<SerializedEvent | undefined> =>
-  (await carries(endpoint)) ? (await serializeEvents(contents, [event]))[0] : serializeWithoutContents(event);
+): Promise<object | undefined> => {
+  const [body] = await serializeEvents((await carries(endpoint)) ? contents : NO_CONTENTS, [event]);
+  return body;
+};
 
 /** @returns null: the endpoint was disabled or deleted a moment ago, and the delivery is left to its lease. */
 const prepare = async (

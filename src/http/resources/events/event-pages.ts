@@ -10,12 +10,12 @@ import {
   isAfter,
   type ReadFeed,
 } from '../../../projections/events/queries.ts';
-import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { ReadModels } from '../../../projections/read-models.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { recipientDomain } from '../../fields.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
+import { type SerializedEvent, serializeEvents } from './serialize-events.ts';
 
 /** Filters of the feed, the same for pages and for streams. */
 

@@ -5,7 +5,6 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { createSemaphore, createShares, type Place, pause } from '../../../lib/async/async.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
-import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../projections/events/live-feed.ts';
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import { maskContents, seesContents } from '../../auth/permissions.ts';
@@ -19,6 +18,7 @@ import {
   furtherFilter,
   readEventPage,
 } from './event-pages.ts';
+import { endOf, type LiveEvent, type LiveFeed, type Watch } from './live-feed.ts';
 
 /** Frames of an event stream (WHATWG HTML §9.2). */
 

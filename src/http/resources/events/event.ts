@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
 import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
+import { UNSUBSCRIBE_METHODS } from '../../../domain/message/events.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../../domain/tracking/tracking.ts';
@@ -132,7 +133,7 @@ const SCHEMAS = {
   MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
     ...message,
     /** How the recipient unsubscribed. */
-    method: z.enum(['one_click', 'page', 'mail']),
+    method: z.enum(UNSUBSCRIBE_METHODS),
     /** The topic they unsubscribed from; absent: all mail of the same kind. */
     topic_id: z.string().optional(),
   }),
@@ -246,7 +247,7 @@ type DescribedType = z.output<Schemas[keyof Schemas]>['type'];
 /** Fails to compile if a type of event has no schema. */
 const COMPLETE: CustomerEventType extends DescribedType ? Schemas : never = SCHEMAS;
 
-/** Serialized by `projections/events/serialize-events.ts`, for the feed and for webhooks alike. */
+/** Serialized by `serialize-events.ts`, for the feed and for webhooks alike. */
 export const eventSchema = z
   .discriminatedUnion(
     'type',

@@ -14,16 +14,17 @@ import {
   type Contents,
   findingsOf,
   isRemoved,
+  type LoadedContents,
   type MessageBody,
   type MessageHead,
   type StoredHead,
 } from '../../../domain/ports/contents.ts';
 import { NO_TRACKING } from '../../../domain/tracking/tracking.ts';
-import { type LoadedContents, serializeSmtp } from '../../../projections/events/serialize-events.ts';
 import type { ListedMessage, ListedRecipient } from '../../../projections/messages/queries.ts';
 import { timeSchema } from '../../fields.ts';
 import { trackingSchema } from '../domains/domain.ts';
 import { smtpSchema } from '../events/event.ts';
+import { serializeSmtp } from '../events/serialize-events.ts';
 
 export const findingSchema = z
   .strictObject({

@@ -13,7 +13,6 @@ import { messageStream } from '../../../domain/kernel/streams.ts';
 import { type ExistingMessage, type Message, message } from '../../../domain/message/message.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail.ts';
-import { serializeEvents } from '../../../projections/events/serialize-events.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
@@ -21,6 +20,7 @@ import { listOf, listSchema, pageParameters, pageSchema, timeField } from '../..
 import { imagesField, pageOfText, sealedMail, withImages } from '../../pages/mail-page.ts';
 import { decodePlace, encodePlace, ifMatch, resourceEndpoint, setRevision } from '../../reading.ts';
 import { eventSchema } from '../events/event.ts';
+import { serializeEvents } from '../events/serialize-events.ts';
 import {
   messageContentSchema,
   messageSchema,

@@ -10,17 +10,13 @@ import type { Position } from '../../../domain/kernel/event-store.ts';
 import { formatId, ID_BYTES, isId } from '../../../domain/kernel/ids.ts';
 import type { CountedReplay, WebhookDelivery, WebhookTry } from '../../../domain/ports/webhooks.ts';
 import { POST_HEADERS, REPLAY_HEADER, requireEnabled, webhookTimestamp } from '../../../domain/webhook/webhook.ts';
-import {
-  type SerializedEvent,
-  serializeEvents,
-  serializeWithoutContents,
-} from '../../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema, pageParameters, timeField, timeSchema } from '../../fields.ts';
 import { decodePlace, encodePlace, readYourWrites } from '../../reading.ts';
 import { eventRecipientSchema } from '../events/event.ts';
 import { issuedCursor, START } from '../events/event-pages.ts';
+import { type SerializedEvent, serializeEvents, serializeWithoutContents } from '../events/serialize-events.ts';
 import { loadWebhook } from './webhooks.ts';
 
 /** Replaces secret values. */

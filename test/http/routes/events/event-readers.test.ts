@@ -6,7 +6,7 @@ import {
   READERS_PER_KEY_MAX,
   READERS_PER_ORGANIZATION_MAX,
 } from '../../../../src/http/resources/events/event-stream.ts';
-import type { Watch } from '../../../../src/projections/events/live-feed.ts';
+import type { Watch } from '../../../../src/http/resources/events/live-feed.ts';
 
 const start = () => {
   const changed: ((organizationId: string) => void)[] = [];

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import { messageEvents, type SmtpFacts } from '../../../../src/domain/message/events.ts';
-import type { LinkAddress, MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
-import type { LoadedContents } from '../../../../src/projections/events/serialize-events.ts';
+import type { LinkAddress, LoadedContents, MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import {
   about,
   attemptStarted,

@@ -6,10 +6,9 @@ import {
   type Recipient,
   type RecipientStatus,
 } from '../../../../domain/message/message.ts';
-import type { ToldAnalysis } from '../../../../domain/ports/contents.ts';
+import type { LoadedContents, ToldAnalysis } from '../../../../domain/ports/contents.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhooks.ts';
 import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
-import type { LoadedContents } from '../../../../projections/events/serialize-events.ts';
 import { explainEvent } from './events.ts';
 import {
   actorOf,

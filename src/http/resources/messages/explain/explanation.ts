@@ -3,13 +3,10 @@ import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ExistingMessage } from '../../../../domain/message/message.ts';
+import type { LoadedContents } from '../../../../domain/ports/contents.ts';
 import type { ReplyStage } from '../../../../domain/ports/mail.ts';
 import type { TlsPolicy } from '../../../../lib/smtp/smtp.ts';
-import {
-  type LoadedContents,
-  type SerializedSmtp,
-  serializeSmtp,
-} from '../../../../projections/events/serialize-events.ts';
+import { type SerializedSmtp, serializeSmtp } from '../../events/serialize-events.ts';
 
 /** Describes the actor of an event in words. Names of members are stored only in the vault. */
 

@@ -3,7 +3,7 @@ import { isOwnDestination, partsOfDestination, type Suspension } from '../../../
 import type { HoldReason } from '../../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../../domain/message/message.ts';
 import { holdsBack, type Reputation } from '../../../../domain/reputation/reputation.ts';
-import type { SerializedSmtp } from '../../../../projections/events/serialize-events.ts';
+import type { SerializedSmtp } from '../../events/serialize-events.ts';
 import {
   atTime,
   deferral,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { eventSchema } from '../../../src/http/resources/events/event.ts';
-import { serializeEvent } from '../../../src/projections/events/serialize-events.ts';
+import { serializeEvent } from '../../../src/http/resources/events/serialize-events.ts';
 import { recorded } from '../../http/serialize/explain/explaining.ts';
 import { about, smtpReply } from '../../support/controls/message.ts';
 

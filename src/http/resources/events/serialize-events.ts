@@ -1,89 +1,33 @@
-import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
-import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-events/customer-event-types.ts';
-import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
-import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/erasure.ts';
-import type { Environment } from '../../domain/kernel/environment.ts';
-import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
-import type { Contents, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
-import type { ReplyStage } from '../../domain/ports/mail.ts';
-import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/tracking.ts';
-import type { Mailbox } from '../../lib/mime/mime.ts';
-import type { TlsPolicy } from '../../lib/smtp/smtp.ts';
+import type { z } from 'zod';
+import type { CustomerEventFacts, CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
+import type { CustomerEvent } from '../../../domain/customer-events/customer-events.ts';
+import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../../domain/erasure/erasure.ts';
+import type { RecipientKind, SmtpFacts } from '../../../domain/message/events.ts';
+import type { Contents, LoadedContents, MessageHead } from '../../../domain/ports/contents.ts';
+import type { Mailbox } from '../../../lib/mime/mime.ts';
+import type { FeedEvent, smtpSchema } from './event.ts';
 
-/** Heads of stored contents by id. */
-export type LoadedContents = ReadonlyMap<string, StoredHead>;
+/** The JSON of customer events, in the feed and in webhooks. */
 
-/** The server's reply; null: not known, or erased. */
-export interface SerializedSmtp {
-  readonly code: number;
-  readonly enhanced: string | null;
-  readonly text: string | null;
-  readonly mx: string | null;
-  readonly tls: string | null;
-  readonly cipher: string | null;
-  readonly policy: TlsPolicy | null;
-  readonly address: string | null;
-  readonly stage: ReplyStage | null;
-}
+type Immutable<Value> = Value extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : { readonly [Name in keyof Value]: Immutable<Value[Name]> };
 
-/** The JSON of a customer event, in the feed and in webhooks. */
-export interface SerializedEvent {
-  readonly id: string;
-  readonly object: 'event';
-  readonly type: CustomerEventType;
-  readonly timestamp: string;
-  readonly environment: Environment | null;
-  readonly sequence: number;
+/** Fields of all types of events, each optional. */
+type SerializedEventData<Data = FeedEvent['data']> = {
+  readonly [Name in Data extends unknown ? keyof Data : never]?: Data extends { readonly [Same in Name]?: infer Value }
+    ? Immutable<Value>
+    : never;
+};
+
+export type SerializedSmtp = Readonly<z.output<typeof smtpSchema>>;
+
+export interface SerializedEvent extends Readonly<Omit<FeedEvent, 'data'>> {
   readonly data: SerializedEventData;
 }
 
-interface SerializedEventData {
-  readonly message_id?: string;
-  readonly recipient?: { readonly id: string; readonly address: string | null; readonly kind: RecipientKind | null };
-  readonly tags?: MessageHead['tags'];
-  readonly metadata?: MessageHead['metadata'];
-  readonly domain_id?: string;
-  readonly organization_id?: string;
-  readonly api_key_id?: string;
-  readonly webhook_id?: string;
-  readonly template_id?: string;
-  /** The topic itself, or the topic that a recipient subscribed to or unsubscribed from. */
-  readonly topic_id?: string | null;
-  /** Id of the month's invoice, which is created after the month ends. */
-  readonly invoice_id?: string;
-  readonly period?: string;
-  readonly quota?: { readonly plan: string; readonly limit: number; readonly used: number };
-  readonly currency?: string;
-  readonly total?: number;
-  readonly erasure_id?: string;
-  readonly erased?: ReturnType<typeof serializeErasureCounts>;
-  readonly suppression?: { readonly id: string; readonly address: string | null };
-  readonly smtp?: SerializedSmtp;
-  readonly attempt?: number;
-  readonly next_attempt_at?: string;
-  readonly reason?: string;
-  readonly category?: BounceCategory;
-  readonly late?: true;
-  readonly shared?: true;
-  readonly scheduled_at?: string;
-  readonly first?: true;
-  readonly count?: number;
-  readonly machine?: boolean;
-  readonly machine_reason?: MachineReason;
-  readonly client?: ClientFamily;
-  readonly network?: NetworkKind;
-  readonly origin?: string;
-  readonly size?: number;
-  readonly root_hash?: string;
-  readonly note?: string;
-  readonly url?: string | null;
-  readonly method?: string;
-  readonly scope?: string;
-  readonly expires_at?: string | null;
-}
-
 /** Ids of the contents that these events refer to. */
-export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
+const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
   ...new Set(
     events.flatMap(({ contentId, facts }) =>
       [contentId, facts.smtp?.replyId ?? null, facts.linkId ?? null].filter((id): id is string => id !== null),

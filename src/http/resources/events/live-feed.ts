@@ -1,11 +1,11 @@
-import type { Pool } from 'pg';
-import { customerEvents } from '../../domain/customer-events/customer-events.ts';
-import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../domain/kernel/event-store.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
-import { createSlices, type Logger, pause, type System } from '../../lib/async/async.ts';
-import type { ReadModels } from '../read-models.ts';
-import { eventsProjection } from './projection.ts';
-import { type FeedCursor, type FeedEvent, isAfter, readNewEvents } from './queries.ts';
+import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
+import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../../domain/kernel/event-store.ts';
+import type { Contents } from '../../../domain/ports/contents.ts';
+import { createSlices, type Logger, pause, type System } from '../../../lib/async/async.ts';
+import type { Database } from '../../../projections/database.ts';
+import { eventsProjection } from '../../../projections/events/projection.ts';
+import { type FeedCursor, type FeedEvent, isAfter, readNewEvents } from '../../../projections/events/queries.ts';
+import type { ReadModels } from '../../../projections/read-models.ts';
 import { type SerializedEvent, serializeEvents } from './serialize-events.ts';
 
 /**
@@ -74,7 +74,7 @@ interface WatchedFeed {
 }
 
 export interface LiveFeedOptions {
-  readonly pool: Pool;
+  readonly pool: Database;
   readonly store: Pick<EventStore, 'head' | 'subscribe'>;
   readonly contents: Pick<Contents, 'heads'>;
   readonly readModels: Pick<ReadModels, 'waitFor'>;
