@@ -266,7 +266,8 @@ const hasEnded = async ({ store, system }: PauseWebhooks, keyId: string): Promis
   if (key.status === 'absent') return false;
   if (!allows(key.permissions, 'manage')) return true;
   if (!isBounded(key)) return false;
-  if (key.status !== 'active' || isExpired(key, system.now().toISOString())) return true;
+  // The expiry may be on record already, by the clock of another machine.
+  if (key.status !== 'active' || key.expiryNoted || isExpired(key, system.now().toISOString())) return true;
   const { state: domain } = await load(store, sendingDomain, sendingDomainStream(key.domainId));
   return domain.status === 'deleted';
 };
