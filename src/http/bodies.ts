@@ -61,7 +61,7 @@ const tooLarge = (maximum: number): DomainError =>
   new DomainError('body_too_large', `the body is larger than ${maximum} bytes`);
 
 const noRoom = (): DomainError =>
-  new DomainError('unavailable', 'too many large requests are in flight: try again in a few seconds', {
+  new DomainError('unavailable', 'too many large requests are in progress: try again in a few seconds', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
@@ -221,7 +221,8 @@ export const createJsonBodies = (budget: BodyBudget, marker: string): JsonBodies
   };
 
   const read = async (request: FastifyRequest, payload: IncomingMessage, ended: BodyEnd): Promise<unknown> => {
-    if (isEncoded(request)) throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported');
+    if (isEncoded(request))
+      throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported: send the body uncompressed');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
     const refusal = await reserveFirst(request, ended, bytesMax);

@@ -53,7 +53,8 @@ type Piece = Papa.ParseResult<string[]>;
  * @param piecesWithout consecutive chunks without the end of a record.
  */
 const problemWith = ({ errors }: Piece, piecesWithout: number): string | null => {
-  if (errors.length > 0) return 'must have quotes only around whole fields, doubled within';
+  if (errors.length > 0)
+    return 'has a misplaced double quote: put quotes around a whole field, and double the quotes inside it';
   return piecesWithout > PIECES_WITHOUT_RECORD_MAX ? `must have rows of at most ${PIECE_CHARACTERS} characters` : null;
 };
 

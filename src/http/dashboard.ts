@@ -316,7 +316,7 @@ export const dashboardAssetRoute = (route: RouteContext): void => {
   route.server.get('/dashboard/assets/:name', async (request, reply) => {
     const { name = '' } = request.params as { readonly name?: string };
     const asset = (await load(route)).assets.get(name);
-    if (asset === undefined) throw new DomainError('not_found', 'this file of the dashboard does not exist');
+    if (asset === undefined) throw new DomainError('not_found', 'the dashboard has no such file: reload the page');
     return send(asset, request, reply.header('cache-control', ASSET_CACHING));
   });
 };

@@ -137,13 +137,14 @@ const RETRY_AFTER_SECONDS = 1;
 const FASTIFY_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'the body must be application/json'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is too large'],
-  FST_ERR_BAD_URL: ['invalid_request', 'the path is not well-formed'],
+  FST_ERR_BAD_URL: ['invalid_request', 'the path is malformed'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'not found'],
 };
 
 const refusalOf = (error: unknown): DomainError | null => {
   if (error instanceof DomainError) return error;
-  if (isUnavailable(error)) return new DomainError('unavailable', 'the service is unavailable just now');
+  if (isUnavailable(error))
+    return new DomainError('unavailable', 'the service is unavailable at the moment: try again');
   if (!(error instanceof Error)) return null;
   const { code, statusCode } = error as Error & { readonly code?: unknown; readonly statusCode?: unknown };
   const known = FASTIFY_CODES[String(code)];

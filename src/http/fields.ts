@@ -17,7 +17,7 @@ export type AsOf = z.infer<typeof asOfSchema>;
 
 /** Field added to responses that support `at`. */
 export const asOfFields = () => ({
-  as_of: asOfSchema.optional().describe('Moment that the response describes. Only in responses to requests with `at`.'),
+  as_of: asOfSchema.optional().describe('Moment that the response describes. Present only if the request has `at`.'),
 });
 
 /** A page of a list. */
@@ -141,7 +141,7 @@ const DOMAIN = /^[^\s@\p{Cc}]{1,253}$/u;
 export const recipientDomain = () =>
   z
     .string()
-    .refine((text) => DOMAIN.test(text), 'must be a domain, the part of an address after its @')
+    .refine((text) => DOMAIN.test(text), 'must be a domain: the part of an address after the @')
     .transform((text) => {
       const name = text.replace(/\.$/, '').toLowerCase();
       return asciiDomain(name) || name;

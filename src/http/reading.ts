@@ -85,7 +85,7 @@ export const readYourWrites = async (
   const head = await context.store.head();
   if (await readModels.waitFor(names, head)) return head;
   const seconds = await secondsBehind({ readModels }, names);
-  const why = seconds === 0 ? 'is not up to date just now' : `is ${seconds} s behind what happened`;
+  const why = seconds === 0 ? 'is not up to date at the moment' : `is ${seconds} s behind what happened`;
   throw new DomainError('unavailable', `this list ${why}`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 };
 
@@ -100,7 +100,7 @@ export const atParameter = () =>
     )
     .optional()
     .describe(
-      'State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing.',
+      'Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing.',
     );
 
 /** A moment: everything up to a leaf of an organization's tree. */
@@ -120,7 +120,7 @@ const leavesAt = async ({ readModels, context }: HttpDependencies, tree: string,
   const leaf = leafIn(at);
   if (leaf !== null) {
     const size = await readModels.audit.size(tree);
-    if (leaf >= size) throw invalid(`at must be below leaf:${size}: there are no more yet`);
+    if (leaf >= size) throw invalid(`at must be below leaf:${size}: the audit log has ${size} entries so far`);
     return leaf + 1;
   }
   const time = parseTime(at) ?? '';
@@ -225,7 +225,7 @@ export const resourceEndpoint = (
     async (call, route) => {
       const past = await routeAsOf(route, call.caller, call.query.at);
       if (past === undefined) return handle({ ...call, isPast: false }, route);
-      if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
+      if (past === null) throw new DomainError('not_found', 'the organization did not exist at that time');
       return { ...(await handle({ ...call, isPast: true }, past.route)), as_of: past.asOf };
     },
   );

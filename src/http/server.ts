@@ -325,8 +325,12 @@ const registerRoutes = (route: Omit<RouteContext, 'operations' | 'operationId'>)
 
 /** Statuses of errors of Node's HTTP parser. */
 const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'the headers are too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    'the request headers are too large: at most 16 kB are accepted',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive within a minute'],
 };
 
 /**
@@ -347,7 +351,7 @@ const answerTunnel =
   (nextId: () => string) =>
   (_request: unknown, socket: Duplex): void => {
     socket.on('error', () => socket.destroy());
-    const refusal = new DomainError('method_not_allowed', 'no path takes CONNECT');
+    const refusal = new DomainError('method_not_allowed', 'CONNECT is not supported');
     endWith(socket, '405 Method Not Allowed\r\nAllow: ', { refusal, id: nextId() });
   };
 
@@ -366,7 +370,7 @@ const answerUnparsable =
     const [status, reason, message] = PARSER_STATUSES[error.code ?? ''] ?? [
       400,
       'Bad Request',
-      'the request is not HTTP',
+      'the request is not valid HTTP',
     ];
     endWith(socket, `${status} ${reason}`, { refusal: new DomainError('invalid_request', message), id: nextId() });
     const lingering = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -5,15 +5,15 @@ import { timeSchema } from './fields.ts';
 /** Health of the whole service, for operators. No field holds or counts data of one organization. */
 
 const STATUS_SENTENCE =
-  '`attention`: `problems` says what to look at. `unknown`: the part did not answer in time. `unused`: this service, or ' +
-  'this process, has no such part.';
+  '`attention`: see `problems`. `unknown`: the part did not answer in time. `unused`: this service, or this process, ' +
+  'does not use the part.';
 const statusSchema = z.enum(['ok', 'attention', 'unknown', 'unused']);
 
 const part = <Facts extends z.ZodRawShape>(facts: Facts) =>
   z.strictObject({
     status: statusSchema.describe(STATUS_SENTENCE),
-    problems: z.array(z.string()).describe('Sentences for people, with what to do.'),
-    facts: z.strictObject(facts).nullable().describe('null: unknown, or unused.'),
+    problems: z.array(z.string()).describe('What is wrong and what to do, as sentences.'),
+    facts: z.strictObject(facts).nullable().describe('null: the status is `unknown` or `unused`.'),
   });
 
 const count = (says: string) => z.number().int().min(0).describe(says);
@@ -26,42 +26,46 @@ const partsSchema = z.strictObject({
   process: part({
     version: z.string(),
     roles: z.array(roleSchema),
-    uptime_seconds: seconds('Since this process started.'),
-    memory_bytes: bytes('Resident memory of the one that answers.'),
+    uptime_seconds: seconds('Time since this process started.'),
+    memory_bytes: bytes('Resident memory of this process.'),
     event_loop_delay_ms: z.strictObject({
-      mean: milliseconds('Mean of the last minute.'),
-      max: milliseconds('Longest of the last minute.'),
+      mean: milliseconds('Mean in the last minute.'),
+      max: milliseconds('Maximum in the last minute.'),
     }),
     is_leader: z
       .boolean()
       .nullable()
-      .describe('Whether its workers do what one process does for all. null: this process has no role `workers`.'),
-  }).describe('Of the instance that answers.'),
+      .describe(
+        'true: this process does the jobs that only one process may do. null: this process does not have the role `workers`.',
+      ),
+  }).describe('The process that answers this request.'),
   instances: part({
     data: z.array(
       z.strictObject({
-        name: z.string().describe('Host and process id.'),
+        name: z.string().describe('Host name and process id.'),
         version: z.string(),
         roles: z.array(roleSchema),
-        connected_since: timeSchema().describe('Of its session with the database.'),
+        connected_since: timeSchema().describe('Start of its session with the database.'),
       }),
     ),
-  }).describe('Every process of the service that is connected to the database.'),
+  }).describe('All processes of the service that are connected to the database.'),
   log: part({
     engine: z.enum(['postgresql', 'eventstoredb']),
-    position: z.string().describe('Of the last event.'),
+    position: z.string().describe('Position of the last event.'),
     appends_per_minute: count('Appends by this process in the last minute.'),
     append_ms: z
-      .strictObject({ p50: milliseconds('Half took no longer.'), p99: milliseconds('99 of 100 took no longer.') })
+      .strictObject({ p50: milliseconds('Median duration.'), p99: milliseconds('99th percentile.') })
       .nullable()
-      .describe('Of these appends. null: there was none.'),
+      .describe('Duration of these appends. null: there were none.'),
   }).describe('The event log.'),
   read_models: part({
     data: z.array(
       z.strictObject({
         name: z.string(),
-        events_behind: count('Events of the log that it does not hold yet.').nullable().describe('null: unknown.'),
-        seconds_behind: seconds('Age of the oldest of these.'),
+        events_behind: count('Events of the log that the read model has not applied yet.')
+          .nullable()
+          .describe('null: unknown.'),
+        seconds_behind: seconds('Age of the oldest of these events.'),
         parked_events: count('Events that could not be applied.'),
         is_rebuilding: z.boolean(),
       }),
@@ -73,12 +77,12 @@ const partsSchema = z.strictObject({
         name: z
           .enum(['transactional_mail', 'bulk_mail', 'due_mail', 'webhook_deliveries'])
           .describe(
-            '`transactional_mail` and `bulk_mail` hold jobs of mail that is about to leave, `due_mail` all mail whose time ' +
-              'has come, `webhook_deliveries` what endpoints are owed.',
+            '`transactional_mail` and `bulk_mail`: jobs of mail that is about to be sent. `due_mail`: all mail that is due. ' +
+              '`webhook_deliveries`: events that are due to be posted.',
           ),
-        waiting: count('100,000: that many or more.'),
-        active: count('In progress.').nullable().describe('null: unknown.'),
-        oldest_seconds: seconds('How long the oldest has been due.').nullable().describe('null: unknown.'),
+        waiting: count('Waiting jobs. 100,000: that many or more.'),
+        active: count('Jobs in progress.').nullable().describe('null: unknown.'),
+        oldest_seconds: seconds('Time for which the oldest job has been due.').nullable().describe('null: unknown.'),
       }),
     ),
     scheduled: count('Messages scheduled by their senders, once per recipient domain. 100,000: that many or more.'),
@@ -86,47 +90,49 @@ const partsSchema = z.strictObject({
     held: count('Messages that are held, once per recipient domain.'),
   }),
   rates: part({
-    accepted_per_minute: z.number().min(0).describe('Messages.'),
-    delivered_per_minute: z.number().min(0).describe('Recipients.'),
-    window_seconds: seconds('What was counted: the last minute, or less of it under load.'),
+    accepted_per_minute: z.number().min(0).describe('Messages per minute.'),
+    delivered_per_minute: z.number().min(0).describe('Recipients per minute.'),
+    window_seconds: seconds('Period of the count: the last minute, or less under load.'),
   }),
   database: part({
     version: z.string(),
     size_bytes: bytes('Size of the database.'),
     connections: count('Connections to the database.'),
-    connections_max: count('How many the server takes.'),
-    latency_ms: milliseconds('Of a query of nothing.'),
+    connections_max: count('Maximum number of connections that the server accepts.'),
+    latency_ms: milliseconds('Duration of an empty query.'),
   }).describe('PostgreSQL.'),
   redis: part({
-    latency_ms: milliseconds('Of a PING.'),
-    memory_bytes: bytes('Memory in use.').nullable().describe('null: it does not say.'),
+    latency_ms: milliseconds('Duration of a PING.'),
+    memory_bytes: bytes('Memory in use.').nullable().describe('null: Redis does not report it.'),
   }),
   mail: part({
     kind: z.enum(['capture', 'direct', 'smarthost']),
-    smarthost: z.enum(['works', 'refuses']).nullable().describe('null: mail leaves without one.'),
+    smarthost: z.enum(['works', 'refuses']).nullable().describe('null: no smarthost is used.'),
     checked_at: timeSchema(),
-  }).describe('The way out for mail, checked at most once a minute.'),
+  }).describe('How mail is sent, checked at most once a minute.'),
   disk: part({
-    free_bytes: bytes('Free on the disk of the data folder.'),
+    free_bytes: bytes('Free space on the disk of the data folder.'),
     size_bytes: bytes('Size of that disk.'),
   }),
   audit: part({
-    checked_at: timeSchema().nullable().describe('When the last check of the audit trees ended. null: none has.'),
+    checked_at: timeSchema()
+      .nullable()
+      .describe('Time when the last check of the audit trees ended. null: no check has ended yet.'),
     verdict: z.enum(['no fault', 'faults', 'undecided']).nullable(),
-    faults: count('Faults found by it.'),
+    faults: count('Faults that the check found.'),
     logs_disputed: count('Audit logs that a witness contradicts.'),
   }),
   backup: part({
-    taken_at: timeSchema().describe('When the last `backup` ended.'),
-    age_seconds: seconds('Since then.'),
-  }).describe('`unused`: no backup by the command of this service is known.'),
+    taken_at: timeSchema().describe('Time when the last `backup` ended.'),
+    age_seconds: seconds('Age of this backup.'),
+  }).describe('`unused`: the command `backup` of this service has not been used.'),
 });
 
 export const serviceSchema = z
   .strictObject({
     object: z.literal('service'),
     at: timeSchema(),
-    status: statusSchema.describe('The worst of all parts: `attention`, then `unknown`.'),
+    status: statusSchema.describe('The worst status of all parts: `attention`, then `unknown`, then `ok`.'),
     parts: partsSchema,
   })
   .meta({ id: 'Service' });
@@ -167,7 +173,9 @@ interface Part {
 
 const unknown = (error: unknown): Part => ({
   status: 'unknown',
-  problems: [error instanceof TimedOut ? `no answer within ${PART_MS_MAX / 1000} s` : 'it cannot be read just now'],
+  problems: [
+    error instanceof TimedOut ? `no answer within ${PART_MS_MAX / 1000} s` : 'it cannot be read at the moment',
+  ],
   facts: null,
 });
 

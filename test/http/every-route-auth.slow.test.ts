@@ -150,8 +150,8 @@ describe.each(GUARDED)('$name', (route) => {
       400,
       {
         code: 'header_not_allowed',
-        message: 'this endpoint does not take an Idempotency-Key',
-        details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
+        message: 'this endpoint does not accept an Idempotency-Key: remove the header',
+        details: { 'Idempotency-Key': ['Idempotency-Key is not accepted here'] },
       },
     ]);
     if (kind !== null) expect((await ask(route, headers, { id: 'nothing' })).json()).toEqual(answer.json());

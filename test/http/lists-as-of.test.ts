@@ -76,7 +76,7 @@ describe('the list of messages at an earlier time', () => {
     const { status, body } = await call('GET', `/v1/messages?at=${at}&status=delivered`);
     expect([status, body.error.details]).toEqual([
       400,
-      { status: ['status cannot be combined with at: messages are looked for by what they are now'] },
+      { status: ['status cannot be combined with at, because it filters by the current status'] },
     ]);
     expect((await call('GET', `/v1/messages?at=${new Date().toISOString()}`, undefined, sender)).body.data).toEqual([]);
     const early = await call('GET', '/v1/messages?at=2020-01-01');

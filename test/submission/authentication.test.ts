@@ -203,7 +203,7 @@ describe('a key', () => {
     await talk.ask('RSET\r\n');
     expect(await talk.ask(MAIL)).toMatch(/^250/);
     await talk.ask('RSET\r\n');
-    expect(await talk.ask(MAIL)).toMatch(/^451 4\.7\.0 rate limit of 2 send requests a minute exceeded/);
+    expect(await talk.ask(MAIL)).toMatch(/^451 4\.7\.0 rate limit of 2 send requests per minute exceeded/);
     const byHttp = await submitting.service.request({
       method: 'POST',
       url: '/v1/messages/send',

@@ -97,7 +97,9 @@ describe('a client', () => {
     const { append } = store;
     (store as { append: typeof append }).append = () => Promise.reject(new StoreUnavailable('away'));
     const accepted = await acceptedBy(async () => {
-      expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toBe('451 4.3.0 the service is unavailable just now');
+      expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toBe(
+        '451 4.3.0 the service is unavailable at the moment: try again',
+      );
     });
     (store as { append: typeof append }).append = append;
     expect(accepted).toBe(0);

@@ -1,142 +1,142 @@
 // Generated from /openapi.json: see docs/contributing.md.
 
 export interface SendMessageRequest {
-  /** An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
+  /** Sender: an address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
   from?: string | undefined;
-  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given several times is one recipient, of the first kind that names it. */
+  /** Recipients: one address, or an array of addresses. `to`, `cc` and `bcc` together: at most 50. An address that appears several times is one recipient, in the first of these fields that names it. */
   to: string | readonly string[];
-  /** Additional recipients, visible to all. */
+  /** Additional recipients, visible to all recipients. */
   cc?: string | readonly string[] | undefined;
-  /** Additional recipients, hidden from the others. */
+  /** Additional recipients, hidden from the other recipients. */
   bcc?: string | readonly string[] | undefined;
-  /** Address for replies. Default: `from`. */
+  /** Where replies go: one address, or an array of addresses. Default: `from`. */
   reply_to?: string | readonly string[] | undefined;
-  /** One line. Required without a template. */
+  /** Subject, one line. Required without a template. */
   subject?: string | undefined;
-  /** Valid HTML, as mail is written, at most 512 elements deep. This or `text` is required. */
+  /** HTML body: valid HTML, at most 512 elements deep. Required if there is no `text`. */
   html?: string | undefined;
-  /** Plain text. Default: generated from `html`. */
+  /** Plain-text body. Default: generated from `html`. */
   text?: string | undefined;
-  /** The encoded message is at most 25 MB. */
+  /** Files to attach. The whole message can have at most 25 MB when encoded. */
   attachments?: readonly ({
-    /** The name that recipients see. */
+    /** File name that recipients see. */
     filename: string;
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
-    /** Media type. Default: by the ending of `filename`, else `application/octet-stream`. */
+    /** Media type. Default: by the extension of `filename`. */
     content_type?: string | undefined;
-    /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
+    /** Name by which the HTML refers to an inline image: `cid:logo` for `logo`. */
     content_id?: string | undefined;
   })[] | undefined;
-  /** Alternative forms of the message for programs that support them: an invitation (`text/calendar`), AMP. */
+  /** Other forms of the message for mail programs that support them, such as an invitation (`text/calendar`) or AMP. */
   alternatives?: readonly {
     /** Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`. */
     content_type: string;
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
   }[] | undefined;
-  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name. */
+  /** More headers by name, at most 50, such as `X-…`, `In-Reply-To` or `References`. Not allowed, because the service writes them: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`. `Reply-To` and `List-Unsubscribe` are not allowed together with the fields `reply_to` and `unsubscribe`. */
   headers?: Record<string, string> | undefined;
-  /** Labels for finding messages. */
+  /** Labels by which you find and count messages. */
   tags?: readonly {
     name: string;
     value: string;
   }[] | undefined;
-  /** Your own texts by name, returned with the message and its events. At most 50 texts and 10 kB as JSON. */
+  /** Your own values by name, returned with the message and its events. At most 50 values and 10 kB as JSON. */
   metadata?: Record<string, string> | undefined;
-  /** `bulk` is the same mail for many recipients; it should have `unsubscribe`. Default: `"transactional"`. */
+  /** `transactional`: mail that one recipient expects, such as a receipt. `bulk`: the same mail to many recipients; set `unsubscribe` for it. Default: `"transactional"`. */
   stream?: 'transactional' | 'bulk' | undefined;
-  /** How recipients unsubscribe: an address of yours, or `managed` links of this service, one per recipient. Either appears only in the header `List-Unsubscribe`, which many mail programs show as a button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if `stream` is `bulk`, else for all mail. */
+  /** How recipients unsubscribe: by your own URL or address, or by links of this service (`managed`), one per recipient. The header `List-Unsubscribe` contains it, and most mail programs show it as a button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if `stream` is `bulk`, otherwise for all mail. */
   unsubscribe?: 'managed' | {
     url?: string | undefined;
     mailto?: string | undefined;
   } | undefined;
-  /** Tracking of openings and of clicks. Omitted fields use the setting of the domain, which is off by default. */
+  /** Tracking of openings and clicks. Omitted fields use the setting of the domain, which is off by default. */
   tracking?: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image that counts openings. */
     opens?: boolean | undefined;
-    /** Route links in the html through this service, except those with `data-outbox-track="off"`. */
+    /** true: track clicks on links, except links with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
   /** Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`. */
   topic?: string | undefined;
-  /** When to send, with a time zone, at most 30 days ahead. Default: at once. */
+  /** When to send: a time with a time zone, at most 30 days ahead. Default: immediately. */
   scheduled_at?: string | undefined;
-  /** Seconds to try, from the sending time. Then undelivered recipients are `expired`. Default: `259200`. */
+  /** How long to attempt delivery, in seconds from the sending time. Afterwards, undelivered recipients are `expired`. Default: `259200`. */
   ttl_seconds?: number | undefined;
-  /** `warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the organization has it, which is `off` unless it was changed. */
+  /** `warn`: analyze the content and return the findings. `block`: reject the message if there are errors. `off`: do not analyze. Default: `default_analysis` of the organization, which is `off` unless it was changed. */
   analysis?: 'off' | 'warn' | 'block' | undefined;
-  /** Template that replaces subject, html and text. It is rendered now: later versions do not change the message. */
+  /** Template that the subject, html and text come from. It is rendered when the message is accepted: later versions do not change the message. */
   template?: {
     /** Id or alias of a template. */
     id: string;
-    /** Number of the version; the published one when absent. */
+    /** Number of the version. Default: the published version. */
     version?: number | undefined;
-    /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+    /** A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template. */
     locale?: string | undefined;
-    /** Values for its variables, by name. */
+    /** Values of the variables, by name. */
     variables?: Record<string, unknown> | undefined;
   } | undefined;
 }
 
 export interface SendBatchRequest {
-  /** Messages, each with the body of a single send. Each uses one request of the rate limit. */
+  /** Messages, each with the fields of a single send. Each uses one request of the rate limit. */
   messages: readonly SendMessageRequest[];
-  /** `strict` refuses all if one is invalid, `partial` sends the others. Default: `"strict"`. */
+  /** `strict`: one invalid message rejects the whole batch. `partial`: the valid messages are sent. Default: `"strict"`. */
   mode?: 'strict' | 'partial' | undefined;
 }
 
 export interface CancelMessagesRequest {
   /** At most 500 messages. */
   ids?: readonly string[] | undefined;
-  /** Filters of `GET /v1/messages`. */
+  /** Messages to cancel, by the filters of `GET /v1/messages`. */
   filter?: {
-    /** The address of one of its recipients. */
+    /** Only messages to this address. */
     to?: string | undefined;
-    /** The sender’s address. */
+    /** Only messages from this address. */
     from?: string | undefined;
-    /** A tag by name and value, `order:1234`. */
+    /** Only messages with this tag: `order:1234`. */
     tag?: string | undefined;
-    /** Metadata by name and value, `customer:42`. */
+    /** Only messages with this metadata: `customer:42`. */
     metadata?: string | undefined;
-    /** Words of the subject, all of them in any order, whatever their letter case. The first 24 words of a subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and the amount of white space. */
+    /** Words of the subject. All must occur, in any order and letter case. Only the first 24 words of a subject can be found, for as long as its contents are stored. In double quotes: the whole subject, in any letter case and with any amount of white space. */
     subject?: string | undefined;
-    /** The API key that sent it. */
+    /** Only messages sent by this API key. */
     key_id?: string | undefined;
-    /** The request that sent it: the `X-Request-Id` of its response. */
+    /** Only messages sent by this request: the `X-Request-Id` of its response. */
     request_id?: string | undefined;
-    /** The template it was rendered from, by id or alias. */
+    /** Only messages rendered from this template, by id or alias. */
     template_id?: string | undefined;
-    /** The sending domain. */
+    /** Only messages from this sending domain, by id. */
     domain_id?: string | undefined;
-    /** Accepted at or after this time, ISO 8601, or this day in the time zone of the organization. */
+    /** Only messages accepted at or after this time (ISO 8601), or from this day on (time zone of the organization). */
     since?: string | undefined;
-    /** Accepted before this time, ISO 8601, or this day in the time zone of the organization. */
+    /** Only messages accepted before this time (ISO 8601), or before this day (time zone of the organization). */
     until?: string | undefined;
-    /** The domain of one of its recipients. */
+    /** Only messages to this recipient domain. */
     recipient_domain?: string | undefined;
-    /** The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them. */
+    /** Only messages to this mailbox provider, as `GET /v1/stats` counts them. */
     mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
-    /** Transactional or bulk. */
+    /** Only transactional or only bulk mail. */
     stream?: 'transactional' | 'bulk' | undefined;
-    /** Bounce category of at least one recipient. */
+    /** Only messages with a recipient that has this bounce category. */
     bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
-    /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
+    /** Only messages with a recipient that was bounced or deferred with this SMTP code: `550`, `5.1.1`, `451 4.7.1`. */
     smtp_code?: string | undefined;
     /** Default: all waiting messages. */
     status?: 'accepted' | 'scheduled' | 'deferred' | undefined;
   } | undefined;
-  /** Returns the messages that would be cancelled, without cancelling them. Default: `false`. */
+  /** true: return the messages that would be cancelled, and cancel nothing. Default: `false`. */
   dry_run?: boolean | undefined;
 }
 
 export interface RescheduleMessageRequest {
-  /** When to send, with a time zone. */
+  /** When to send: a time with a time zone. */
   scheduled_at: string;
 }
 
 export interface CreateKeyRequest {
-  /** Human-readable purpose of the key. */
+  /** Purpose of the key, for people. */
   name: string;
   /** The domain that the key is bound to. It sends only from addresses of this domain. */
   domain_id: string;
@@ -157,7 +157,7 @@ export interface CreateKeyRequest {
 }
 
 export interface UpdateKeyRequest {
-  /** Human-readable purpose of the key. */
+  /** Purpose of the key, for people. */
   name?: string | undefined;
   /** Permissions of the key. Only `admin` includes others. */
   permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
@@ -174,80 +174,80 @@ export interface UpdateKeyRequest {
 }
 
 export interface RotateKeyRequest {
-  /** Minutes for which the old value still works. Default: `1440`. */
+  /** Minutes for which the previous secret still works (grace period). Default: `1440`. */
   grace_period_minutes?: number | undefined;
-  /** Revoke all earlier values now. Default: `false`. */
+  /** true: revoke all earlier secrets immediately. Default: `false`. */
   revoke_previous?: boolean | undefined;
 }
 
 export interface RegisterDomainRequest {
-  /** The part after the @ of addresses, such as `mail.example.com`. */
+  /** The part after the @ of your sender addresses, such as `mail.example.com`. */
   name: string;
 }
 
 export interface UpdateDomainRequest {
-  /** Sender as shown on recipient pages. Replaced as a whole; null removes it. */
+  /** How the sender appears on recipient pages. Replaced as a whole. null removes it. */
   branding?: {
-    /** The domain’s name when null. Default: `null`. */
+    /** Name of the sender. null: the name of the domain is shown. Default: `null`. */
     name?: string | null | undefined;
     /** Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible. */
     color?: string | null | undefined;
-    /** An https image on your server. Without one, pages load nothing from other hosts. Default: `null`. */
+    /** URL of an image on your server (https). Without a logo, the pages load nothing from other hosts. Default: `null`. */
     logo_url?: string | null | undefined;
   } | null | undefined;
-  /** Default tracking of mail accepted from now on. A message can override it. */
+  /** Default tracking of mail that is accepted from now on. A message can override it. */
   tracking?: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image that counts openings. */
     opens?: boolean | undefined;
-    /** Route links in the html through this service, except those with `data-outbox-track="off"`. */
+    /** true: track clicks on links, except links with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
 }
 
 export interface StartWarmUpRequest {
-  /** Recipients per destination on the first day, the second, and so on. */
+  /** Quota of recipients per destination for the first day, the second, and so on. */
   plan?: readonly number[] | undefined;
 }
 
 export interface CreateTemplateRequest {
-  /** Unique in your organization. You can use it instead of the id. */
+  /** A short name, unique in your organization, that you can use instead of the id. */
   alias: string;
-  /** For people. */
+  /** Name shown in the dashboard. */
   name: string;
-  /** For people. Default: `null`. */
+  /** A note for people who use the template. Default: `null`. */
   description?: string | null | undefined;
-  /** Liquid. One line. */
+  /** Subject, one line. May contain Liquid. */
   subject: string;
-  /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
+  /** Html with Liquid: `{{ name }}` inserts a value escaped, `{{ name | raw }}` as html. At most 200,000 characters. */
   html: string;
-  /** Liquid; null: derived from the html. Default: `null`. */
+  /** Plain text with Liquid. null: generated from the html. Default: `null`. */
   text?: string | null | undefined;
-  /** Liquid; preview text that mail programs show after the subject. Default: `null`. */
+  /** Preview text that mail programs show after the subject. May contain Liquid. Default: `null`. */
   preheader?: string | null | undefined;
-  /** Liquid; default sender of messages. Default: `null`. */
+  /** Default `from` of messages. May contain Liquid. Default: `null`. */
   from?: string | null | undefined;
-  /** Liquid; default `reply_to` of messages. */
+  /** Default `reply_to` of messages. May contain Liquid. */
   reply_to?: readonly string[] | undefined;
-  /** Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication. Default: `null`. */
+  /** Alias of the layout: a template that contains `{{ content }}`. Publishing copies the published version of the layout. Default: `null`. */
   layout?: string | null | undefined;
-  /** Language of `html`. Default: `"html"`. */
+  /** Language in which `html` is written. Default: `"html"`. */
   format?: 'html' | 'mjml' | undefined;
-  /** Inline the styles into the elements at publication. Default: `false`. */
+  /** true: publishing moves the styles into the elements. Default: `false`. */
   inline_css?: boolean | undefined;
-  /** Every variable that the parts use, at most 100. */
+  /** All variables that the template uses, at most 100. */
   variables?: readonly ({
     name: string;
     type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
     /** Default: `true`. */
     required?: boolean | undefined;
-    /** Default value when a send gives none. */
+    /** Value that is used if a message does not set the variable. */
     default?: unknown | undefined;
-    /** Example value, used when the template is published or previewed without values. */
+    /** Value that is used to check and preview the template. */
     example?: unknown | undefined;
-    /** For people. */
+    /** A note for people who use the template. */
     description?: string | undefined;
   })[] | undefined;
-  /** The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above. */
+  /** The same fields in other languages, by language tag. `de-AT` falls back to `de`, and `de` to the fields above. */
   locales?: Record<string, {
     subject: string;
     html: string;
@@ -259,42 +259,42 @@ export interface CreateTemplateRequest {
 }
 
 export interface ChangeTemplateRequest {
-  /** For people. */
+  /** Name shown in the dashboard. */
   name?: string | undefined;
-  /** For people. */
+  /** A note for people who use the template. */
   description?: string | null | undefined;
-  /** Liquid. One line. */
+  /** Subject, one line. May contain Liquid. */
   subject?: string | undefined;
-  /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
+  /** Html with Liquid: `{{ name }}` inserts a value escaped, `{{ name | raw }}` as html. At most 200,000 characters. */
   html?: string | undefined;
-  /** Liquid; null: derived from the html. */
+  /** Plain text with Liquid. null: generated from the html. */
   text?: string | null | undefined;
-  /** Liquid; preview text that mail programs show after the subject. */
+  /** Preview text that mail programs show after the subject. May contain Liquid. */
   preheader?: string | null | undefined;
-  /** Liquid; default sender of messages. */
+  /** Default `from` of messages. May contain Liquid. */
   from?: string | null | undefined;
-  /** Liquid; default `reply_to` of messages. */
+  /** Default `reply_to` of messages. May contain Liquid. */
   reply_to?: readonly string[] | undefined;
-  /** Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication. */
+  /** Alias of the layout: a template that contains `{{ content }}`. Publishing copies the published version of the layout. */
   layout?: string | null | undefined;
-  /** Language of `html`. */
+  /** Language in which `html` is written. */
   format?: 'html' | 'mjml' | undefined;
-  /** Inline the styles into the elements at publication. */
+  /** true: publishing moves the styles into the elements. */
   inline_css?: boolean | undefined;
-  /** Every variable that the parts use, at most 100. */
+  /** All variables that the template uses, at most 100. */
   variables?: readonly ({
     name: string;
     type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
     /** Default: `true`. */
     required?: boolean | undefined;
-    /** Default value when a send gives none. */
+    /** Value that is used if a message does not set the variable. */
     default?: unknown | undefined;
-    /** Example value, used when the template is published or previewed without values. */
+    /** Value that is used to check and preview the template. */
     example?: unknown | undefined;
-    /** For people. */
+    /** A note for people who use the template. */
     description?: string | undefined;
   })[] | undefined;
-  /** The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above. */
+  /** The same fields in other languages, by language tag. `de-AT` falls back to `de`, and `de` to the fields above. */
   locales?: Record<string, {
     subject: string;
     html: string;
@@ -306,14 +306,14 @@ export interface ChangeTemplateRequest {
 }
 
 export interface RollBackTemplateRequest {
-  /** Number of a version. */
+  /** Number of the version to send from now on. */
   version: number;
 }
 
 export interface RenderTemplateRequest {
   /** Number of the version; the draft when absent. */
   version?: number | undefined;
-  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  /** A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template. */
   locale?: string | undefined;
   /** Values by variable name. Default: the values of the examples. */
   variables?: Record<string, unknown> | undefined;
@@ -324,149 +324,149 @@ export interface TestSendTemplateRequest {
   to: string | readonly string[];
   /** Number of the version; the draft when absent. */
   version?: number | undefined;
-  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  /** A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template. */
   locale?: string | undefined;
   /** Values by variable name. Default: the values of the examples. */
   variables?: Record<string, unknown> | undefined;
 }
 
 export interface RegisterWebhookRequest {
-  /** Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The name is resolved at registration and at every post. */
+  /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url: string;
   /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events?: readonly string[] | undefined;
-  /** A note for people. Default: `null`. */
+  /** A note for people who manage the webhook. Default: `null`. */
   description?: string | null | undefined;
   /** Filters for the events that are posted. Both must match. */
   filters?: {
-    /** Only events of these sending domains and of their messages; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids?: readonly string[] | undefined;
-    /** Only events of messages with one of these tags, by name and value: `order:1234`; empty: all. */
+    /** Only events of messages with one of these tags: `order:1234`. Empty: all. */
     tags?: readonly string[] | undefined;
   } | undefined;
-  /** At most 10 headers for every post, such as `authorization`. Their values are kept encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection. */
+  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
 }
 
 export interface UpdateWebhookRequest {
-  /** Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The name is resolved at registration and at every post. */
+  /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url?: string | undefined;
   /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events?: readonly string[] | undefined;
-  /** A note for people. */
+  /** A note for people who manage the webhook. */
   description?: string | null | undefined;
   /** Filters for the events that are posted. Both must match. */
   filters?: {
-    /** Only events of these sending domains and of their messages; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids?: readonly string[] | undefined;
-    /** Only events of messages with one of these tags, by name and value: `order:1234`; empty: all. */
+    /** Only events of messages with one of these tags: `order:1234`. Empty: all. */
     tags?: readonly string[] | undefined;
   } | undefined;
-  /** At most 10 headers for every post, such as `authorization`. Their values are kept encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection. */
+  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
-  /** false: nothing is posted and deliveries wait. true: posting resumes with the waiting deliveries. */
+  /** false: nothing is posted, and deliveries wait. true: posting resumes with the waiting deliveries. */
   enabled?: boolean | undefined;
 }
 
 export interface RotateWebhookSecretRequest {
-  /** Minutes for which posts are signed with the old secret too. Default: `1440`. */
+  /** Minutes for which posts are also signed with the previous secret (grace period). Default: `1440`. */
   grace_period_minutes?: number | undefined;
 }
 
 export interface ReplayWebhookRequest {
-  /** Events from this time on. */
+  /** Replay events from this time on. */
   since?: string | undefined;
-  /** Events before this time; absent: up to now. */
+  /** Replay events before this time. Default: now. */
   until?: string | undefined;
-  /** Events after this cursor of the feed, or `start`; instead of `since`. */
+  /** Replay events after this cursor of the event feed, or from `start`. Use instead of `since`. */
   after?: string | undefined;
 }
 
 export interface AddSuppressionsRequest {
-  /** One address; or several, in `addresses`. */
+  /** One address. For several, use `addresses`. */
   address?: string | undefined;
   /** Several addresses, suppressed for the same reason. */
   addresses?: readonly string[] | undefined;
-  /** Mail to block: everything, messages of one `stream`, or messages of one topic. Default: `"all"`. */
+  /** Mail to block: all mail, mail of one `stream`, or mail about one topic. Default: `"all"`. */
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
-  /** Id of the topic. Required with scope `topic`, not allowed otherwise. */
+  /** Id of the topic. Required with scope `topic`, otherwise not allowed. */
   topic_id?: string | undefined;
-  /** When it may be sent to again; null: never. */
+  /** Time from which mail may be sent to the address again. null: never. */
   expires_at?: string | null | undefined;
-  /** Evidence for the suppression. Default: `null`. */
+  /** Evidence for the suppression, such as how the person asked for it. Default: `null`. */
   note?: string | null | undefined;
 }
 
 export interface ImportSuppressionsRequest {
-  /** The file as text, 10000 rows at most. Its first row names the columns: `address`, and optionally `scope`, `reason`, `expires_at`, `note` and, for scope `topic`, `topic_id`. */
+  /** The CSV file as text, at most 10000 rows. Its first row names the columns: `address`, and optionally `scope`, `reason`, `expires_at`, `note` and, for scope `topic`, `topic_id`. */
   csv: string;
 }
 
 export interface CreateTopicRequest {
-  /** Recipients see it when they choose topics. */
+  /** Name shown to recipients on the preference page. */
   name: string;
-  /** A sentence for recipients. Default: `null`. */
+  /** One sentence shown to recipients below the name. Default: `null`. */
   description?: string | null | undefined;
-  /** `in`: recipients get it unless they opt out; `out`: only recipients who opt in get it. It cannot be changed. */
+  /** `in`: recipients get this mail unless they opt out. `out`: only recipients who opted in get it. You cannot change this later. */
   default: 'in' | 'out';
-  /** Only mail from this domain can use the topic; null: mail from any domain of the organization. Default: `null`. */
+  /** Id of the only domain that may use the topic. null: all domains of the organization may use it. Default: `null`. */
   domain_id?: string | null | undefined;
 }
 
 export interface OptInRequest {
   /** Addresses of people who opted in. */
   addresses: readonly string[];
-  /** Evidence of consent, in words: how, when and where they opted in. The list shows it to you, not to recipients. Default: `null`. */
+  /** How, when and where they opted in. Shown to you in the list of opt-ins, never to recipients. Default: `null`. */
   evidence?: string | null | undefined;
 }
 
 export interface UpdateTopicRequest {
-  /** Recipients see it when they choose topics. */
+  /** Name shown to recipients on the preference page. */
   name?: string | undefined;
-  /** A sentence for recipients; null removes it. */
+  /** One sentence shown to recipients below the name. null removes it. */
   description?: string | null | undefined;
 }
 
 export interface ChoosePlanRequest {
-  /** Id of one of `GET /v1/billing/plans`. */
+  /** Id of a plan that `GET /v1/billing/plans` lists. */
   plan: string;
 }
 
 export interface AddAuditorRequest {
   /** Name of the auditor. */
   name: string;
-  /** One email address without a name; null: none. */
+  /** One email address without a name. null: no contact. */
   email?: string | null | undefined;
-  /** When the token ends (ISO 8601). Latest: the expiry of the requesting key. */
+  /** Time when the token expires (ISO 8601), at the latest when the requesting key expires. */
   expires_at: string;
-  /** Also disclose contents of mail to the auditor. Default: `false`. */
+  /** true: the auditor may also see mail contents. Default: `false`. */
   contents?: boolean | undefined;
 }
 
 export interface RequestErasureRequest {
-  /** Address whose data is removed. It is not stored; related data is found by its digest. */
+  /** Address whose data is removed. The address itself is not stored: its data is found by a digest. */
   address: string;
-  /** Legal ground (GDPR Art. 17(1)). `requested`: not specified. Default: `"requested"`. */
+  /** Legal ground for the erasure (GDPR Art. 17(1)). `requested`: none stated. Default: `"requested"`. */
   reason?: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation' | undefined;
-  /** Also suppress the address for all live mail. Existing suppressions stay either way. Default: `false`. */
+  /** true: also suppress the address for all live mail. Existing suppressions stay in any case. Default: `false`. */
   suppress?: boolean | undefined;
 }
 
 export interface PreviewErasureRequest {
-  /** Address whose data is removed. It is not stored; related data is found by its digest. */
+  /** Address whose data is removed. The address itself is not stored: its data is found by a digest. */
   address: string;
 }
 
 export interface UpdateOrganizationRequest {
   /** Name of the organization. */
   name?: string | undefined;
-  /** One email address without a name, for mail about the organization itself; null removes it. */
+  /** Email address for notices from the service, without a name. null removes it. */
   contact?: string | null | undefined;
-  /** Days that contents of messages are kept. 0: until no delivery needs them. */
+  /** Days for which contents of messages are stored. 0: only until they are delivered. */
   content_retention_days?: number | undefined;
-  /** Default `analysis` of messages, sent by HTTP or by SMTP. */
+  /** Default `analysis` of messages, from the API and by SMTP. */
   default_analysis?: 'off' | 'warn' | 'block' | undefined;
-  /** Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule. */
+  /** Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: only valid html. `browser`: any html that a browser can show, unchanged; its problems become findings of the message. Omitted entries stay unchanged. */
   html_validation?: {
     api?: 'strict' | 'browser' | undefined;
     compat?: 'strict' | 'browser' | undefined;
@@ -481,26 +481,26 @@ export interface UpdateOrganizationRequest {
 }
 
 export interface SetLegalHoldRequest {
-  /** true: begin. false: end; removals that waited are then carried out. */
+  /** true: begin the hold. false: end it, and carry out the removals that waited. */
   active: boolean;
 }
 
 export interface SetContentsRolesRequest {
-  /** All roles that may see contents. Roles that are not listed may not. */
+  /** All roles that may see mail contents. Other roles may not. */
   allowed_to: readonly ('analyst' | 'auditor')[];
 }
 
 export interface PauseBulkMailRequest {
-  /** true: pause. false: resume. */
+  /** true: pause bulk mail. false: resume it. */
   paused: boolean;
 }
 
 export interface InviteMemberRequest {
   /** One email address without a name. */
   email: string;
-  /** Name of the member. Default: the address. */
+  /** Name of the person. Default: the address. */
   name?: string | undefined;
-  /** Role of the member. */
+  /** Role of the person. */
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
 }
 
@@ -510,7 +510,7 @@ export interface ChangeMemberRequest {
 }
 
 export interface ReleaseDestinationRequest {
-  /** The name in `GET /v1/destinations`. */
+  /** Name of the destination, as `GET /v1/destinations` lists it. */
   destination: string;
 }
 
@@ -604,7 +604,7 @@ export interface ListedMessage {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** Template that it was rendered from; null: no template. */
+  /** Template that the message was rendered from. null: no template. */
   template: {
     id: string;
     version: number;
@@ -617,7 +617,7 @@ export interface ListedMessage {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
+  /** `expired`: the content was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: it was removed because a recipient was erased. null: it cannot be read at the moment: try again later. */
   content: 'stored' | 'expired' | 'erased' | null;
   recipients: ({
     id: string;
@@ -626,9 +626,9 @@ export interface ListedMessage {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it. Always false without open tracking. */
+    /** true: a person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link in it. Always false without click tracking. */
+    /** true: a person followed a link in it. Always false without click tracking. */
     clicked: boolean;
   })[];
 }
@@ -641,19 +641,19 @@ export interface MessageContent {
   reply_to: string[];
   subject: string;
   html: string | null;
-  /** The plain text that is sent: the one of the request, or else the one derived from the html. */
+  /** The plain text that is sent: from the request, or generated from the html. */
   text: string | null;
   headers: Record<string, string>;
   unsubscribe: 'managed' | {
     url: string | null;
     mailto: string | null;
   } | null;
-  /** Other forms of the message, base64: an invitation, AMP. */
+  /** Other forms of the message, such as an invitation or AMP, in base64. */
   alternatives: {
     content_type: string;
     content: string;
   }[];
-  /** Findings of its analysis, or, without one, why its html is not valid. */
+  /** Findings of the analysis. Without an analysis: why the html is not valid. */
   findings: Finding[];
   attachments: ({
     filename: string;
@@ -884,15 +884,15 @@ export interface MessageOpenedEvent {
       value: string;
     }[];
     metadata: Record<string, string>;
-    /** The first by the recipient or, if `machine` is true, by machines. */
+    /** The first time: by the recipient, or by a machine if `machine` is true. */
     first?: true | undefined;
-    /** Number of times within a minute. */
+    /** Number of times within one minute. */
     count: number;
-    /** A machine did it, not the recipient. */
+    /** true: a machine did it, not the recipient. */
     machine: boolean;
-    /** Why it is classified as a machine. */
+    /** Reason for the classification as a machine. */
     machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
-    /** Family of the program. */
+    /** Family of the mail program or browser. */
     client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
     /** Kind of network that the request came from. The address itself is not stored. */
     network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
@@ -918,19 +918,19 @@ export interface MessageClickedEvent {
       value: string;
     }[];
     metadata: Record<string, string>;
-    /** The first by the recipient or, if `machine` is true, by machines. */
+    /** The first time: by the recipient, or by a machine if `machine` is true. */
     first?: true | undefined;
-    /** Number of times within a minute. */
+    /** Number of times within one minute. */
     count: number;
-    /** A machine did it, not the recipient. */
+    /** true: a machine did it, not the recipient. */
     machine: boolean;
-    /** Why it is classified as a machine. */
+    /** Reason for the classification as a machine. */
     machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
-    /** Family of the program. */
+    /** Family of the mail program or browser. */
     client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
     /** Kind of network that the request came from. The address itself is not stored. */
     network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
-    /** Target of the link; null once the content of the message has expired. */
+    /** Target of the link. null: the content of the message has expired. */
     url: string | null;
   };
 }
@@ -1140,7 +1140,7 @@ export interface QuotaEvent {
   environment: 'live' | 'test' | null;
   sequence: number;
   data: {
-    /** Id of the month’s invoice. The invoice is created after the month ends. */
+    /** Id of the invoice of the month, which is created after the month ends. */
     invoice_id: string;
     /** A month in UTC, such as 2026-11. */
     period: string;
@@ -1184,7 +1184,7 @@ export interface AuditCheckpointEvent {
     size: number;
     /** Root of the Merkle tree of these events (RFC 9162), in base64. */
     root_hash: string;
-    /** The signed note (C2SP tlog-checkpoint). If you keep it, you can check later whether the past was changed. */
+    /** The signed note (C2SP tlog-checkpoint). Keep it to be able to check later that no earlier event was changed. */
     note: string;
   };
 }
@@ -1207,9 +1207,9 @@ export interface ErasureCompletedEvent {
       links: number;
       /** Addresses and notes of suppressions. */
       suppression_evidence: number;
-      /** Tries of webhook deliveries, with their answers. */
+      /** Attempts of webhook deliveries, with their responses. */
       webhook_tries: number;
-      /** Mail of the inbox. */
+      /** Captured mail in the inbox. */
       captured_mail: number;
       /** Contact addresses of the organization and of auditors. */
       contacts: number;
@@ -1242,7 +1242,7 @@ export interface Message {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** Template that it was rendered from; null: no template. */
+  /** Template that the message was rendered from. null: no template. */
   template: {
     id: string;
     version: number;
@@ -1255,15 +1255,15 @@ export interface Message {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
+  /** `expired`: the content was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: it was removed because a recipient was erased. null: it cannot be read at the moment: try again later. */
   content: 'stored' | 'expired' | 'erased' | null;
   topic_id: string | null;
   attempts: number;
-  /** Tracking applied to its html. */
+  /** Tracking that was applied to the html. */
   tracking: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
     opens: boolean;
-    /** Route links in the html through this service. Following one creates a `clicked` event. */
+    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
     clicks: boolean;
   };
   recipients: ({
@@ -1273,14 +1273,14 @@ export interface Message {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it. Always false without open tracking. */
+    /** true: a person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link in it. Always false without click tracking. */
+    /** true: a person followed a link in it. Always false without click tracking. */
     clicked: boolean;
     reason: string | null;
     category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
     next_attempt_at: string | null;
-    /** Why a due recipient is held; null: it is not held. */
+    /** Reason for which a due recipient is held. null: it is not held. */
     held: {
       reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up' | 'organization_suspended';
       since: string;
@@ -1309,7 +1309,7 @@ export interface CreatedApiKey {
   domain_id: string;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
   environment: 'live' | 'test';
-  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
   rate_limits: {
     send: number;
     read: number;
@@ -1319,10 +1319,10 @@ export interface CreatedApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** IP address of the last request. */
+  /** IP address of the last request with this key. */
   last_used_address: string | null;
   last4: string;
-  /** `revoked`: ended for good, by request or with its domain. */
+  /** `revoked`: ended permanently, by request or because its domain was deleted. */
   status: 'active' | 'expired' | 'revoked';
   earlier_secrets: ({
     expires_at: string;
@@ -1339,7 +1339,7 @@ export interface ApiKey {
   domain_id: string;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
   environment: 'live' | 'test';
-  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
   rate_limits: {
     send: number;
     read: number;
@@ -1349,10 +1349,10 @@ export interface ApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** IP address of the last request. */
+  /** IP address of the last request with this key. */
   last_used_address: string | null;
   last4: string;
-  /** `revoked`: ended for good, by request or with its domain. */
+  /** `revoked`: ended permanently, by request or because its domain was deleted. */
   status: 'active' | 'expired' | 'revoked';
   earlier_secrets: ({
     expires_at: string;
@@ -1368,19 +1368,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
     name: string;
@@ -1403,19 +1403,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
     name?: {
@@ -1454,27 +1454,27 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
-    /** Expiry of the new value. */
+    /** Last four characters of the new secret. */
     last4: string;
     previous_last4: string;
-    /** End of the replaced value’s grace period. */
+    /** Time when the grace period of the previous secret ends. */
     previous_key_expires_at: string;
-    /** True if all earlier values ended immediately. */
+    /** true: all earlier secrets ended immediately. */
     revoke_previous: boolean;
   };
 } | {
@@ -1484,19 +1484,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: Record<string, never>;
 } | {
@@ -1506,19 +1506,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
     expires_at: string | null;
@@ -1530,19 +1530,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: Record<string, never>;
 } | {
@@ -1552,19 +1552,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
     change: 'update' | 'rotate' | 'revoke' | 'delete';
@@ -1578,19 +1578,19 @@ export type ApiKeyHistoryEntry = {
   at: string;
   actor: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Index in the audit log; null: not in it yet. */
+  /** Index in the audit log. null: not in the audit log yet. */
   leaf_index: number | null;
   details: {
     domain_id: string;
@@ -1599,32 +1599,32 @@ export type ApiKeyHistoryEntry = {
 
 export interface ApiKeySecret {
   object: 'api_key_secret';
-  /** 1 for the key’s first value, one more with each rotation. */
+  /** 1 for the first secret of the key, one more with each rotation. */
   number: number;
   last4: string;
-  /** `grace`: replaced, and works until `ends_at`. */
+  /** `current`: the newest secret. `grace`: replaced, but works until `ends_at`. `ended`: no longer works. */
   status: 'current' | 'grace' | 'ended';
   created_at: string;
   created_by: {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
-    /** Id of the key or the member, or name of the worker. */
+    /** Id of the key or member, or name of the worker. */
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
-  /** Time when it ended or will end; null: no end is set. */
+  /** Time when the secret ended or will end. null: no end is set. */
   ends_at: string | null;
   end_reason: 'rotated' | 'key_expired' | 'key_revoked' | 'key_deleted' | 'domain_deleted' | null;
-  /** Messages that were accepted with it. */
+  /** Number of messages that were accepted with this secret. */
   sends: number;
-  /** Recipients of those messages. */
+  /** Number of recipients of those messages. */
   recipients: number;
   first_send_at: string | null;
   last_send_at: string | null;
@@ -1637,7 +1637,7 @@ export interface RotatedApiKey {
   domain_id: string;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
   environment: 'live' | 'test';
-  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
   rate_limits: {
     send: number;
     read: number;
@@ -1647,10 +1647,10 @@ export interface RotatedApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** IP address of the last request. */
+  /** IP address of the last request with this key. */
   last_used_address: string | null;
   last4: string;
-  /** `revoked`: ended for good, by request or with its domain. */
+  /** `revoked`: ended permanently, by request or because its domain was deleted. */
   status: 'active' | 'expired' | 'revoked';
   earlier_secrets: ({
     expires_at: string;
@@ -1665,49 +1665,50 @@ export interface Domain {
   id: string;
   object: 'domain';
   name: string;
-  /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
+  /** `degraded`: a required record is missing or wrong. The domain can still send until `fails_at`. `failed`: the domain cannot send until it is verified again. */
   status: 'pending' | 'verified' | 'degraded' | 'failed';
-  /** null: the domain cannot send now. */
+  /** How and when the domain was verified. null: the domain cannot send. */
   verification: {
     method: 'capture' | 'dns';
     verified_at: string;
   } | null;
-  /** When a degraded domain fails unless its records return. */
+  /** Time when a degraded domain fails unless its records are correct again. */
   fails_at: string | null;
-  /** Time of the next automatic check; null: only `verify` checks it. */
+  /** Time of the next automatic check. null: the domain is checked only when you call `verify`. */
   next_check_at: string | null;
   records: ({
     purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
     type: 'TXT' | 'CNAME';
-    /** The full host name. Some DNS providers append the domain themselves. */
+    /** Full host name of the record. If your DNS provider appends the domain, enter only the part before it. */
     name: string;
+    /** Value to publish. */
     value: string;
-    /** Required for the domain to be and stay verified. */
+    /** true: the domain is verified only while this record is valid. */
     required: boolean;
-    /** `not_needed`: mail is captured and not sent. */
+    /** `not_needed`: mail is captured on this machine, so the record has no effect. */
     status: 'pending' | 'verified' | 'not_needed';
-    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
+    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer. `include_broken`: your record is correct, but the SPF record that it includes is broken; the operator of this service must repair it. */
     state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    /** Problem with the record; null: none. */
+    /** Problem with the record and how to fix it. null: no problem. */
     problem: string | null;
-    /** Purpose of the record, and hints. */
+    /** Purpose of the record, and hints for publishing it. */
     advice: string;
-    /** DNS answer, shortened and without mailboxes. */
+    /** Values found in the DNS, shortened and without mailboxes. */
     seen: string[];
-    /** Time when this state was first found, or of the last check on request. */
+    /** Time when this state was first found, or of the last requested check. */
     checked_at: string | null;
   })[];
   dkim: ({
-    /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
+    /** `pending`: its RSA record has not been found in the DNS yet. `active`: signs mail. `retired`: no longer signs. */
     status: 'pending' | 'active' | 'retired';
     hosts: string[];
-    /** Selectors of the keys that sign. Their records have been found. */
+    /** Selectors of the keys that sign: those whose records were found in the DNS. */
     signing: string[];
     added_at: string | null;
     activated_at: string | null;
-    /** Keep the records of retired keys until then: mail in transit is verified with them. */
+    /** Keep the records of retired keys until then: receivers verify mail in transit with them. */
     safe_to_remove_at: string | null;
-    /** True if these records can be removed now. */
+    /** true: you can remove these records now. */
     removable: boolean;
   })[];
   /** Results of the last DNS check. */
@@ -1716,17 +1717,17 @@ export interface Domain {
     dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
     dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
   };
-  /** Sender as shown on recipient pages; null: the domain’s name. */
+  /** How the sender appears on recipient pages. null: by the name of the domain. */
   branding: {
     name: string | null;
     color: string | null;
     logo_url: string | null;
   } | null;
-  /** Default tracking of its mail. A message can override it. */
+  /** Default tracking of mail from this domain. A message can override it. */
   tracking: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
     opens: boolean;
-    /** Route links in the html through this service. Following one creates a `clicked` event. */
+    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
     clicks: boolean;
   };
   created_at: string;
@@ -1739,20 +1740,20 @@ export interface Template {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** Version used by sends that do not specify one. */
+  /** Version that messages use if they do not name one. null: not published yet. */
   published_version: number | null;
-  /** True if there are unpublished changes. */
+  /** true: there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
-  /** Content of the draft or, if there is no draft, of the newest version. */
+  /** Content of the draft, or of the newest version if there is no draft. */
   content: TemplateContent;
 }
 
 export interface TemplateContent {
   subject: string;
   html: string;
-  /** null: derived from the html. */
+  /** null: the text is generated from the html. */
   text: string | null;
   preheader: string | null;
   from: string | null;
@@ -1771,7 +1772,7 @@ export interface TemplateContent {
   locales: Record<string, {
     subject: string;
     html: string;
-    /** null: derived from the html. */
+    /** null: the text is generated from the html. */
     text: string | null;
     preheader: string | null;
   }>;
@@ -1784,9 +1785,9 @@ export interface ListedTemplate {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** Version used by sends that do not specify one. */
+  /** Version that messages use if they do not name one. null: not published yet. */
   published_version: number | null;
-  /** True if there are unpublished changes. */
+  /** true: there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
@@ -1796,14 +1797,14 @@ export interface PublishedTemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Version used by sends that do not specify one. */
+  /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** `key:` and the id of the API key, or `operator`. */
+  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
-  /** Rendered with the values of the examples; null: a variable has no example. */
+  /** Analysis of the template rendered with its example values. null: a variable has no example. */
   analysis: TemplateAnalysis | null;
 }
 
@@ -1823,7 +1824,7 @@ export interface TemplateFinding {
   line?: number | undefined;
   column?: number | undefined;
   fix: string;
-  /** Place in the template, such as `html` or `locales.de.html`; null: unknown. */
+  /** Field of the template, such as `html` or `locales.de.html`. null: unknown. */
   source: {
     field: string;
     line: number;
@@ -1835,10 +1836,10 @@ export interface ListedTemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Version used by sends that do not specify one. */
+  /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** `key:` and the id of the API key, or `operator`. */
+  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
@@ -1848,10 +1849,10 @@ export interface TemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Version used by sends that do not specify one. */
+  /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** `key:` and the id of the API key, or `operator`. */
+  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
@@ -1865,13 +1866,13 @@ export interface TemplateDiff {
   from: number | null;
   to: number;
   changes: ({
-    /** `html`, `locales.de.subject`, `variables`. */
+    /** Path of the changed field: `html`, `locales.de.subject`, `variables`. */
     field: string;
-    /** Value in the version `from`; null: none. */
+    /** Value in the version `from`. null: the field is not set. */
     from: unknown;
-    /** Value in the version `to`; null: none. */
+    /** Value in the version `to`. null: the field is not set. */
     to: unknown;
-    /** The lines that changed and three around each; null for a text of one line, and where too many lines differ. */
+    /** The changed lines, with three lines around each. null: the text has one line, or too many lines differ. */
     lines: ({
       kind: 'added' | 'removed' | 'same';
       text: string;
@@ -1886,11 +1887,11 @@ export interface RenderedTemplate {
   version: number | null;
   subject: string;
   html: string;
-  /** The template’s own text, or the text derived from the html; null: the html contains no words. */
+  /** The text of the template, or the text generated from the html. null: the html contains no words. */
   text: string | null;
   from: string | null;
   reply_to: string[];
-  /** Values given that the template does not declare. */
+  /** Names of sent values that the template does not declare. */
   unused_variables: string[];
   analysis: TemplateAnalysis;
 }
@@ -1902,24 +1903,24 @@ export interface CreatedWebhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
+  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
   /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
+  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
   failing_since: string | null;
   filters: {
-    /** Events of these sending domains and of their messages only; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids: string[];
-    /** Events of messages with one of these tags only; empty: all. */
+    /** Only events of messages with one of these tags. Empty: all. */
     tags: string[];
   };
-  /** Custom headers, whose values are not shown. */
+  /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
   secret: string;
@@ -1932,24 +1933,24 @@ export interface Webhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
+  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
   /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
+  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
   failing_since: string | null;
   filters: {
-    /** Events of these sending domains and of their messages only; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids: string[];
-    /** Events of messages with one of these tags only; empty: all. */
+    /** Only events of messages with one of these tags. Empty: all. */
     tags: string[];
   };
-  /** Custom headers, whose values are not shown. */
+  /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
 }
@@ -1961,24 +1962,24 @@ export interface RotatedWebhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
+  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
   /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
+  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
   failing_since: string | null;
   filters: {
-    /** Events of these sending domains and of their messages only; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids: string[];
-    /** Events of messages with one of these tags only; empty: all. */
+    /** Only events of messages with one of these tags. Empty: all. */
     tags: string[];
   };
-  /** Custom headers, whose values are not shown. */
+  /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
   secret: string;
@@ -1989,7 +1990,7 @@ export interface WebhookPing {
   object: 'webhook_ping';
   webhook_id: string;
   event_id: string;
-  /** The delivery shows how the endpoint answered. */
+  /** Id of the delivery, which shows how the endpoint answered. */
   delivery_id: string;
 }
 
@@ -1999,13 +2000,13 @@ export interface WebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** Recipient that the event concerns; null: not about a message. */
+  /** Recipient that the event is about. null: the event is not about a recipient. */
   recipient: {
     id: string;
     address: string | null;
     kind: 'to' | 'cc' | 'bcc' | null;
   } | null;
-  /** The replay that it is part of; null: none. */
+  /** Replay that the delivery belongs to. null: no replay. */
   replay_id: string | null;
   status: 'pending' | 'delivered' | 'failed';
   created_at: string;
@@ -2014,16 +2015,16 @@ export interface WebhookDelivery {
     at: string;
     request: {
       url: string;
-      /** Without the signature; values of custom headers are `[hidden]`. */
+      /** Headers of the request, without the signature. Values of custom headers are shown as `[hidden]`. */
       headers: Record<string, string>;
       body_bytes: number;
-      /** SHA-256 of the body, in hex: the event as it was at that time. */
+      /** SHA-256 of the body that was posted, in hex. */
       body_sha256: string;
     };
-    /** Status of the response; null: no response. */
+    /** Status of the response. null: there was no response. */
     status: number | null;
     duration_ms: number;
-    /** The first 1 kB of the response, or the reason why there was none. */
+    /** First 1 kB of the response, or the reason for which there was no response. */
     response: string;
   })[];
 }
@@ -2034,13 +2035,13 @@ export interface ShownWebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** Recipient that the event concerns; null: not about a message. */
+  /** Recipient that the event is about. null: the event is not about a recipient. */
   recipient: {
     id: string;
     address: string | null;
     kind: 'to' | 'cc' | 'bcc' | null;
   } | null;
-  /** The replay that it is part of; null: none. */
+  /** Replay that the delivery belongs to. null: no replay. */
   replay_id: string | null;
   status: 'pending' | 'delivered' | 'failed';
   created_at: string;
@@ -2049,19 +2050,19 @@ export interface ShownWebhookDelivery {
     at: string;
     request: {
       url: string;
-      /** Without the signature; values of custom headers are `[hidden]`. */
+      /** Headers of the request, without the signature. Values of custom headers are shown as `[hidden]`. */
       headers: Record<string, string>;
       body_bytes: number;
-      /** SHA-256 of the body, in hex: the event as it was at that time. */
+      /** SHA-256 of the body that was posted, in hex. */
       body_sha256: string;
     };
-    /** Status of the response; null: no response. */
+    /** Status of the response. null: there was no response. */
     status: number | null;
     duration_ms: number;
-    /** The first 1 kB of the response, or the reason why there was none. */
+    /** First 1 kB of the response, or the reason for which there was no response. */
     response: string;
   })[];
-  /** The exact body as it would be posted now. Values that have been erased or have expired are null, so its SHA-256 may differ from that of the attempts. */
+  /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. */
   body: string;
 }
 
@@ -2069,12 +2070,12 @@ export interface WebhookReplay {
   id: string;
   object: 'webhook_replay';
   webhook_id: string;
-  /** `completed`: all of its deliveries have been created. */
+  /** `completed`: all deliveries of the replay were created. */
   status: 'running' | 'completed' | 'cancelled';
-  /** null: it started at a cursor. */
+  /** null: the replay started at a cursor. */
   since: string | null;
   until: string;
-  /** Number of its deliveries in each state so far. */
+  /** Number of deliveries in each state so far. */
   deliveries: {
     pending: number;
     delivered: number;
@@ -2087,25 +2088,25 @@ export interface WebhookReplay {
 export interface Suppression {
   id: string;
   object: 'suppression';
-  /** null: erased. */
+  /** null: the address was erased. */
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
-  /** Mail that is blocked by the active entries together. */
+  /** Mail that the active entries block together. */
   scope: 'all' | 'transactional' | 'bulk' | 'topic';
-  /** Reason of the strongest entry, which also determines `expires_at`. */
+  /** Reason of the entry that blocks the most. `expires_at` belongs to this entry. */
   reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
   expires_at: string | null;
-  /** All recorded entries, oldest first, including withdrawn ones. */
+  /** All entries, oldest first, including removed and expired ones. */
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
-    /** Topic of an entry with scope `topic`; null otherwise. */
+    /** Topic, if the scope is `topic`. Otherwise null. */
     topic_id: string | null;
     status: 'active' | 'expired' | 'removed';
-    /** Reply of the server, or the note given with it. */
+    /** Reply of the mail server, or your note. */
     evidence: string | null;
-    /** The message that caused it. */
+    /** Message that caused the entry. */
     message_id: string | null;
     recipient_id: string | null;
     added_at: string;
@@ -2128,13 +2129,14 @@ export interface Topic {
 export interface TopicOptIns {
   object: 'topic_opt_ins';
   topic_id: string;
+  /** Number of addresses that opted in now. */
   added: number;
-  /** The address had opted in already. The new time and evidence are recorded anyway. */
+  /** Number of addresses that had already opted in. Their new time and evidence are recorded anyway. */
   unchanged: number;
-  /** In the order of `addresses`, each once. */
+  /** One entry per address, in the order of `addresses`, without duplicates. */
   data: {
     address: string;
-    /** True for each stream in which something else blocks mail about the topic. */
+    /** For each stream: true if another suppression still blocks mail about the topic to this address. */
     suppressed: {
       transactional: boolean;
       bulk: boolean;
@@ -2145,13 +2147,13 @@ export interface TopicOptIns {
 export interface TopicOptIn {
   object: 'topic_opt_in';
   topic_id: string;
-  /** null: erased. */
+  /** null: the address was erased. */
   address: string | null;
-  /** Source of the opt-in: `recipient` on a page, or `sender` (you). */
+  /** `recipient`: they opted in on a page of this service. `sender`: you recorded it. */
   by: 'recipient' | 'sender';
-  /** Evidence that you supplied. */
+  /** Evidence that you sent with the opt-in. */
   evidence: string | null;
-  /** Message with the link by which the recipient opted in. */
+  /** Message whose link the recipient used to opt in. */
   message_id: string | null;
   recipient_id: string | null;
   opted_in_at: string;
@@ -2180,22 +2182,22 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: the latter is 0. */
+      /** `delivered` divided by `accepted`. null: `accepted` is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: the latter is 0. */
+      /** `deferred` divided by `accepted`. null: `accepted` is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: the latter is 0. */
+      /** `bounced` divided by `accepted`. null: `accepted` is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: the latter is 0. */
+      /** `opened` divided by `delivered`. null: `delivered` is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: the latter is 0. */
+      /** `clicked` divided by `delivered`. null: `delivered` is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: the latter is 0. */
+      /** `complained` divided by `delivered`. null: `delivered` is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+      /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
       unsubscribed?: number | null | undefined;
     };
-    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
     latency_ms: {
       p50: number;
       p90: number;
@@ -2204,7 +2206,7 @@ export interface Stats {
   };
   data: ({
     start: string;
-    /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
+    /** Value of the `group_by` dimension, or an object with both values. `(other)`: all remaining groups together. */
     group?: string | Record<string, string> | undefined;
     accepted?: number | undefined;
     delivered?: number | undefined;
@@ -2224,22 +2226,22 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: the latter is 0. */
+      /** `delivered` divided by `accepted`. null: `accepted` is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: the latter is 0. */
+      /** `deferred` divided by `accepted`. null: `accepted` is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: the latter is 0. */
+      /** `bounced` divided by `accepted`. null: `accepted` is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: the latter is 0. */
+      /** `opened` divided by `delivered`. null: `delivered` is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: the latter is 0. */
+      /** `clicked` divided by `delivered`. null: `delivered` is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: the latter is 0. */
+      /** `complained` divided by `delivered`. null: `delivered` is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+      /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
       unsubscribed?: number | null | undefined;
     };
-    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
     latency_ms: {
       p50: number;
       p90: number;
@@ -2248,7 +2250,7 @@ export interface Stats {
   })[];
   /** With `group_by`: each group over the whole period, largest number of accepted recipients first. */
   groups?: ({
-    /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
+    /** Value of the `group_by` dimension, or an object with both values. `(other)`: all remaining groups together. */
     group?: string | Record<string, string> | undefined;
     accepted?: number | undefined;
     delivered?: number | undefined;
@@ -2268,22 +2270,22 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: the latter is 0. */
+      /** `delivered` divided by `accepted`. null: `accepted` is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: the latter is 0. */
+      /** `deferred` divided by `accepted`. null: `accepted` is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: the latter is 0. */
+      /** `bounced` divided by `accepted`. null: `accepted` is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: the latter is 0. */
+      /** `opened` divided by `delivered`. null: `delivered` is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: the latter is 0. */
+      /** `clicked` divided by `delivered`. null: `delivered` is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: the latter is 0. */
+      /** `complained` divided by `delivered`. null: `delivered` is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+      /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
       unsubscribed?: number | null | undefined;
     };
-    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
     latency_ms: {
       p50: number;
       p90: number;
@@ -2293,9 +2295,9 @@ export interface Stats {
   granularity: 'hour' | 'day' | 'week' | 'month';
   timezone: string;
   attribution: 'cohort' | 'event';
-  /** Time of the newest event counted. Everything recorded until then is included. */
+  /** Time of the newest counted event. Everything recorded until then is included. */
   complete_until: string;
-  /** The period before, with `compare=previous`. */
+  /** The same counts for the previous period. Present only with `compare=previous`. */
   previous?: {
     from: string;
     to: string;
@@ -2318,22 +2320,22 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: the latter is 0. */
+        /** `delivered` divided by `accepted`. null: `accepted` is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: the latter is 0. */
+        /** `deferred` divided by `accepted`. null: `accepted` is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: the latter is 0. */
+        /** `bounced` divided by `accepted`. null: `accepted` is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: the latter is 0. */
+        /** `opened` divided by `delivered`. null: `delivered` is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: the latter is 0. */
+        /** `clicked` divided by `delivered`. null: `delivered` is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: the latter is 0. */
+        /** `complained` divided by `delivered`. null: `delivered` is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+        /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
         unsubscribed?: number | null | undefined;
       };
-      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
       latency_ms: {
         p50: number;
         p90: number;
@@ -2342,7 +2344,7 @@ export interface Stats {
     };
     data: ({
       start: string;
-      /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
+      /** Value of the `group_by` dimension, or an object with both values. `(other)`: all remaining groups together. */
       group?: string | Record<string, string> | undefined;
       accepted?: number | undefined;
       delivered?: number | undefined;
@@ -2362,22 +2364,22 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: the latter is 0. */
+        /** `delivered` divided by `accepted`. null: `accepted` is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: the latter is 0. */
+        /** `deferred` divided by `accepted`. null: `accepted` is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: the latter is 0. */
+        /** `bounced` divided by `accepted`. null: `accepted` is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: the latter is 0. */
+        /** `opened` divided by `delivered`. null: `delivered` is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: the latter is 0. */
+        /** `clicked` divided by `delivered`. null: `delivered` is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: the latter is 0. */
+        /** `complained` divided by `delivered`. null: `delivered` is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+        /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
         unsubscribed?: number | null | undefined;
       };
-      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
       latency_ms: {
         p50: number;
         p90: number;
@@ -2386,7 +2388,7 @@ export interface Stats {
     })[];
     /** With `group_by`: each group over the whole period, largest number of accepted recipients first. */
     groups?: ({
-      /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
+      /** Value of the `group_by` dimension, or an object with both values. `(other)`: all remaining groups together. */
       group?: string | Record<string, string> | undefined;
       accepted?: number | undefined;
       delivered?: number | undefined;
@@ -2406,22 +2408,22 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: the latter is 0. */
+        /** `delivered` divided by `accepted`. null: `accepted` is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: the latter is 0. */
+        /** `deferred` divided by `accepted`. null: `accepted` is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: the latter is 0. */
+        /** `bounced` divided by `accepted`. null: `accepted` is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: the latter is 0. */
+        /** `opened` divided by `delivered`. null: `delivered` is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: the latter is 0. */
+        /** `clicked` divided by `delivered`. null: `delivered` is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: the latter is 0. */
+        /** `complained` divided by `delivered`. null: `delivered` is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
+        /** `unsubscribed` divided by `delivered`. null: `delivered` is 0. */
         unsubscribed?: number | null | undefined;
       };
-      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      /** Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered. */
       latency_ms: {
         p50: number;
         p90: number;
@@ -2433,63 +2435,63 @@ export interface Stats {
 
 export interface SearchResult {
   type: 'message' | 'messages' | 'event' | 'request' | 'api_key' | 'domain' | 'template' | 'webhook' | 'webhook_delivery' | 'topic' | 'suppression' | 'erasure' | 'member' | 'tag';
-  /** null: the result is a list. */
+  /** Id of the resource. null: the result is a list. */
   id: string | null;
-  /** A name, a subject, an event type or a description of the list. */
+  /** Text to show: a name, a subject, an event type, or a description of the list. */
   title: string;
-  /** Path in this API that reads it. */
+  /** Path of this API that returns the resource or the list. */
   path: string;
 }
 
 export interface Submission {
   object: 'submission';
-  /** Any other name works too. */
+  /** User name to enter. The service ignores it, so any other name works too. */
   user: string;
-  /** Empty: this service does not accept mail by SMTP. */
+  /** The servers. Empty: this service does not accept mail by SMTP. */
   servers: ({
     host: string;
     port: number;
-    /** `starttls` (RFC 3207): asked for before the password. `implicit` (RFC 8314): from the first byte. `none`: programs on the machine of the service alone are taken. */
+    /** `starttls` (RFC 3207): the client must start TLS before it sends the password. `implicit` (RFC 8314): TLS from the first byte. `none`: no TLS, and only programs on the machine of the service can sign in. */
     tls: 'none' | 'starttls' | 'implicit';
   })[];
 }
 
 export interface RequestRefusal {
-  /** The `X-Request-Id` of the answer. */
+  /** The `X-Request-Id` of the response. */
   id: string;
   object: 'refused_request';
   at: string;
-  /** API key that sent the request; null: not an API key. */
+  /** API key that sent the request. null: not an API key. */
   key_id: string | null;
-  /** Member who sent the request; null: not a member. */
+  /** Member who sent the request. null: not a member. */
   member_id: string | null;
-  /** Auditor who sent the request; null: not an auditor. */
+  /** Auditor who sent the request. null: not an auditor. */
   auditor_id: string | null;
   method: string;
-  /** Documented route, such as `/v1/messages/:id`; null: unknown path. */
+  /** Path as documented, such as `/v1/messages/:id`. null: unknown path. */
   route: string | null;
-  /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
+  /** Requested path, without the query. Segments that could contain personal data are `***`. */
   path: string;
   status: number;
   code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
-  /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
+  /** The first 20 problems of the error’s `details`, or the place where the JSON is invalid. */
   problems: ({
-    /** Field name, as in `details` of the error. */
+    /** Name of the field, as in `details` of the error. */
     field: string;
     sentence: string;
-    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body. */
+    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it. null: not in the body. */
     pointer: string | null;
-    /** Line in the body as sent, from 1; null: not in the body, or too far into it to be located. */
+    /** Line in the body as sent, from 1. null: not in the body, or too far into it to be located. */
     line: number | null;
     /** Column in that line, from 1, in UTF-16 code units. */
     column: number | null;
-    /** Offset in `body.text` where it starts; null: it is not shown. */
+    /** Offset in `body.text` where the field starts. null: this part of the body is not shown. */
     start: number | null;
-    /** Offset in `body.text` where it ends. */
+    /** Offset in `body.text` where the field ends. */
     end: number | null;
   })[];
-  /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
+  /** IP address of the request. Only the key that sent it and live keys with `admin` see it. */
   client_address: string | null;
   user_agent: string | null;
   duration_ms: number;
@@ -2506,68 +2508,68 @@ export interface RequestRefusalCounts {
     count: number;
   })[];
   principals: ({
-    /** API key that sent the request; null: not an API key. */
+    /** API key that sent the request. null: not an API key. */
     key_id: string | null;
-    /** Member who sent the request; null: not a member. */
+    /** Member who sent the request. null: not a member. */
     member_id: string | null;
-    /** Auditor who sent the request; null: not an auditor. */
+    /** Auditor who sent the request. null: not an auditor. */
     auditor_id: string | null;
     count: number;
   })[];
 }
 
 export interface ShownRequestRefusal {
-  /** The `X-Request-Id` of the answer. */
+  /** The `X-Request-Id` of the response. */
   id: string;
   object: 'refused_request';
   at: string;
-  /** API key that sent the request; null: not an API key. */
+  /** API key that sent the request. null: not an API key. */
   key_id: string | null;
-  /** Member who sent the request; null: not a member. */
+  /** Member who sent the request. null: not a member. */
   member_id: string | null;
-  /** Auditor who sent the request; null: not an auditor. */
+  /** Auditor who sent the request. null: not an auditor. */
   auditor_id: string | null;
   method: string;
-  /** Documented route, such as `/v1/messages/:id`; null: unknown path. */
+  /** Path as documented, such as `/v1/messages/:id`. null: unknown path. */
   route: string | null;
-  /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
+  /** Requested path, without the query. Segments that could contain personal data are `***`. */
   path: string;
   status: number;
   code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
-  /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
+  /** The first 20 problems of the error’s `details`, or the place where the JSON is invalid. */
   problems: ({
-    /** Field name, as in `details` of the error. */
+    /** Name of the field, as in `details` of the error. */
     field: string;
     sentence: string;
-    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body. */
+    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it. null: not in the body. */
     pointer: string | null;
-    /** Line in the body as sent, from 1; null: not in the body, or too far into it to be located. */
+    /** Line in the body as sent, from 1. null: not in the body, or too far into it to be located. */
     line: number | null;
     /** Column in that line, from 1, in UTF-16 code units. */
     column: number | null;
-    /** Offset in `body.text` where it starts; null: it is not shown. */
+    /** Offset in `body.text` where the field starts. null: this part of the body is not shown. */
     start: number | null;
-    /** Offset in `body.text` where it ends. */
+    /** Offset in `body.text` where the field ends. */
     end: number | null;
   })[];
-  /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
+  /** IP address of the request. Only the key that sent it and live keys with `admin` see it. */
   client_address: string | null;
   user_agent: string | null;
   duration_ms: number;
   /** Number of requests that this entry represents. Above 1 for requests over a rate or concurrency limit, which are counted per minute. */
   count: number;
-  /** General meaning of the code. */
+  /** Meaning of the code. */
   meaning: string;
   /** How to fix it. */
   remedy: string;
-  /** null: the request had no body, it was not stored, or the requesting member’s role may not see it. */
+  /** null: the request had no body, the body was not stored, or your role may not see it. */
   body: {
-    /** At most 4 kB. It shows names, numbers and words of the API. All other text is replaced by `***` and its length, and addresses by `***` and their domain. */
+    /** The body, at most 4 kB, with field names, numbers and words of the API. All other text is replaced by `***` and its length, and addresses by `***` and their domain. */
     text: string;
-    /** True if the body was sent on one line and is shown on several. */
+    /** true: the body was sent on one line and is shown on several. */
     formatted: boolean;
-    /** True if the body was longer. */
+    /** true: the body was longer than what is shown. */
     cut: boolean;
   } | null;
 }
@@ -2580,11 +2582,11 @@ export interface Billing {
     end: string;
   };
   usage: {
-    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
+    /** Recipients of accepted live messages, including cancelled and bounced ones. Not counted: recipients of test keys, suppressed recipients, and recipients that `failed`. */
     billable_recipients: number;
     counted_up_to: string | null;
   };
-  /** Recipients of the period that the plan allows; `hard`: more are refused. null: any number. */
+  /** Recipients allowed in the period. `hard`: further messages are rejected. null: no quota. */
   quota: {
     limit: number;
     remaining: number;
@@ -2612,11 +2614,11 @@ export interface Usage {
     start: string;
     end: string;
   };
-  /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
+  /** Recipients of accepted live messages, including cancelled and bounced ones. Not counted: recipients of test keys, suppressed recipients, and recipients that `failed`. */
   billable_recipients: number;
   by_day: {
     date: string;
-    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
+    /** Recipients of accepted live messages, including cancelled and bounced ones. Not counted: recipients of test keys, suppressed recipients, and recipients that `failed`. */
     billable_recipients: number;
   }[];
   counted_up_to: string | null;
@@ -2630,23 +2632,23 @@ export interface Invoice {
     end: string;
   };
   currency: string;
-  /** In the currency’s minor unit; a negative amount is a credit. */
+  /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
   total: number;
   lines: ({
-    /** `plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of an earlier invoice has changed since. */
+    /** `plan`: price of the plan for its days. `recipients`: recipients beyond the included ones. `late_recipients`: correction of an earlier invoice whose count has changed. */
     kind: 'plan' | 'recipients' | 'late_recipients';
     from: string;
-    /** The day after the last, in UTC. */
+    /** Day after the last day, in UTC. */
     to: string;
     plan: Plan;
-    /** Days of a plan, or billable recipients. Negative values are possible for `late_recipients`. */
+    /** Days of the plan, or recipients. `late_recipients` can be negative. */
     quantity: number;
-    /** In the currency’s minor unit; a negative amount is a credit. */
+    /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
     amount: number;
-    /** URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of `message.suppressed` and `message.failed`. null: it counts none. */
+    /** URL of the counted events; read it with a live key. `quantity` is the number of `message.accepted`, less those of `message.suppressed` and `message.failed`. null: the line counts no events. */
     events: string | null;
   })[];
-  /** The last event that was counted, as a cursor of the event feed. Later ones are on the next invoice. */
+  /** Cursor of the last counted event in the event feed. Later events are on the next invoice. */
   counted_to: {
     cursor: string;
     time: string | null;
@@ -2664,14 +2666,14 @@ export interface AuditEntry {
   actor: {
     type: string;
     id: string | null;
-    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
+    /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
-    /** Last characters of that value. */
+    /** Last four characters of that secret. */
     secret_last4: string | null;
-    /** Session of the member. null: not a member. */
+    /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
+  /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
   /** Log stream that contains the event, such as `apiKey-<id>`. */
@@ -2686,7 +2688,7 @@ export interface AuditCheckpoint {
   object: 'audit_checkpoint';
   /** Name of the tree. */
   origin: string;
-  /** Number of leaves that it covers, from the first. */
+  /** Number of leaves that the checkpoint covers, counted from the first. */
   size: number;
   /** Root of the Merkle tree of these leaves (RFC 9162), in base64. */
   root_hash: string;
@@ -2699,7 +2701,7 @@ export interface AuditCheckpoint {
 
 export interface AuditProof {
   object: 'audit_proof';
-  /** Id of the event in the audit entry. */
+  /** Id of the event, as in the audit entry. */
   event_id: string;
   leaf_index: number;
   /** The hashed data: a line of canonical JSON (RFC 8785). */
@@ -2714,12 +2716,12 @@ export interface AuditDisclosure {
   object: 'audit_disclosure';
   event_id: string;
   leaf_index: number;
-  /** Root hash of the content recorded in the event, in base64; null: the event has no content. */
+  /** Root hash of the content recorded in the event, in base64. null: the event has no content. */
   content_root: string | null;
-  /** In the order in which they form the root (RFC 9162). */
+  /** The parts, in the order in which they form the root (RFC 9162). */
   parts: ({
     name: string;
-    /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
+    /** The hashed data: `[salt, name, value]` as canonical JSON. null: the value was removed. */
     leaf: string | null;
     /** Hash of the leaf (RFC 9162), in base64. */
     hash: string;
@@ -2729,13 +2731,13 @@ export interface AuditDisclosure {
       erasure_id: string | null;
     } | null;
   })[];
-  /** Reply of the mail server, `reply`: the root is its hash. null: there was no reply. */
+  /** Part `reply`: the reply of the mail server. Its hash is the root. null: there was no reply. */
   reply: {
     /** Root hash recorded in the event, in base64. */
     root: string;
     part: {
       name: string;
-      /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      /** The hashed data: `[salt, name, value]` as canonical JSON. null: the value was removed. */
       leaf: string | null;
       /** Hash of the leaf (RFC 9162), in base64. */
       hash: string;
@@ -2746,13 +2748,13 @@ export interface AuditDisclosure {
       } | null;
     };
   } | null;
-  /** Origin of the request, `client`: address and user agent. The root is its hash. null: not recorded for such requests. */
+  /** Part `client`: the address and user agent that sent the request. Its hash is the root. null: not recorded for this kind of request. */
   origin: {
     /** Root hash recorded in the event, in base64. */
     root: string;
     part: {
       name: string;
-      /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      /** The hashed data: `[salt, name, value]` as canonical JSON. null: the value was removed. */
       leaf: string | null;
       /** Hash of the leaf (RFC 9162), in base64. */
       hash: string;
@@ -2838,7 +2840,7 @@ export interface AuditReport {
 export interface AddedAuditor {
   id: string;
   object: 'auditor';
-  /** null: it was erased with the address. */
+  /** null: the address was erased. */
   name: string | null;
   email: string | null;
   contents: boolean;
@@ -2852,7 +2854,7 @@ export interface AddedAuditor {
 export interface Auditor {
   id: string;
   object: 'auditor';
-  /** null: it was erased with the address. */
+  /** null: the address was erased. */
   name: string | null;
   email: string | null;
   contents: boolean;
@@ -2865,13 +2867,13 @@ export interface Auditor {
 export interface Erasure {
   id: string;
   object: 'erasure';
-  /** `running`: things are being removed, or messages have not ended for all of their recipients yet. `held`: a legal hold of the organization delays it. */
+  /** `running`: the erasure is in progress, or waits for messages that are still being delivered. `held`: a legal hold delays it. `completed`: `certificate` states what was removed. */
   state: 'running' | 'held' | 'completed';
-  /** Legal ground (GDPR Art. 17(1)). `requested`: not specified. */
+  /** Legal ground for the erasure (GDPR Art. 17(1)). `requested`: none stated. */
   reason: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation';
   suppress: boolean;
   progress: {
-    /** Number so far. */
+    /** Number of items removed so far. */
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
       messages: number;
@@ -2881,19 +2883,19 @@ export interface Erasure {
       links: number;
       /** Addresses and notes of suppressions. */
       suppression_evidence: number;
-      /** Tries of webhook deliveries, with their answers. */
+      /** Attempts of webhook deliveries, with their responses. */
       webhook_tries: number;
-      /** Mail of the inbox. */
+      /** Captured mail in the inbox. */
       captured_mail: number;
       /** Contact addresses of the organization and of auditors. */
       contacts: number;
     };
-    /** Messages that are removed once they have ended for all recipients. */
+    /** Messages that are still open for some recipients. They are removed when they have ended. */
     waiting_messages: number;
-    /** null: not started. */
+    /** null: the erasure has not started yet. */
     updated_at: string | null;
   };
-  /** null: still running. */
+  /** null: the erasure is not complete yet. */
   certificate: {
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
@@ -2904,45 +2906,45 @@ export interface Erasure {
       links: number;
       /** Addresses and notes of suppressions. */
       suppression_evidence: number;
-      /** Tries of webhook deliveries, with their answers. */
+      /** Attempts of webhook deliveries, with their responses. */
       webhook_tries: number;
-      /** Mail of the inbox. */
+      /** Captured mail in the inbox. */
       captured_mail: number;
       /** Contact addresses of the organization and of auditors. */
       contacts: number;
     };
     completed_at: string;
-    /** Position in the log. */
+    /** Position in the log at which the erasure was complete. */
     log_position: string | null;
   } | null;
   created_at: string;
 }
 
 export interface Session {
-  /** Id of the session; null: the request was authenticated by an API key. */
+  /** Id of the session. null: the request was authenticated by an API key. */
   id: string | null;
   object: 'session';
-  /** null: an API key. */
+  /** null: the request was authenticated by an API key. */
   member: {
     id: string;
     name: string;
     email: string | null;
     role: 'owner' | 'developer' | 'analyst' | 'auditor';
   } | null;
-  /** null: a member. */
+  /** null: the request was authenticated by a member. */
   api_key_id: string | null;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
-  /** True if addresses, subjects and bodies of mail are visible. */
+  /** true: addresses, subjects and bodies of mail are visible. */
   contents: boolean;
-  /** True if changes are allowed. */
+  /** true: changes are allowed. */
   changes: boolean;
-  /** True if `GET /v1/service` is allowed. */
+  /** true: `GET /v1/service` is allowed. */
   operator: boolean;
-  /** Until then, actions that require recent authentication are allowed; later they fail with `presence_required`. null: an API key. */
+  /** Time until which actions that require recent authentication are allowed. Later they fail with `presence_required`. null: an API key. */
   present_until: string | null;
-  /** Until then the member, who has no passkey and signed in with a link from the operator, may add one without authenticating again. null: not allowed. */
+  /** Time until which the member can add a first passkey without authenticating again, after signing in with a link from the operator. null: not allowed. */
   first_passkey_until: string | null;
-  /** Environment of this request. Members choose it with `environment=test` in the query of any request; `live` otherwise. */
+  /** Environment of this request. Members select the test environment with `environment=test` in the query of any request. Default: `live`. */
   environment: 'live' | 'test';
   organization: {
     id: string;
@@ -2955,7 +2957,7 @@ export interface Passkey {
   object: 'passkey';
   /** Credential id that browsers and authenticators use (WebAuthn). */
   credential_id: string;
-  /** The passkey is synced between devices. */
+  /** true: the passkey is synced between devices. */
   synced: boolean;
   created_at: string;
 }
@@ -2964,25 +2966,25 @@ export interface InvitedMember {
   id: string;
   object: 'member';
   name: string;
-  /** null: the first owner, who has no address yet. */
+  /** null: the first owner has no address yet. */
   email: string | null;
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
-  /** May read the health of the service. Only the command line of the service grants it. */
+  /** true: an operator, who can read the health of the service. Only the command line can grant this. */
   operator: boolean;
-  /** `invited`: they have not accepted the invitation yet. */
+  /** `invited`: the person has not accepted the invitation yet. */
   status: 'invited' | 'joined';
   invited_at: string;
-  /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
+  /** Time until which the invitation can be accepted. null: the person has joined, or the invitation has expired. */
   invitation_expires_at: string | null;
   joined_at: string | null;
   /** Number of passkeys (`GET /v1/members/:id/passkeys`). */
   passkeys: number;
   link: {
     object: 'sign_in_link';
-    /** Shown once. The part after `#` is not sent to any server until the person confirms. */
+    /** The link, shown only once. Browsers do not send the part after `#` to a server until the person confirms. */
     url: string;
     expires_at: string;
-    /** True if the link was also mailed to the member. False if mail is captured. */
+    /** true: the link was also mailed to the member. false: it was not, because mail is captured. */
     mailed: boolean;
   };
 }
@@ -2991,15 +2993,15 @@ export interface Member {
   id: string;
   object: 'member';
   name: string;
-  /** null: the first owner, who has no address yet. */
+  /** null: the first owner has no address yet. */
   email: string | null;
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
-  /** May read the health of the service. Only the command line of the service grants it. */
+  /** true: an operator, who can read the health of the service. Only the command line can grant this. */
   operator: boolean;
-  /** `invited`: they have not accepted the invitation yet. */
+  /** `invited`: the person has not accepted the invitation yet. */
   status: 'invited' | 'joined';
   invited_at: string;
-  /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
+  /** Time until which the invitation can be accepted. null: the person has joined, or the invitation has expired. */
   invitation_expires_at: string | null;
   joined_at: string | null;
   /** Number of passkeys (`GET /v1/members/:id/passkeys`). */
@@ -3008,10 +3010,10 @@ export interface Member {
 
 export interface SignInLink {
   object: 'sign_in_link';
-  /** Shown once. The part after `#` is not sent to any server until the person confirms. */
+  /** The link, shown only once. Browsers do not send the part after `#` to a server until the person confirms. */
   url: string;
   expires_at: string;
-  /** True if the link was also mailed to the member. False if mail is captured. */
+  /** true: the link was also mailed to the member. false: it was not, because mail is captured. */
   mailed: boolean;
 }
 
@@ -3020,14 +3022,14 @@ export interface MemberSession {
   object: 'member_session';
   member_id: string;
   member_name: string;
-  /** True for the session that sent this request. */
+  /** true: the session that sends this request. */
   is_current: boolean;
   started_at: string;
-  /** Rounded to the minute. */
+  /** Time of the last request, rounded to the minute. */
   last_used_at: string;
-  /** IP address of its last request. */
+  /** IP address of the last request. */
   last_address: string | null;
-  /** The session ends earlier if it is idle for longer than the organization allows. */
+  /** Time when the session ends. It ends earlier if it is idle for longer than the organization allows. */
   expires_at: string;
 }
 
@@ -3041,7 +3043,7 @@ export interface ListedCapturedMail {
   };
   subject: string | null;
   size_bytes: number;
-  /** It contains a sign-in link: only an owner who has recently authenticated can read it. */
+  /** true: the mail contains a sign-in link. Only an owner who has recently confirmed their presence can read it. */
   confidential: boolean;
   attachments: ({
     filename: string | null;
@@ -3060,7 +3062,7 @@ export interface CapturedMail {
   };
   subject: string | null;
   size_bytes: number;
-  /** It contains a sign-in link: only an owner who has recently authenticated can read it. */
+  /** true: the mail contains a sign-in link. Only an owner who has recently confirmed their presence can read it. */
   confidential: boolean;
   attachments: ({
     filename: string | null;
@@ -3073,26 +3075,26 @@ export interface CapturedMail {
   }[];
   text: string | null;
   html: string | null;
-  /** Headers, text or html had more than 1 MB and were cut. The source has all of it. */
+  /** true: headers, text or html were longer than 1 MB and are cut here. The source is complete. */
   truncated: boolean;
 }
 
 export interface DestinationBacklog {
   object: 'destination_backlog';
-  /** false: deferrals older than those examined may have left more mail waiting. */
+  /** false: only the newest deferrals were examined, so more mail may be waiting. */
   complete: boolean;
   data: ({
-    /** Domain name in A-labels (ASCII). */
+    /** Recipient domain in ASCII (A-labels). */
     recipient_domain: string;
-    /** Recipients that wait for another attempt. */
+    /** Number of recipients that wait for another attempt. */
     recipients: number;
-    /** Time of the oldest of these deferrals that was examined. */
+    /** Time of the oldest of these deferrals. */
     since: string;
     /** Time of the earliest next attempt. */
     next_attempt_at: string;
-    /** Highest number of attempts for one recipient. */
+    /** Highest number of attempts made for one of these recipients. */
     attempts: number;
-    /** Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` has its text. */
+    /** Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` shows its text. */
     last_reply: {
       at: string;
       message_id: string;
@@ -3118,7 +3120,7 @@ export interface ListMessagesAnswer {
   data: ListedMessage[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3140,7 +3142,7 @@ export interface GetMessageAnswer {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** Template that it was rendered from; null: no template. */
+  /** Template that the message was rendered from. null: no template. */
   template: {
     id: string;
     version: number;
@@ -3153,15 +3155,15 @@ export interface GetMessageAnswer {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
+  /** `expired`: the content was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: it was removed because a recipient was erased. null: it cannot be read at the moment: try again later. */
   content: 'stored' | 'expired' | 'erased' | null;
   topic_id: string | null;
   attempts: number;
-  /** Tracking applied to its html. */
+  /** Tracking that was applied to the html. */
   tracking: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
     opens: boolean;
-    /** Route links in the html through this service. Following one creates a `clicked` event. */
+    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
     clicks: boolean;
   };
   recipients: ({
@@ -3171,14 +3173,14 @@ export interface GetMessageAnswer {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it. Always false without open tracking. */
+    /** true: a person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link in it. Always false without click tracking. */
+    /** true: a person followed a link in it. Always false without click tracking. */
     clicked: boolean;
     reason: string | null;
     category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
     next_attempt_at: string | null;
-    /** Why a due recipient is held; null: it is not held. */
+    /** Reason for which a due recipient is held. null: it is not held. */
     held: {
       reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up' | 'organization_suspended';
       since: string;
@@ -3198,7 +3200,7 @@ export interface GetMessageAnswer {
     } | null;
     updated_at: string;
   })[];
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3221,7 +3223,7 @@ export interface ExplainMessageAnswer {
   message_id: string;
   /** Current status, its reason, and the next step with its time. */
   summary: string;
-  /** One per recipient not delivered yet; empty: none waits. */
+  /** Why each recipient that has not ended yet waits. Empty: no recipient waits. */
   waiting_because: ({
     recipient: {
       id: string;
@@ -3229,10 +3231,10 @@ export interface ExplainMessageAnswer {
     };
     reason: 'scheduled' | 'due_now' | 'in_hand' | 'attempt_lost' | 'outcome_unknown' | 'held' | 'destination_suspended' | 'greylisted' | 'told_to_wait' | 'not_handed_over';
     sentence: string;
-    /** Latest time of the next step; null: no fixed time. */
+    /** Latest time of the next step. null: no fixed time. */
     next_attempt_at: string | null;
   })[];
-  /** Oldest first: the request, the checks, every attempt and reply, webhooks. */
+  /** The history, oldest first: the request, the checks, every attempt and reply, webhooks. */
   steps: ({
     at: string;
     actor: {
@@ -3293,9 +3295,9 @@ export interface ExplainMessageAnswer {
       duration_ms?: number | undefined;
     };
   })[];
-  /** Entries omitted from a long history, and where to list them. */
+  /** What is omitted from a long history, and where to list it. */
   left_out: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3307,10 +3309,10 @@ export interface ExplainMessageAnswer {
 export interface CancelMessagesAnswer {
   object: 'cancellation';
   dry_run: boolean;
-  /** Messages of this request. */
+  /** The messages of this request. */
   matched: number;
   cancelled: number;
-  /** More than 500 messages match. Repeat the request: cancelled messages no longer match. */
+  /** true: more than 500 messages match. Repeat the request: cancelled messages no longer match. */
   has_more: boolean;
   data: ({
     id: string;
@@ -3327,7 +3329,7 @@ export interface ListKeysAnswer {
   data: ApiKey[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3343,7 +3345,7 @@ export interface GetKeyAnswer {
   domain_id: string;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
   environment: 'live' | 'test';
-  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
   rate_limits: {
     send: number;
     read: number;
@@ -3353,17 +3355,17 @@ export interface GetKeyAnswer {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** IP address of the last request. */
+  /** IP address of the last request with this key. */
   last_used_address: string | null;
   last4: string;
-  /** `revoked`: ended for good, by request or with its domain. */
+  /** `revoked`: ended permanently, by request or because its domain was deleted. */
   status: 'active' | 'expired' | 'revoked';
   earlier_secrets: ({
     expires_at: string;
     last_used_at: string | null;
     last4: string;
   })[];
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3384,7 +3386,7 @@ export interface ListKeySecretsAnswer {
   data: ApiKeySecret[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3398,7 +3400,7 @@ export interface ListDomainsAnswer {
   data: Domain[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3411,49 +3413,50 @@ export interface GetDomainAnswer {
   id: string;
   object: 'domain';
   name: string;
-  /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
+  /** `degraded`: a required record is missing or wrong. The domain can still send until `fails_at`. `failed`: the domain cannot send until it is verified again. */
   status: 'pending' | 'verified' | 'degraded' | 'failed';
-  /** null: the domain cannot send now. */
+  /** How and when the domain was verified. null: the domain cannot send. */
   verification: {
     method: 'capture' | 'dns';
     verified_at: string;
   } | null;
-  /** When a degraded domain fails unless its records return. */
+  /** Time when a degraded domain fails unless its records are correct again. */
   fails_at: string | null;
-  /** Time of the next automatic check; null: only `verify` checks it. */
+  /** Time of the next automatic check. null: the domain is checked only when you call `verify`. */
   next_check_at: string | null;
   records: ({
     purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
     type: 'TXT' | 'CNAME';
-    /** The full host name. Some DNS providers append the domain themselves. */
+    /** Full host name of the record. If your DNS provider appends the domain, enter only the part before it. */
     name: string;
+    /** Value to publish. */
     value: string;
-    /** Required for the domain to be and stay verified. */
+    /** true: the domain is verified only while this record is valid. */
     required: boolean;
-    /** `not_needed`: mail is captured and not sent. */
+    /** `not_needed`: mail is captured on this machine, so the record has no effect. */
     status: 'pending' | 'verified' | 'not_needed';
-    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
+    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer. `include_broken`: your record is correct, but the SPF record that it includes is broken; the operator of this service must repair it. */
     state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    /** Problem with the record; null: none. */
+    /** Problem with the record and how to fix it. null: no problem. */
     problem: string | null;
-    /** Purpose of the record, and hints. */
+    /** Purpose of the record, and hints for publishing it. */
     advice: string;
-    /** DNS answer, shortened and without mailboxes. */
+    /** Values found in the DNS, shortened and without mailboxes. */
     seen: string[];
-    /** Time when this state was first found, or of the last check on request. */
+    /** Time when this state was first found, or of the last requested check. */
     checked_at: string | null;
   })[];
   dkim: ({
-    /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
+    /** `pending`: its RSA record has not been found in the DNS yet. `active`: signs mail. `retired`: no longer signs. */
     status: 'pending' | 'active' | 'retired';
     hosts: string[];
-    /** Selectors of the keys that sign. Their records have been found. */
+    /** Selectors of the keys that sign: those whose records were found in the DNS. */
     signing: string[];
     added_at: string | null;
     activated_at: string | null;
-    /** Keep the records of retired keys until then: mail in transit is verified with them. */
+    /** Keep the records of retired keys until then: receivers verify mail in transit with them. */
     safe_to_remove_at: string | null;
-    /** True if these records can be removed now. */
+    /** true: you can remove these records now. */
     removable: boolean;
   })[];
   /** Results of the last DNS check. */
@@ -3462,21 +3465,21 @@ export interface GetDomainAnswer {
     dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
     dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
   };
-  /** Sender as shown on recipient pages; null: the domain’s name. */
+  /** How the sender appears on recipient pages. null: by the name of the domain. */
   branding: {
     name: string | null;
     color: string | null;
     logo_url: string | null;
   } | null;
-  /** Default tracking of its mail. A message can override it. */
+  /** Default tracking of mail from this domain. A message can override it. */
   tracking: {
-    /** Add an invisible image to the html. Loading it creates an `opened` event. */
+    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
     opens: boolean;
-    /** Route links in the html through this service. Following one creates a `clicked` event. */
+    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
     clicks: boolean;
   };
   created_at: string;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3488,15 +3491,15 @@ export interface GetDomainAnswer {
 export interface GetDomainReputationAnswer {
   object: 'domain_reputation';
   domain_id: string;
-  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: live bulk mail waits. Transactional mail is never restricted. */
   level: 'good' | 'warned' | 'slowed' | 'paused';
   /** Reason for the level; null: the level is `good`. */
   measure: 'bounces' | 'complaints' | null;
-  /** null: the level was always `good`. */
+  /** Time when the level last changed. null: it has always been `good`. */
   since: string | null;
-  /** Earlier mail is not counted. */
+  /** Start of the count. Earlier mail is not counted. */
   released_at: string | null;
-  /** Recipients without a mailbox, relative to delivered recipients and those without a mailbox. */
+  /** Recipients whose mailbox does not exist, divided by these and the delivered recipients. */
   bounces: {
     count: number;
     of: number;
@@ -3509,7 +3512,7 @@ export interface GetDomainReputationAnswer {
       paused_percent: number;
     } | null;
   };
-  /** Recipients who complained, relative to delivered recipients. */
+  /** Recipients who complained, divided by delivered recipients. */
   complaints: {
     count: number;
     of: number;
@@ -3522,7 +3525,7 @@ export interface GetDomainReputationAnswer {
       paused_percent: number;
     } | null;
   };
-  /** The same for all domains of the organization together. The worse of the two levels applies. */
+  /** The reputation of all domains of the organization together. The worse of the two levels applies. */
   organization_level: 'good' | 'warned' | 'slowed' | 'paused';
 }
 
@@ -3536,22 +3539,22 @@ export interface ReleaseSendingAnswer {
 export interface GetWarmUpAnswer {
   object: 'domain_warm_up';
   domain_id: string;
-  /** `none`: never started, or ended early. */
+  /** `none`: the warm-up was never started, or was ended early. */
   status: 'none' | 'running' | 'over';
-  /** Recipients per day and destination, from the first day. */
+  /** Quota of recipients per destination for each day of the plan. */
   plan: number[];
   starts_on: string | null;
-  /** The last day of the plan. */
+  /** Last day of the plan. */
   ends_on: string | null;
-  /** Today’s number, from 1; null: no plan runs. */
+  /** Number of the current day, from 1. null: no plan is running. */
   day: number | null;
-  /** Today’s quota of each destination; null: no plan runs. */
+  /** Today’s quota for each destination. null: no plan is running. */
   recipients_max: number | null;
-  /** The destinations with most mail today, at most 100. */
+  /** The destinations with the most mail today, at most 100. */
   today: {
-    /** The mailbox provider. */
+    /** Name of the mailbox provider. */
     destination: string;
-    /** Recipients sent to, plus reserved ones: a twentieth of the quota at a time. */
+    /** Recipients sent to, plus reserved ones. A twentieth of the quota is reserved at a time. */
     recipients: number;
   }[];
 }
@@ -3559,22 +3562,22 @@ export interface GetWarmUpAnswer {
 export interface StartWarmUpAnswer {
   object: 'domain_warm_up';
   domain_id: string;
-  /** `none`: never started, or ended early. */
+  /** `none`: the warm-up was never started, or was ended early. */
   status: 'none' | 'running' | 'over';
-  /** Recipients per day and destination, from the first day. */
+  /** Quota of recipients per destination for each day of the plan. */
   plan: number[];
   starts_on: string | null;
-  /** The last day of the plan. */
+  /** Last day of the plan. */
   ends_on: string | null;
-  /** Today’s number, from 1; null: no plan runs. */
+  /** Number of the current day, from 1. null: no plan is running. */
   day: number | null;
-  /** Today’s quota of each destination; null: no plan runs. */
+  /** Today’s quota for each destination. null: no plan is running. */
   recipients_max: number | null;
-  /** The destinations with most mail today, at most 100. */
+  /** The destinations with the most mail today, at most 100. */
   today: {
-    /** The mailbox provider. */
+    /** Name of the mailbox provider. */
     destination: string;
-    /** Recipients sent to, plus reserved ones: a twentieth of the quota at a time. */
+    /** Recipients sent to, plus reserved ones. A twentieth of the quota is reserved at a time. */
     recipients: number;
   }[];
 }
@@ -3584,7 +3587,7 @@ export interface ListTemplatesAnswer {
   data: ListedTemplate[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3600,15 +3603,15 @@ export interface GetTemplateAnswer {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** Version used by sends that do not specify one. */
+  /** Version that messages use if they do not name one. null: not published yet. */
   published_version: number | null;
-  /** True if there are unpublished changes. */
+  /** true: there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
-  /** Content of the draft or, if there is no draft, of the newest version. */
+  /** Content of the draft, or of the newest version if there is no draft. */
   content: TemplateContent;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3629,7 +3632,7 @@ export interface ListWebhooksAnswer {
   data: Webhook[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3645,27 +3648,27 @@ export interface GetWebhookAnswer {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
+  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
   /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
+  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
   failing_since: string | null;
   filters: {
-    /** Events of these sending domains and of their messages only; empty: all. */
+    /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids: string[];
-    /** Events of messages with one of these tags only; empty: all. */
+    /** Only events of messages with one of these tags. Empty: all. */
     tags: string[];
   };
-  /** Custom headers, whose values are not shown. */
+  /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3691,9 +3694,9 @@ export interface ListWebhookReplaysAnswer {
 export type AddSuppressionsAnswer = Suppression | {
   object: 'suppressions_added';
   added: number;
-  /** The address was on the list for this reason already. */
+  /** Number of addresses that were already on the list for this reason. */
   unchanged: number;
-  /** In the order of `addresses`, each once. */
+  /** One entry per address, in the order of `addresses`, without duplicates. */
   data: Suppression[];
 };
 
@@ -3702,7 +3705,7 @@ export interface ListSuppressionsAnswer {
   data: Suppression[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3714,14 +3717,14 @@ export interface ListSuppressionsAnswer {
 export interface CheckSuppressionAnswer {
   object: 'suppression_check';
   address: string;
-  /** For mail without a topic. `entries` of the suppression name the topics. */
+  /** Whether mail without a topic is suppressed, for each stream. Topics are in `entries` of the suppression. */
   suppressed: {
     transactional: boolean;
     bulk: boolean;
   };
-  /** Ids of topics that its owner has opted in to, on the page or by you. */
+  /** Ids of the topics that the recipient has opted in to. */
   opted_in: string[];
-  /** Known facts about the address; null: none. */
+  /** The suppression. null: there is none, or the key may not see it. */
   suppression: Suppression | null;
 }
 
@@ -3730,10 +3733,10 @@ export type ExportSuppressionsAnswer = string;
 export interface ImportSuppressionsAnswer {
   object: 'suppression_import';
   imported: number;
-  /** The address was on the list for this reason already. */
+  /** Number of rows whose address was already on the list for this reason. */
   unchanged: number;
   refused: number;
-  /** One for each refused row. */
+  /** One entry for each invalid row. */
   problems: {
     line: number;
     message: string;
@@ -3743,25 +3746,25 @@ export interface ImportSuppressionsAnswer {
 export interface GetSuppressionAnswer {
   id: string;
   object: 'suppression';
-  /** null: erased. */
+  /** null: the address was erased. */
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
-  /** Mail that is blocked by the active entries together. */
+  /** Mail that the active entries block together. */
   scope: 'all' | 'transactional' | 'bulk' | 'topic';
-  /** Reason of the strongest entry, which also determines `expires_at`. */
+  /** Reason of the entry that blocks the most. `expires_at` belongs to this entry. */
   reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
   expires_at: string | null;
-  /** All recorded entries, oldest first, including withdrawn ones. */
+  /** All entries, oldest first, including removed and expired ones. */
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
-    /** Topic of an entry with scope `topic`; null otherwise. */
+    /** Topic, if the scope is `topic`. Otherwise null. */
     topic_id: string | null;
     status: 'active' | 'expired' | 'removed';
-    /** Reply of the server, or the note given with it. */
+    /** Reply of the mail server, or your note. */
     evidence: string | null;
-    /** The message that caused it. */
+    /** Message that caused the entry. */
     message_id: string | null;
     recipient_id: string | null;
     added_at: string;
@@ -3769,7 +3772,7 @@ export interface GetSuppressionAnswer {
     removed_at: string | null;
   })[];
   created_at: string;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3790,7 +3793,7 @@ export interface ListTopicsAnswer {
   data: Topic[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3807,7 +3810,7 @@ export interface GetTopicAnswer {
   default: 'in' | 'out';
   domain_id: string | null;
   created_at: string;
-  /** Moment that the response describes. Only in responses to requests with `at`. */
+  /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
     time: string;
@@ -3889,16 +3892,16 @@ export interface PreviewErasureAnswer {
     links: number;
     /** Addresses and notes of suppressions. */
     suppression_evidence: number;
-    /** Tries of webhook deliveries, with their answers. */
+    /** Attempts of webhook deliveries, with their responses. */
     webhook_tries: number;
-    /** Mail of the inbox. */
+    /** Captured mail in the inbox. */
     captured_mail: number;
     /** Contact addresses of the organization and of auditors. */
     contacts: number;
   };
-  /** Messages that have not ended for all of their recipients. */
+  /** Messages that are still open for some recipients. */
   waiting_messages: number;
-  /** True if only the newest messages were counted. */
+  /** true: there are more messages than were counted. */
   has_more: boolean;
 }
 
@@ -3913,11 +3916,11 @@ export interface GetOrganizationAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Address for mail from the service to the organization; null: no mail is sent. */
+  /** Email address for notices from the service. null: no notices are sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
+  /** Which html is accepted from the API and by SMTP. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
@@ -3928,19 +3931,19 @@ export interface GetOrganizationAnswer {
   session_idle_minutes: number;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
+  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
+  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
   legal_hold_since: string | null;
-  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
   suspension: {
     since: string;
-    /** The operator's reason. */
+    /** Reason that the operator gave. */
     reason: string;
   } | null;
   created_at: string;
@@ -3949,15 +3952,15 @@ export interface GetOrganizationAnswer {
 export interface GetOrganizationReputationAnswer {
   object: 'organization_reputation';
   organization_id: string;
-  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: live bulk mail waits. Transactional mail is never restricted. */
   level: 'good' | 'warned' | 'slowed' | 'paused';
   /** Reason for the level; null: the level is `good`. */
   measure: 'bounces' | 'complaints' | null;
-  /** null: the level was always `good`. */
+  /** Time when the level last changed. null: it has always been `good`. */
   since: string | null;
-  /** Earlier mail is not counted. */
+  /** Start of the count. Earlier mail is not counted. */
   released_at: string | null;
-  /** Recipients without a mailbox, relative to delivered recipients and those without a mailbox. */
+  /** Recipients whose mailbox does not exist, divided by these and the delivered recipients. */
   bounces: {
     count: number;
     of: number;
@@ -3970,7 +3973,7 @@ export interface GetOrganizationReputationAnswer {
       paused_percent: number;
     } | null;
   };
-  /** Recipients who complained, relative to delivered recipients. */
+  /** Recipients who complained, divided by delivered recipients. */
   complaints: {
     count: number;
     of: number;
@@ -3983,7 +3986,7 @@ export interface GetOrganizationReputationAnswer {
       paused_percent: number;
     } | null;
   };
-  /** Time when all live bulk mail was paused by request, independently of the level; null: not paused by request. */
+  /** Time when someone paused all live bulk mail, independently of the level. null: not paused. */
   bulk_mail_paused_since: string | null;
 }
 
@@ -3991,11 +3994,11 @@ export interface UpdateOrganizationAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Address for mail from the service to the organization; null: no mail is sent. */
+  /** Email address for notices from the service. null: no notices are sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
+  /** Which html is accepted from the API and by SMTP. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
@@ -4006,19 +4009,19 @@ export interface UpdateOrganizationAnswer {
   session_idle_minutes: number;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
+  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
+  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
   legal_hold_since: string | null;
-  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
   suspension: {
     since: string;
-    /** The operator's reason. */
+    /** Reason that the operator gave. */
     reason: string;
   } | null;
   created_at: string;
@@ -4028,11 +4031,11 @@ export interface SetLegalHoldAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Address for mail from the service to the organization; null: no mail is sent. */
+  /** Email address for notices from the service. null: no notices are sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
+  /** Which html is accepted from the API and by SMTP. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
@@ -4043,19 +4046,19 @@ export interface SetLegalHoldAnswer {
   session_idle_minutes: number;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
+  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
+  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
   legal_hold_since: string | null;
-  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
   suspension: {
     since: string;
-    /** The operator's reason. */
+    /** Reason that the operator gave. */
     reason: string;
   } | null;
   created_at: string;
@@ -4065,11 +4068,11 @@ export interface SetContentsRolesAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Address for mail from the service to the organization; null: no mail is sent. */
+  /** Email address for notices from the service. null: no notices are sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
+  /** Which html is accepted from the API and by SMTP. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
@@ -4080,19 +4083,19 @@ export interface SetContentsRolesAnswer {
   session_idle_minutes: number;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
+  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
+  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
   legal_hold_since: string | null;
-  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
   suspension: {
     since: string;
-    /** The operator's reason. */
+    /** Reason that the operator gave. */
     reason: string;
   } | null;
   created_at: string;
@@ -4108,7 +4111,7 @@ export interface ReleaseOrganizationSendingAnswer {
 export interface PauseBulkMailAnswer {
   object: 'bulk_mail';
   organization_id: string;
-  /** null: bulk mail is not paused. */
+  /** Time when bulk mail was paused. null: it is not paused. */
   paused_since: string | null;
 }
 
@@ -4175,52 +4178,52 @@ export interface ListMessagesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Status of the whole message. */
+  /** Only messages with this status. */
   status?: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired' | undefined;
-  /** The address of one of its recipients. */
+  /** Only messages to this address. */
   to?: string | undefined;
-  /** The sender’s address. */
+  /** Only messages from this address. */
   from?: string | undefined;
-  /** A tag by name and value, `order:1234`. */
+  /** Only messages with this tag: `order:1234`. */
   tag?: string | undefined;
-  /** Metadata by name and value, `customer:42`. */
+  /** Only messages with this metadata: `customer:42`. */
   metadata?: string | undefined;
-  /** Words of the subject, all of them in any order, whatever their letter case. The first 24 words of a subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and the amount of white space. */
+  /** Words of the subject. All must occur, in any order and letter case. Only the first 24 words of a subject can be found, for as long as its contents are stored. In double quotes: the whole subject, in any letter case and with any amount of white space. */
   subject?: string | undefined;
-  /** The `Message-ID`, with or without angle brackets. */
+  /** Only the message with this `Message-ID`, with or without angle brackets. */
   message_id?: string | undefined;
-  /** The API key that sent it. */
+  /** Only messages sent by this API key. */
   key_id?: string | undefined;
-  /** Number of the key’s value that sent it, from 1; each rotation makes a new value. */
+  /** Only messages sent with this secret of `key_id`: its number, from 1. */
   secret?: number | undefined;
-  /** The request that sent it: the `X-Request-Id` of its response. */
+  /** Only messages sent by this request: the `X-Request-Id` of its response. */
   request_id?: string | undefined;
-  /** The template it was rendered from, by id or alias. */
+  /** Only messages rendered from this template, by id or alias. */
   template_id?: string | undefined;
-  /** The version of that template. */
+  /** Only messages rendered from this version of `template_id`. */
   template_version?: number | undefined;
-  /** The sending domain. */
+  /** Only messages from this sending domain, by id. */
   domain_id?: string | undefined;
-  /** Accepted at or after this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only messages accepted at or after this time (ISO 8601), or from this day on (time zone of the organization). */
   since?: string | undefined;
-  /** Accepted before this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only messages accepted before this time (ISO 8601), or before this day (time zone of the organization). */
   until?: string | undefined;
-  /** The domain of one of its recipients. */
+  /** Only messages to this recipient domain. */
   recipient_domain?: string | undefined;
-  /** The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them. */
+  /** Only messages to this mailbox provider, as `GET /v1/stats` counts them. */
   mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
-  /** Transactional or bulk. */
+  /** Only transactional or only bulk mail. */
   stream?: 'transactional' | 'bulk' | undefined;
-  /** Bounce category of at least one recipient. */
+  /** Only messages with a recipient that has this bounce category. */
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
-  /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
+  /** Only messages with a recipient that was bounced or deferred with this SMTP code: `550`, `5.1.1`, `451 4.7.1`. */
   smtp_code?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface GetMessageQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4237,7 +4240,7 @@ export interface ListMessageEventsQuery {
 }
 
 export interface ExplainMessageQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4246,12 +4249,12 @@ export interface ListKeysQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface GetKeyQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4267,7 +4270,7 @@ export interface ListKeySecretsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4276,12 +4279,12 @@ export interface ListDomainsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface GetDomainQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4290,12 +4293,12 @@ export interface ListTemplatesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface GetTemplateQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4307,14 +4310,14 @@ export interface ListTemplateVersionsQuery {
 }
 
 export interface CompareTemplateVersionsQuery {
-  /** Number of the version to compare with, usually an earlier one; or `draft`. */
+  /** Number of the version to compare with, usually an earlier one, or `draft`. */
   with: string;
 }
 
 export interface PreviewTemplateQuery {
   /** Number of the version; the draft when absent. */
   version?: number | undefined;
-  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  /** A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template. */
   locale?: string | undefined;
   /** `remote`: load images from other hosts over https, which notifies those hosts; never our own open pixel. */
   images?: 'none' | 'remote' | undefined;
@@ -4325,12 +4328,12 @@ export interface ListWebhooksQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface GetWebhookQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4339,9 +4342,9 @@ export interface ListWebhookDeliveriesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Deliveries with this status only. */
+  /** Only deliveries with this status. */
   status?: 'pending' | 'delivered' | 'failed' | undefined;
-  /** Deliveries of events of this type only. */
+  /** Only deliveries of events of this type. */
   event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
 }
 
@@ -4363,17 +4366,17 @@ export interface ListSuppressionsQuery {
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
   /** Only this address. */
   address?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface CheckSuppressionQuery {
-  /** The address to check. */
+  /** Address to check. */
   address: string;
 }
 
 export interface GetSuppressionQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4382,7 +4385,7 @@ export interface ListTopicsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
@@ -4391,37 +4394,37 @@ export interface ListOptInsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Only this address. */
+  /** Only the opt-in of this address. */
   address?: string | undefined;
 }
 
 export interface GetTopicQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }
 
 export interface ReadEventsQuery {
   /** Items per page. Default: 25. */
   limit?: number | undefined;
-  /** `next_cursor` of the previous page, or `start` for the first events; absent: the newest page. */
+  /** `next_cursor` of the previous page, or `start` to begin with the first event. Omitted: the newest page. */
   after?: string | undefined;
-  /** Cursor of the last event to answer, such as `counted_to.cursor` of an invoice. */
+  /** Cursor of the last event to return, such as `counted_to.cursor` of an invoice. */
   until?: string | undefined;
-  /** Types or families such as `message.*`, separated by commas. Absent: all. */
+  /** Event types, or families such as `message.*`, separated by commas. Default: all. */
   types?: string | undefined;
-  /** Events of this message only. */
+  /** Only events of this message. */
   message_id?: string | undefined;
-  /** Events of this sending domain and of its messages only. */
+  /** Only events of this sending domain and of its messages. */
   domain_id?: string | undefined;
-  /** Events of messages with this tag only, by name and value: `order:1234`. */
+  /** Only events of messages with this tag: `order:1234`. */
   tag?: string | undefined;
-  /** Events of recipients at this domain only. */
+  /** Only events of recipients at this domain. */
   recipient_domain?: string | undefined;
-  /** Only events of messages that are billed, for this day (UTC) or a later one. A message is billed for the day on which it was accepted. */
+  /** Only events of billed messages, from this day (UTC) on. A message is billed for the day on which it was accepted. */
   billed_from?: string | undefined;
-  /** Only events of messages that are billed, for a day (UTC) before this one. A message is billed for the day on which it was accepted. */
+  /** Only events of billed messages, before this day (UTC). A message is billed for the day on which it was accepted. */
   billed_to?: string | undefined;
-  /** Seconds to wait if there are no events yet. */
+  /** Seconds to wait for new events if there are none yet. */
   wait?: number | undefined;
 }
 
@@ -4436,9 +4439,9 @@ export interface GetStatsQuery {
   timezone?: string | undefined;
   /** Separate counts for each value of this dimension, or of two: `domain,stream`. */
   group_by?: string | undefined;
-  /** `cohort`: by the time of acceptance. `event`: by the time of each event. */
+  /** `cohort`: counts an outcome at the time at which the message was accepted. `event`: at the time of the outcome itself. */
   attribution?: 'cohort' | 'event' | undefined;
-  /** `previous`: also return the previous period. */
+  /** `previous`: also return the period of the same length before `from`. */
   compare?: 'previous' | undefined;
   /** Metrics, separated by commas. Default: all. */
   metrics?: string | undefined;
@@ -4454,7 +4457,7 @@ export interface GetStatsQuery {
   mailbox_provider?: string | undefined;
   /** Only bounces of this class. */
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
-  /** Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`. */
+  /** Only messages with this tag, `campaign:spring`. Cannot be combined with `recipient_domain` or `mailbox_provider`. */
   tag?: string | undefined;
   /** Only messages rendered from this template, by id or alias. */
   template?: string | undefined;
@@ -4472,41 +4475,41 @@ export interface ListRefusedRequestsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Refused requests of this API key. */
+  /** Only requests of this API key. */
   key_id?: string | undefined;
-  /** Refused requests of this member. */
+  /** Only requests of this member. */
   member_id?: string | undefined;
-  /** The code of the error. */
+  /** Only requests that were answered with this error code. */
   code?: string | undefined;
-  /** The status of the answer. */
+  /** Only requests that were answered with this status. */
   status?: number | undefined;
-  /** The path as documented, `/v1/messages/:id`. */
+  /** Only requests to this path, as documented: `/v1/messages/:id`. */
   path?: string | undefined;
-  /** Refused at or after this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only requests refused at or after this time (ISO 8601), or from this day on (time zone of the organization). */
   since?: string | undefined;
-  /** Refused before this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only requests refused before this time (ISO 8601), or before this day (time zone of the organization). */
   until?: string | undefined;
 }
 
 export interface CountRefusedRequestsQuery {
-  /** Refused requests of this API key. */
+  /** Only requests of this API key. */
   key_id?: string | undefined;
-  /** Refused requests of this member. */
+  /** Only requests of this member. */
   member_id?: string | undefined;
-  /** The code of the error. */
+  /** Only requests that were answered with this error code. */
   code?: string | undefined;
-  /** The status of the answer. */
+  /** Only requests that were answered with this status. */
   status?: number | undefined;
-  /** The path as documented, `/v1/messages/:id`. */
+  /** Only requests to this path, as documented: `/v1/messages/:id`. */
   path?: string | undefined;
-  /** Refused at or after this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only requests refused at or after this time (ISO 8601), or from this day on (time zone of the organization). */
   since?: string | undefined;
-  /** Refused before this time, ISO 8601, or this day in the time zone of the organization. */
+  /** Only requests refused before this time (ISO 8601), or before this day (time zone of the organization). */
   until?: string | undefined;
 }
 
 export interface GetUsageQuery {
-  /** A month in UTC, such as 2026-11. Default: the current month. */
+  /** A month (UTC), such as 2026-11. Default: the current month. */
   period?: string | undefined;
 }
 
@@ -4522,21 +4525,21 @@ export interface ListAuditLogQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** `desc`: newest first. */
+  /** `desc`: newest first. `asc`: oldest first. */
   order?: 'asc' | 'desc' | undefined;
   /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`. */
   actor?: string | undefined;
-  /** Events caused by this key or about it. */
+  /** Only events caused by this key or about it. */
   key_id?: string | undefined;
-  /** Events about this sending domain. */
+  /** Only events about this sending domain. */
   domain_id?: string | undefined;
-  /** Events about this message, including reads of it. */
+  /** Only events about this message, including reads of it. */
   message_id?: string | undefined;
-  /** Type of the events, such as `KeyRotated`. */
+  /** Only events of this type, such as `KeyRotated`. */
   type?: string | undefined;
-  /** From this time on, or this day in the time zone of the organization. */
+  /** Only events at or after this time, or from this day on (time zone of the organization). */
   since?: string | undefined;
-  /** Before this time, or this day in the time zone of the organization. */
+  /** Only events before this time, or before this day (time zone of the organization). */
   until?: string | undefined;
 }
 
@@ -4555,7 +4558,7 @@ export interface GetConsistencyProofQuery {
 }
 
 export interface ExportAuditLogQuery {
-  /** Index of the first leaf; the export begins with the bundle of 256 that it is in. */
+  /** Index of the first leaf. The export begins at the bundle of 256 leaves that contains it. */
   from?: number | undefined;
 }
 
@@ -4581,16 +4584,16 @@ export interface ListInboxQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Only mail to this envelope recipient. */
+  /** Only mail to this recipient. */
   to?: string | undefined;
-  /** Only mail whose subject contains this, ignoring case. */
+  /** Only mail whose subject contains this text, in any letter case. */
   subject?: string | undefined;
 }
 
 export interface DeleteInboxQuery {
-  /** Only mail to this envelope recipient. */
+  /** Only mail to this recipient. */
   to?: string | undefined;
-  /** Only mail whose subject contains this, ignoring case. */
+  /** Only mail whose subject contains this text, in any letter case. */
   subject?: string | undefined;
 }
 

@@ -204,7 +204,9 @@ const unauthorized = ({ carrier, problem }: PresentedCredential): DomainError =>
 };
 
 const unavailable = (): DomainError =>
-  new DomainError('unavailable', 'API keys cannot be checked just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  new DomainError('unavailable', 'API keys cannot be checked at the moment: try again', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 
 const requireAddress = ({ ranges }: Credential, address: string): void => {
   if (ranges.length === 0 || isWithin(ranges, address)) return;
@@ -298,8 +300,8 @@ export const authenticate = async (
 /** @throws {DomainError} `header_not_allowed`. */
 export const requireKnownHeaders = (request: FastifyRequest, idempotent: boolean): void => {
   if (request.headers['idempotency-key'] === undefined || idempotent) return;
-  throw new DomainError('header_not_allowed', 'this endpoint does not take an Idempotency-Key', {
-    details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
+  throw new DomainError('header_not_allowed', 'this endpoint does not accept an Idempotency-Key: remove the header', {
+    details: { 'Idempotency-Key': ['Idempotency-Key is not accepted here'] },
   });
 };
 

@@ -198,7 +198,7 @@ export const createKeyCache = (options: KeyCacheOptions): KeyCache => {
     find: secrets.find,
     load: async () => {
       if (await catchUp()) return projection;
-      throw new DomainError('unavailable', 'API keys cannot be checked just now');
+      throw new DomainError('unavailable', 'API keys cannot be checked at the moment: try again');
     },
     position: follower.position,
     changes: follower.changes,

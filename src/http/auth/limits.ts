@@ -79,7 +79,7 @@ export const consumeRateLimit = async (
   const reported = result.allowed ? result : { ...result, resetSeconds: retryAfterSeconds };
   if (reply !== null) setRateLimitHeaders(reply, kind, reported);
   if (result.allowed) return;
-  throw new DomainError('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {
+  throw new DomainError('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests per minute exceeded`, {
     retryAfterSeconds,
   });
 };
@@ -100,7 +100,7 @@ export const consumeSignInLimit = async (
   const result = await rateLimiter.take(`${what}:${clientNetworkOf(address)}`, 1, SIGN_INS_MAX);
   if (result.allowed) return;
   const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
-  throw new DomainError('rate_limit_exceeded', 'too many attempts to sign in', { retryAfterSeconds });
+  throw new DomainError('rate_limit_exceeded', 'too many attempts to sign in: try again later', { retryAfterSeconds });
 };
 
 /**
@@ -169,10 +169,10 @@ const REFUSALS = {
   organization: () =>
     new DomainError(
       'rate_limit_exceeded',
-      'this organization has too many requests open: wait until some have ended',
+      'your organization has too many requests in progress: wait until some have ended',
       again,
     ),
-  all: () => new DomainError('unavailable', 'too many requests are open: try again later', again),
+  all: () => new DomainError('unavailable', 'the service has too many requests in progress: try again later', again),
 };
 
 /** @param max connections of the process. */
@@ -228,7 +228,7 @@ export interface LargeAnswers {
 }
 
 const tooMany = (): DomainError =>
-  new DomainError('unavailable', 'too many large answers are being read: send fewer requests at once');
+  new DomainError('unavailable', 'too many large responses are in progress: send fewer requests at the same time');
 
 interface LargeAnswersOptions {
   /** Default: `SILENCE_MS_MAX`. */
@@ -268,7 +268,7 @@ export const createLargeAnswers = ({ silenceMsMax = SILENCE_MS_MAX }: LargeAnswe
         throw new DomainError('unavailable', 'too many exports are in progress: try again later', again);
       throw new DomainError(
         'rate_limit_exceeded',
-        'this organization has too many exports in progress: wait until one has ended',
+        'your organization has too many exports in progress: wait until one has ended',
         again,
       );
     },

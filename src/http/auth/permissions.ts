@@ -47,12 +47,15 @@ export const requireOpenFilters = (
   const given = Object.entries(query).filter(([name]) => ranges !== true || !RANGE.includes(name));
   const [byContents] = given.find(([name]) => CONTENT_FILTERS.includes(name)) ?? [];
   if (byContents !== undefined)
-    throw new DomainError('permission_missing', `who sees no contents of mail cannot filter by ${byContents}`);
+    throw new DomainError(
+      'permission_missing',
+      `you cannot filter by ${byContents}, because you may not see mail contents`,
+    );
   const [byAddress] = given.find(([name, value]) => name !== MADE_HERE && holdsAddress(value)) ?? [];
   if (byAddress !== undefined)
     throw new DomainError(
       'permission_missing',
-      `who sees no contents of mail cannot look for an address: ${byAddress} holds one`,
+      `you cannot search for an address (${byAddress}), because you may not see mail contents`,
     );
 };
 
@@ -109,7 +112,7 @@ const wrongRole = (
   { why, owners, isAllowable = false }: PermissionGap,
 ): DomainError => {
   const others = roles.map((name) => `'${name}'`).join(' or ');
-  const remedy = `can ${isAllowable ? 'allow it to this role, or ' : ''}give you the role ${others}`;
+  const remedy = `can ${isAllowable ? 'allow this role to see them, or ' : ''}give you the role ${others}`;
   return new DomainError('permission_missing', `the role '${role}' ${why}: ${ownersInWords(owners)} ${remedy}`);
 };
 
@@ -127,24 +130,24 @@ const requireWithinRole = (
 ): void => {
   const { contents, ownSession } = required;
   if (safeMethodsOnly && !isSafe(method) && ownSession !== true)
-    throw wrongRole(role, rolesFor(required, method), { why: 'reads alone', owners });
+    throw wrongRole(role, rolesFor(required, method), { why: 'is read-only', owners });
   if (withoutContents && contents === true)
-    throw wrongRole(role, rolesFor(required, method), { why: 'sees no contents of mail', owners, isAllowable: true });
+    throw wrongRole(role, rolesFor(required, method), { why: 'cannot see mail contents', owners, isAllowable: true });
 };
 
 /** Requires the kind of principal that a route allows. @throws {DomainError} `permission_missing`. */
 const requireKind = ({ auditor, member }: Caller, required: Requirement): void => {
   const { auditors, contents, membersOnly, operatorsOnly } = required;
   if (auditor !== undefined && auditors !== true)
-    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
+    throw new DomainError('permission_missing', 'the token of an auditor can only read the audit endpoints');
   if (auditor?.contents === false && contents === true)
-    throw new DomainError('permission_missing', 'contents are not disclosed to this auditor');
+    throw new DomainError('permission_missing', 'this auditor may not see mail contents');
   if (membersOnly === true && member === undefined)
-    throw new DomainError('permission_missing', 'members alone can do this: sign in to the dashboard');
+    throw new DomainError('permission_missing', 'only members can do this: sign in to the dashboard');
   if (operatorsOnly === true && member?.isOperator !== true)
     throw new DomainError(
       'permission_missing',
-      'operators alone can do this: `npm run outbox -- members grant-operator` makes a member one',
+      'only operators can do this: to make a member an operator, run `npm run outbox -- members grant-operator`',
     );
 };
 
@@ -243,7 +246,7 @@ export const requireOwnerPresence = async (
   asking: CallerAccess,
 ): Promise<void> => {
   if (asking.caller.member?.role !== 'owner')
-    throw new DomainError('permission_missing', 'this mail lets its recipient sign in: only an owner can read it');
+    throw new DomainError('permission_missing', 'this mail contains a sign-in link: only an owner can read it');
   await requirePresent(auth, asking);
 };
 

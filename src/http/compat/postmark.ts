@@ -108,7 +108,10 @@ const STREAMS: Readonly<Record<string, Fields>> = {
 const takeStream: FieldRule = (value, path) => {
   const fields = typeof value === 'string' && Object.hasOwn(STREAMS, value) ? STREAMS[value] : undefined;
   if (fields !== undefined) return { fields };
-  return refused('must be outbound or broadcast: other streams are keys and domains here')(value, path);
+  return refused('must be outbound or broadcast. Instead of other streams, use a key and a domain for each')(
+    value,
+    path,
+  );
 };
 
 const LINKS: Readonly<Record<string, boolean>> = { None: false, HtmlOnly: true };
@@ -116,7 +119,7 @@ const LINKS: Readonly<Record<string, boolean>> = { None: false, HtmlOnly: true }
 const takeLinks: FieldRule = (value, path) => {
   const clicks = typeof value === 'string' && Object.hasOwn(LINKS, value) ? LINKS[value] : undefined;
   if (clicks !== undefined) return { fields: { tracking: { clicks } } };
-  return refused('must be HtmlOnly or None: links of the text stay as they are')(value, path);
+  return refused('must be HtmlOnly or None: links in the text cannot be tracked')(value, path);
 };
 
 const COMMON: FieldRules = {
@@ -144,7 +147,7 @@ const TEMPLATE_FIELDS: FieldRules = {
   TemplateId: (value) => ({ fields: { template: { id: isNumber(value) ? String(value) : value } } }),
   TemplateAlias: (value) => ({ fields: { template: { id: typeof value === 'string' ? aliasOf(value) : value } } }),
   TemplateModel: (value) => ({ fields: { template: { variables: value } } }),
-  InlineCss: refusedUnless((value) => value === true, 'is decided when a template is published: set its inline_css'),
+  InlineCss: refusedUnless((value) => value === true, 'is not supported per message: set inline_css of the template'),
 };
 
 const POSTMARK_NAMES: PathNames = {
@@ -191,7 +194,9 @@ const translateTemplated: Translate = (sent) => {
   const both = sent.TemplateId != null && sent.TemplateAlias != null;
   return completed({
     fields: fields.template === undefined ? { ...fields, template: {} } : fields,
-    problems: both ? [...problems, ['TemplateAlias', 'TemplateAlias is not allowed beside TemplateId']] : problems,
+    problems: both
+      ? [...problems, ['TemplateAlias', 'TemplateAlias is not allowed together with TemplateId']]
+      : problems,
   });
 };
 

@@ -44,7 +44,7 @@ const ATTACHMENT: FieldRules = {
   filename: as('filename'),
   content_type: as('content_type'),
   content_id: as('content_id'),
-  path: refused('is not fetched: send what the file holds in content, as base64'),
+  path: refused('is not supported: send the file as base64 in content'),
 };
 
 /** Imported templates have these aliases. */
@@ -192,7 +192,7 @@ export const getResendEmailRoute = endpoint(
     const { contentId } = message.accepted;
     const found = (await deps.context.contents.get([contentId])).get(contentId);
     if (found === undefined)
-      throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
+      throw new DomainError('unavailable', 'the contents of the message cannot be read at the moment: try again');
     const content = found.kind === 'message' ? found : null;
     if (content === null && !isRemoved(found)) throw new Error(`${contentId} are no contents of a message`);
     if (content !== null) {
@@ -212,7 +212,7 @@ const page = z.strictObject({
   after: z.string().max(ID_CHARACTERS_MAX).optional(),
   before: z
     .undefined()
-    .or(z.string().refine(() => false, 'is not offered: pages go from the newest to the oldest, with after'))
+    .or(z.string().refine(() => false, 'is not supported: read pages from the newest to the oldest, with after'))
     .optional(),
 });
 

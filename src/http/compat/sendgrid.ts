@@ -82,7 +82,7 @@ const takePart = (one: unknown, path: string): TranslatedFields => {
   if (!isPart(one)) return refused('must be an object with type and value')(one, path);
   const name = typeof one.type === 'string' && Object.hasOwn(PARTS, one.type) ? PARTS[one.type] : undefined;
   return name === undefined
-    ? refused('must be text/plain or text/html: attach other files')(one, `${path}.type`)
+    ? refused('must be text/plain or text/html: send other types as attachments')(one, `${path}.type`)
     : { fields: { [name]: one.value } };
 };
 
@@ -92,7 +92,7 @@ const PARTS_MAX = 2;
 /** Text and html, each once. */
 const takeContent: FieldRule = (value, path) => {
   if (!Array.isArray(value)) return refused('must be an array')(value, path);
-  if (value.length > PARTS_MAX) return refused('must have at most text/plain and text/html, each once')(value, path);
+  if (value.length > PARTS_MAX) return refused('must contain text/plain and text/html at most once each')(value, path);
   const [first = {}, second = {}] = value.map((one: unknown, index) => takePart(one, `${path}[${index}]`));
   const [name] = Object.keys(second.fields ?? {});
   if (name !== undefined && name in (first.fields ?? {})) return refused('is given twice')(value, `${path}[1].type`);
@@ -133,31 +133,31 @@ const inside =
   (value, path) =>
     isSent(value) ? takeFields(value, rules, `${path}.`) : refused('must be an object')(value, path);
 
-const LIST_REMEDY = 'is not offered: suppressions always count';
+const LIST_REMEDY = 'is not supported: suppressions always apply';
 
 const MAIL_SETTINGS: FieldRules = {
-  sandbox_mode: refusedUnless(isOff, 'is not offered: a key that begins with ob_test_ sends nothing'),
+  sandbox_mode: refusedUnless(isOff, 'is not supported: use a test key (ob_test_…), which sends nothing'),
   bypass_list_management: refusedUnless(isOff, LIST_REMEDY),
   bypass_spam_management: refusedUnless(isOff, LIST_REMEDY),
   bypass_bounce_management: refusedUnless(isOff, LIST_REMEDY),
   bypass_unsubscribe_management: refusedUnless(isOff, LIST_REMEDY),
-  footer: refusedUnless(isOff, 'is not offered: write it into the content, or use a layout of templates'),
-  bcc: refusedUnless(isOff, 'is not offered: name the address in bcc of the personalization'),
-  spam_check: refusedUnless(isOff, 'is not offered: see POST /v1/messages/analyze'),
+  footer: refusedUnless(isOff, 'is not supported: add it to the content, or use a template with a layout'),
+  bcc: refusedUnless(isOff, 'is not supported: add the address to bcc of the personalization'),
+  spam_check: refusedUnless(isOff, 'is not supported: use POST /v1/messages/analyze'),
 };
 
 const TRACKING_SETTINGS: FieldRules = {
   click_tracking: tracked('clicks', {
-    enable_text: refusedUnless((value) => value === false, 'must be false: links of the text stay as they are'),
+    enable_text: refusedUnless((value) => value === false, 'must be false: links in the text cannot be tracked'),
   }),
   open_tracking: tracked('opens', {
-    substitution_tag: refused('is not offered: the image stands at the end of the html'),
+    substitution_tag: refused('is not supported: the image is added at the end of the html'),
   }),
-  subscription_tracking: refusedUnless(isOff, 'is not offered: set the header List-Unsubscribe'),
-  ganalytics: refusedUnless(isOff, 'is not offered: write utm_ parameters into the links'),
+  subscription_tracking: refusedUnless(isOff, 'is not supported: set the header List-Unsubscribe'),
+  ganalytics: refusedUnless(isOff, 'is not supported: add utm_ parameters to the links'),
 };
 
-const SUBSTITUTIONS_REMEDY = 'is not offered: use template_id with dynamic_template_data';
+const SUBSTITUTIONS_REMEDY = 'is not supported: use template_id with dynamic_template_data';
 
 /** Rules for the fields that all messages of a request share. */
 const SHARED: FieldRules = {
@@ -175,9 +175,9 @@ const SHARED: FieldRules = {
   mail_settings: inside(MAIL_SETTINGS),
   tracking_settings: inside(TRACKING_SETTINGS),
   sections: refused(SUBSTITUTIONS_REMEDY),
-  asm: refused('is not offered: use a topic with POST /v1/messages/send, or set the header List-Unsubscribe'),
-  ip_pool_name: refused('is not offered: the sending addresses belong to the operator'),
-  batch_id: refused('is not offered: cancel messages with POST /v1/messages/cancel, by a tag or by their ids'),
+  asm: refused('is not supported: use a topic with POST /v1/messages/send, or set the header List-Unsubscribe'),
+  ip_pool_name: refused('is not supported: the operator of the service manages the sending addresses'),
+  batch_id: refused('is not supported: cancel messages by tag or id with POST /v1/messages/cancel'),
 };
 
 /** Rules for the fields of one message. */

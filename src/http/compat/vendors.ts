@@ -59,7 +59,9 @@ export const unsupportedCall = (vendor: Vendor, method: string, path: string): s
   const call = path.slice(`/compat/${vendor}/`.length);
   const instead = EQUIVALENTS[vendor].find(([beginning]) => call.toLowerCase().startsWith(beginning))?.[1];
   const what = `${method} ${path} is not supported`;
-  return instead === undefined ? `${what}. /docs lists all calls` : `${what}. Use ${instead}, which /docs describes`;
+  return instead === undefined
+    ? `${what}. /docs lists all supported calls`
+    : `${what}. Use ${instead}, which /docs describes`;
 };
 
 type ErrorFields = ErrorBody['error'];

@@ -5,91 +5,92 @@ import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './res
 import { type Schemas, schemasOf, WEBHOOKS } from './schemas.ts';
 
 /** Introduction of the document, in Markdown. */
-const INTRODUCTION = `Outbox sends email for the domains of your organization. A request that is answered 202 is
-stored durably. Its outcome is in the message itself, in events, statistics and webhooks.
+const INTRODUCTION = `Outbox sends email for the domains of your organization. When a request is answered 202, its message is stored durably.
+You follow the outcome in the message itself, in events, in statistics and by webhooks.
 
-Bodies are JSON in UTF-8. Names are \`snake_case\`; times are ISO 8601 in UTC with milliseconds; ids are a prefix and 26
+Bodies are JSON in UTF-8. Names are \`snake_case\`. Times are ISO 8601 in UTC with milliseconds. Ids are a prefix and 26
 characters: \`msg_…\`, \`key_…\`, \`dom_…\`, \`whk_…\`, \`sup_…\`, \`evt_…\`. Unknown fields and query parameters are
-refused, so that a misspelt one never goes unnoticed.
+rejected, so that you notice a misspelled name.
 
-Bodies are limited:
+Limits of a body:
 
-- Size: 64 kB; 500 kB for lists of addresses, 1 MB for a CSV file, 29 MB with attachments, of which at most 8 MB are
-  anything other than the \`content\` of attachments.
-- Structure: lists have at most 1,000 items, objects 1,000 keys, nesting 16 levels, a body 5,000 values, a batch 50,000.
-- Send \`Content-Length\` with large bodies. They wait up to ten seconds for room and are then answered 503 unread.
+- Size: 64 kB. Lists of addresses: 500 kB. A CSV file: 1 MB. Messages with attachments: 29 MB, of which at most 8 MB
+  without the \`content\` of attachments.
+- Structure: at most 1,000 items in a list, 1,000 keys in an object, 16 levels, 5,000 values (50,000 in a batch).
+- Send \`Content-Length\` with large bodies. While the service is busy they wait up to ten seconds, then the response is
+  503.
 
 ## Authentication
 
-Every request under \`/v1\` carries an API key: \`Authorization: Bearer ob_live_…\`. A key is shown in full once, when
-it is created or rotated. It has permissions, belongs to one domain, and can be limited to networks and in time:
+Every request to \`/v1\` needs an API key: \`Authorization: Bearer ob_live_…\`. This value is the secret of the key. It is
+shown only once, when you create or rotate the key. A key has permissions, belongs to one domain, and can have an expiry
+and allowed networks:
 
 | permission | allows |
 |---|---|
-| \`send\` | sending, analysing, cancelling and rescheduling messages |
+| \`send\` | sending, analyzing, cancelling and rescheduling messages |
 | \`read\` | reading messages, events and statistics |
 | \`manage\` | domains, templates, webhooks, API keys |
-| \`admin\` | everything, and billing and the organization |
+| \`admin\` | all of these, billing, and the organization |
 
-Only \`admin\` includes other permissions. The \`from\` address of a message is always on the domain of the key. A key
-with only \`send\` or \`read\` sees its own domain only. After a rotation the old and the new value both work until the
-grace period ends. A missing, wrong, expired or revoked key is always 401. It never affects other clients of the same
+Only \`admin\` includes other permissions. The \`from\` address of a message must be on the domain of the key. A key with
+only \`send\` or \`read\` sees only its own domain. After a rotation, the previous and the new secret both work until the
+grace period ends. A missing, wrong, expired or revoked key is always 401, and never affects other clients at the same
 address.
 
 ## Environments
 
-\`ob_live_…\` keys send mail. \`ob_test_…\` keys work the same way with a simulated mail server: nothing leaves, nothing
-is billed. The address selects the simulated outcome: \`delivered@sandbox.outbox.test\`, \`bounced@…\`, \`deferred@…\`,
-\`complained@…\`, \`suppressed@…\`; any other address is delivered. Each environment has its own messages, events,
-statistics, webhooks and suppressions. Domains and templates are shared; a test key
-cannot change them.
+Live keys (\`ob_live_…\`) send mail. With test keys (\`ob_test_…\`) nothing is sent or billed, and the outcome is
+simulated. The recipient selects it: \`delivered@sandbox.outbox.test\`, \`bounced@…\`, \`deferred@…\`, \`complained@…\`,
+\`suppressed@…\`. All other addresses are delivered. Each environment has its own messages, events, statistics, webhooks
+and suppressions. Domains and templates are shared; a test key cannot change them.
 
 ## Errors
 
-Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. \`code\` is stable and meant for
-programs, \`message\` for people. \`details\` maps the name of a field to its problem, for all fields at once. Checks
-that need a valid request (whether a schedule, a sender or a limit allows it) come after these. Each operation lists its
-error codes and what to do about each.
+Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. \`code\` is stable: use it in programs.
+\`message\` is for people. \`details\` lists the problems of all fields at once, by the name of the field. Schedules, senders
+and limits are checked only after all fields are valid. Each operation lists its error codes and what to do about them.
 
-- Retry 429, 500, 502, 503 and 504, with growing, random pauses, and give up after a while. After a 429 wait \`retry_after\`
-  seconds (60 if absent).
-- Retry a 409 \`resource_conflict\` after reading the resource again.
-- Do not retry other 4xx: the same request would be refused again.
+- Retry 429, 500, 502, 503 and 504 with growing, random pauses, and give up after a while. After a 429, wait
+  \`retry_after\` seconds (60 if it is absent).
+- After a 409 \`resource_conflict\`, read the resource again, then retry.
+- Do not retry other 4xx: the same request would fail again.
 
-An unknown path is answered 404, a method that a path does not support 405 with \`Allow\`, both in the same shape.
-Headers above 16 kB are answered 431, requests that do not arrive within a minute 408. Every response names its request
-in \`X-Request-Id\`: look a refused one up with \`GET /v1/requests/{id}\`, or under *Requests* in the dashboard, for seven
-days.
+Unknown paths are 404, and unsupported methods 405 with \`Allow\`, with the same body. Headers above 16 kB are 431, and
+requests that do not arrive within a minute are 408. Every response has an \`X-Request-Id\`. For seven days you can look up
+a refused request with \`GET /v1/requests/{id}\`, or under *Requests* in the dashboard.
 
 ## Idempotency
 
-Send an \`Idempotency-Key\` of your own with requests that send mail (1 to 255 printable ASCII characters). The same key
-with the same body, at any time and with any API key of the organization and environment, gets the first answer again
-with \`Idempotent-Replayed: true\`, and nothing is sent again. The same key with another body is 422
-\`idempotency_key_reused\`. A refused request does not use up its key. Operations without this header refuse it.
+Send an \`Idempotency-Key\` that you choose (1 to 255 printable ASCII characters) with requests that send mail. If you
+repeat the request with the same key and body, nothing is sent again: you get the first response with
+\`Idempotent-Replayed: true\`. This works at any time, and with any API key of the organization and environment. The same
+key with another body is 422 \`idempotency_key_reused\`. A rejected request does not use up its key. Operations that do not
+list this header reject it.
 
 ## Concurrent changes
 
-A single resource has an \`ETag\`. Send it as \`If-Match\` with a change, and the change is refused with 412 if the
-resource has changed since. After a change is answered, the next read shows it, through any address of the service.
+Responses with a single resource have an \`ETag\`. Send it as \`If-Match\` with a change: if the resource has changed since,
+the response is 412 and nothing changes. After the response to a change, every read shows the change, on every instance
+of the service.
 
 ## Rate limits
 
-By default a key may make 100 sending, 1000 reading and 100 managing requests per minute; it or its organization can have
-other limits. Every response has the limit and the remaining requests, as \`RateLimit-Policy\` and \`RateLimit\` and as
-\`RateLimit-Limit\`, \`RateLimit-Remaining\`, \`RateLimit-Reset\`. Above the limit: 429 with \`Retry-After\` and
-\`error.retry_after\`.
+By default a key can make 100 sending, 1,000 reading and 100 managing requests per minute. Keys and organizations can have
+other limits. Every response has the limit and the remaining requests, in the headers \`RateLimit-Policy\` and
+\`RateLimit\`, and in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`. Above the limit, the response is 429
+with \`Retry-After\` and \`error.retry_after\`.
 
 ## Lists
 
-Lists are newest first: \`{"object": "list", "data": […], "has_more", "next_cursor"}\`. \`limit\` is 1 to 100, 25 by
-default. Pass \`next_cursor\` as \`after\` for the next page, with the same filters. Events alone are read forwards: see
-\`GET /v1/events\`.
+Lists are \`{"object": "list", "data": […], "has_more", "next_cursor"}\`, the newest item first. \`limit\` is 1 to 100, by
+default 25. For the next page, pass \`next_cursor\` as \`after\`, with the same filters. Only events are listed oldest first:
+see \`GET /v1/events\`.
 
 ## Versions
 
-The version is in the path: \`/v1\`. Within it, operations, optional fields, event types and error codes are added;
-nothing is removed and no meaning changes. Ignore fields you do not know.`;
+The version is in the path: \`/v1\`. Within a version, operations, optional fields, event types and error codes can be
+added. Nothing is removed, and no meaning changes. Ignore fields that you do not know.`;
 
 /** `messages` of `/v1/messages/:id`. */
 const tagOf = (url: string): string => {
@@ -100,29 +101,29 @@ const tagOf = (url: string): string => {
 /** Descriptions of tags. */
 const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Send messages and follow their outcome.',
-  'api-keys': 'Create, change and revoke API keys; their values are shown once.',
-  domains: 'The domains that mail is sent from, and their DNS records.',
-  templates: 'What messages are made of: drafts, published versions, variables and languages.',
-  webhooks: 'URLs that get events as they happen.',
-  events: 'Everything that happened, in order.',
+  'api-keys': 'Create, rotate and revoke API keys. A secret is shown only once.',
+  domains: 'Domains that you send from, and their DNS records.',
+  templates: 'Subjects and bodies of messages, with variables and languages. Drafts and published versions.',
+  webhooks: 'URLs that events are posted to as they happen.',
+  events: 'Everything that happened to your messages and domains, in order.',
   stats: 'Counts of recipients by outcome.',
-  suppressions: 'Addresses that get no mail.',
-  requests: 'Requests that were refused, and why.',
-  billing: 'Usage and cost.',
-  audit: 'Proof of what happened: the log, signed checkpoints and exports.',
-  destinations: 'Suspended destinations.',
-  inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
-  organization: 'The organization that owns the key.',
-  erasures: 'Removing what is stored about a person.',
+  suppressions: 'Addresses that you do not send mail to.',
+  requests: 'Requests that were answered with an error, and why.',
+  billing: 'Plans, usage and invoices.',
+  audit: 'The audit log, with signed checkpoints, proofs, reports and exports.',
+  destinations: 'Destinations that no mail is sent to at the moment.',
+  inbox: 'Captured mail: what the service would have sent if `MAIL_URL` were not `capture:`.',
+  organization: 'Settings of your organization.',
+  erasures: 'Removal of everything that is stored about a person.',
   members: 'People who use the dashboard.',
-  session: 'Who asks; signing in and out.',
-  sessions: 'Browsers in which members have signed in.',
-  passkeys: 'Credentials with which members sign in.',
-  topics: 'Kinds of mail that recipients can choose or refuse individually.',
-  recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
-  search: 'Finds resources by id, address, code or the beginning of a name.',
-  submission: 'Where mail is taken by SMTP, beside this API.',
-  service: 'The service itself: probes and this document, which need no key, and its health, for operators.',
+  session: 'Signing in and out, and the key or member that sends a request.',
+  sessions: 'Browsers in which members are signed in.',
+  passkeys: 'Passkeys with which members sign in.',
+  topics: 'Kinds of mail that recipients can subscribe to separately.',
+  recipients: 'Pages behind the links in mail, for recipients. They need no key.',
+  search: 'Search by id, address, code or the beginning of a name.',
+  submission: 'SMTP servers that accept mail, as an alternative to this API.',
+  service: 'Probes and this document, which need no key, and the health of the service, for operators.',
 };
 
 /** @param used in the order of the document. */
@@ -161,7 +162,7 @@ const TOKEN = {
     name: 'token',
     in: 'path',
     required: true,
-    description: 'The token of the link.',
+    description: 'Token of the link.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{64}$' },
   },
 };
@@ -179,7 +180,7 @@ const PARTS: Readonly<Record<string, Json>> = {
   ':organization': parameterOf('organization', 'Id of the organization.', '^org_[a-z2-7]{26}$'),
   '*': parameterOf(
     'tile',
-    'Path of the tile, its slashes as they are or encoded.',
+    'Path of the tile. Slashes can be percent-encoded.',
     '^(?:[0-9]{1,2}|entries)/[x0-9/.p]{3,40}$',
   ),
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
@@ -220,14 +221,15 @@ const queryParameters = (operation: Operation, schemas: Schemas): readonly Json[
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Repeating the key and body repeats the first response and has no further effect. Keys never expire.',
+  description:
+    'A value that you choose. Repeating a request with the same value and body returns the first response and has no further effect. Never expires.',
   schema: { type: 'string', pattern: '^[\\x20-\\x7e]{1,255}$' },
 };
 
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
-  description: 'The `ETag` you last saw. If the resource has changed since, the response is 412.',
+  description: 'The `ETag` that you last received. If the resource has changed since, the response is 412.',
   schema: { type: 'string' },
 };
 
@@ -249,16 +251,16 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'ob_live_… or ob_test_…',
     description:
-      'An API key. An operation requires the permission in its `x-permission`, of which `admin` includes all and `any` requires none. Operations that say so take the token of an auditor, `ob_audit_…`, too.',
+      'An API key. `x-permission` is the permission that an operation requires: `admin` includes all others, and `any` means that every key may call it. Some operations also accept the token of an auditor, `ob_audit_…`.',
   },
 };
 
 const access = (rule: RouteRule): string => {
-  if (rule.permission === null) return 'Needs no key.';
+  if (rule.permission === null) return 'Requires no API key.';
   const live = rule.environments.length === 1 ? ' of the live environment' : '';
   const auditor = rule.auditors === true ? ', or the token of an auditor' : '';
   const permission = rule.permission === 'any' ? 'any permission' : `\`${rule.permission}\``;
-  return `Needs a key${live} with ${permission}${auditor}. Counts against its limit of \`${rule.kind}\` requests.`;
+  return `Requires an API key${live} with ${permission}${auditor}. Rate limit: \`${rule.kind}\`.`;
 };
 
 /** Extensions for programs: required permission, environments and rate limit. */
@@ -326,7 +328,7 @@ export const openApiDocument = (routes: readonly Operation[], publicUrl: string)
     info: {
       title: 'Outbox',
       version: '1',
-      summary: 'Sends email, reports its delivery, and keeps a record of it.',
+      summary: 'Send email, follow its delivery, and prove what happened.',
       description: INTRODUCTION,
       contact: { name: 'Operator of this service', url: publicUrl },
       license: { name: 'Proprietary', url: publicUrl },

@@ -5,52 +5,52 @@ import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
 import type { Schemas } from './schemas.ts';
 
-const RATE = 'Present when the key was accepted.';
+const RATE = 'Present if the API key was accepted.';
 const integer = { type: 'integer', minimum: 0 };
 
 /** Response headers, as components. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Identifies the request in logs and events. Quote it in support requests.',
+    description: 'Id of the request in logs and events. Include it when you ask for support.',
     required: true,
     schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
   },
   'RateLimit-Policy': {
-    description: `The limit that applies: \`"send";q=100;w=60\` is 100 in 60 seconds. ${RATE}`,
+    description: `The limit that applies: \`"send";q=100;w=60\` is 100 requests in 60 seconds. ${RATE}`,
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: `Remaining requests: \`"send";r=99;t=1\` is 99, and the full limit again in one second; with 429, \`t\` is \`Retry-After\`. ${RATE}`,
+    description: `Remaining requests: \`"send";r=99;t=1\` is 99 requests, and the full limit again in one second. With 429, \`t\` is \`Retry-After\`. ${RATE}`,
     schema: { type: 'string' },
   },
   'RateLimit-Limit': { description: `Requests of this kind per minute. ${RATE}`, schema: integer },
   'RateLimit-Remaining': { description: `Remaining requests. ${RATE}`, schema: integer },
   'RateLimit-Reset': {
-    description: `Seconds until the full limit is available again; with 429, the same as \`Retry-After\`. ${RATE}`,
+    description: `Seconds until the full limit is available again. With 429, the same as \`Retry-After\`. ${RATE}`,
     schema: integer,
   },
   'Retry-After': {
-    description: 'Seconds to wait before a retry; the same as `error.retry_after`.',
+    description: 'Seconds to wait before you retry. The same as `error.retry_after`.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
-  'WWW-Authenticate': { description: 'The accepted scheme.', required: true, schema: { const: 'Bearer' } },
+  'WWW-Authenticate': { description: 'Accepted authentication scheme.', required: true, schema: { const: 'Bearer' } },
   ETag: {
-    description: 'The revision of the resource. Send it as `If-Match` to change only this revision.',
+    description: 'Revision of the resource. Send it as `If-Match` so that a change applies only to this revision.',
     required: true,
     schema: { type: 'string', pattern: '^"\\d+"$' },
   },
   Location: {
-    description: 'The path of the created or requested resource.',
+    description: 'Path of the created or requested resource.',
     required: true,
     schema: { type: 'string' },
   },
   'Idempotent-Replayed': {
-    description: 'Present when this repeats an earlier response: nothing new was done.',
+    description: 'Present if this repeats the response to an earlier request. Nothing was done again.',
     schema: { const: 'true' },
   },
   'Cache-Control': {
-    description: 'The response holds a secret and must not be cached.',
+    description: 'The response contains a secret and must not be cached.',
     required: true,
     schema: { const: 'no-store' },
   },
@@ -94,7 +94,7 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
 
 /** Header of a 405, which belongs to no operation. */
 export const ALLOW: Json = {
-  Allow: { description: 'The allowed methods.', required: true, schema: { type: 'string' } },
+  Allow: { description: 'Methods that the path supports.', required: true, schema: { type: 'string' } },
 };
 
 const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
@@ -113,11 +113,11 @@ export const errorHeaders = (status: number, rule: RouteRule): Json =>
 
 const JSON_TYPE = 'application/json';
 const SUCCESSES: Readonly<Record<RouteRule['status'], string>> = {
-  200: 'Done.',
+  200: 'Success.',
   201: 'Created.',
-  202: 'Accepted: stored durably, and processed later.',
+  202: 'Accepted: stored durably, and processed afterwards.',
   204: 'No content.',
-  302: 'It is elsewhere.',
+  302: 'Redirect.',
 };
 
 const meaningsOf = (codes: readonly ErrorCode[]): string =>

@@ -164,17 +164,17 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
   };
 };
 
-const DESCRIPTION = `What a webhook is sent, one event in each post, as Standard Webhooks 1.0.0 says. Any 2xx within 15 seconds is success;
-redirects are not followed. Otherwise it is posted again after 5 seconds, 1, 5 and 30 minutes, 2, 5, 10, 14, 20 and 24 hours
-(each ±10 %, or later where \`Retry-After\` asks for that), with the same \`webhook-id\`; then that delivery has failed. An
-endpoint that answers 410, or that has failed for 5 days, is disabled.
+const DESCRIPTION = `Your endpoint receives one event in each post (Standard Webhooks 1.0.0). Answer with any 2xx within 15 seconds.
+Redirects are not followed. After any other answer, or none, the event is posted again after 5 seconds, 1, 5 and 30
+minutes, 2, 5, 10, 14, 20 and 24 hours (each ±10 %, or later if \`Retry-After\` asks for it), with the same \`webhook-id\`.
+Then the delivery has failed. A webhook that answers 410, or has failed for 5 days, is disabled.
 
-Events are posted at least once and in any order: take each \`id\` once, and go by \`sequence\`, which rises by one within a
-message.
+Events are posted at least once, in any order. Process each \`id\` only once. To order the events of a message, use
+\`sequence\`, which rises by one.
 
-Check the signature before you believe a post: \`webhook-signature\` holds one or several of \`v1,<Base64>\`, with spaces between
-them, and one must be the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body as it came>\`. Its key are the bytes that the
-secret stands for in Base64, without \`whsec_\`. Refuse timestamps that are more than 5 minutes off.`;
+Verify the signature before you trust a post. \`webhook-signature\` contains one or more values \`v1,<Base64>\`, separated by
+spaces. One of them must be the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body as received>\`. The key is the
+secret without \`whsec_\`, decoded from Base64. Reject timestamps that are more than 5 minutes off.`;
 
 export const EVENT_EXAMPLE: z.input<typeof eventSchema> = {
   id: 'evt_mzuq4z5cw2kv2x6ftf2q5l6k7e',
@@ -218,15 +218,15 @@ export const WEBHOOKS: Json = {
   event: {
     post: {
       operationId: 'postEvent',
-      summary: 'An event, posted to a webhook that subscribes to it',
+      summary: 'Receive an event',
       description: DESCRIPTION,
       tags: ['webhooks'],
       security: [],
       parameters: [
-        header('webhook-id', 'The id of the event, the same at every try.', '^evt_[a-z2-7]{26}$'),
-        header('webhook-timestamp', 'When this try was made, in seconds since 1970.', '^\\d+$'),
-        header('webhook-signature', 'One or several signatures, with spaces between them.', '^v1,\\S+( v1,\\S+)*$'),
-        header('webhook-replay', 'In a replay only: its id.', '^rpl_[a-z2-7]{26}$', false),
+        header('webhook-id', 'Id of the event, the same for every attempt.', '^evt_[a-z2-7]{26}$'),
+        header('webhook-timestamp', 'Time of this attempt, in seconds since 1970.', '^\\d+$'),
+        header('webhook-signature', 'One or more signatures, separated by spaces.', '^v1,\\S+( v1,\\S+)*$'),
+        header('webhook-replay', 'Id of the replay. Present only in a replay.', '^rpl_[a-z2-7]{26}$', false),
       ],
       requestBody: {
         required: true,
@@ -238,9 +238,9 @@ export const WEBHOOKS: Json = {
         },
       },
       responses: {
-        200: answer('Taken, as any other 2xx is.'),
-        410: answer('Gone: the webhook is disabled.'),
-        503: answer('Try again, after `Retry-After` where it is given, as after any other answer or none.'),
+        200: answer('Accepted. Any other 2xx works too.'),
+        410: answer('Gone: disables the webhook.'),
+        503: answer('Try again later, after `Retry-After` if present. The same applies to any other answer, or none.'),
       },
     },
   },

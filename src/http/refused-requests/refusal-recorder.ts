@@ -134,7 +134,7 @@ const faultIn = ({ code }: Refusal, body: RedactedBody | null): readonly Refused
     : [
         {
           field: 'body',
-          sentence: `body is not JSON from here on: JSON has ${body.fault.expected} in this place`,
+          sentence: `body is not valid JSON here: expected ${body.fault.expected}`,
           ...placed(body.fault),
         },
       ];

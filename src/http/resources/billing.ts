@@ -31,8 +31,8 @@ const billable = z
   .number()
   .int()
   .describe(
-    'Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of ' +
-      'test keys, suppressed recipients and `failed` ones, which are our fault, are free.',
+    'Recipients of accepted live messages, including cancelled and bounced ones. Not counted: recipients of ' +
+      'test keys, suppressed recipients, and recipients that `failed`.',
   );
 
 const periodSchema = z.strictObject({ start: timeSchema(), end: timeSchema() });
@@ -62,33 +62,33 @@ const billingSchema = z
     quota: z
       .strictObject({ limit: z.number().int(), remaining: z.number().int(), hard: z.boolean() })
       .nullable()
-      .describe('Recipients of the period that the plan allows; `hard`: more are refused. null: any number.'),
+      .describe('Recipients allowed in the period. `hard`: further messages are rejected. null: no quota.'),
   })
   .meta({ id: 'Billing' });
 
-const amount = z.number().int().describe('In the currency’s minor unit; a negative amount is a credit.');
+const amount = z
+  .number()
+  .int()
+  .describe('Amount in the smallest unit of the currency, such as cents. A negative amount is a credit.');
 
 const lineSchema = z.strictObject({
   kind: z
     .enum(['plan', 'recipients', 'late_recipients'])
     .describe(
-      '`plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of ' +
-        'an earlier invoice has changed since.',
+      '`plan`: price of the plan for its days. `recipients`: recipients beyond the included ones. `late_recipients`: ' +
+        'correction of an earlier invoice whose count has changed.',
     ),
   from: z.iso.date(),
-  to: z.iso.date().describe('The day after the last, in UTC.'),
+  to: z.iso.date().describe('Day after the last day, in UTC.'),
   plan: billedPlanSchema,
-  quantity: z
-    .number()
-    .int()
-    .describe('Days of a plan, or billable recipients. Negative values are possible for `late_recipients`.'),
+  quantity: z.number().int().describe('Days of the plan, or recipients. `late_recipients` can be negative.'),
   amount,
   events: z
     .string()
     .nullable()
     .describe(
-      'URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of ' +
-        '`message.suppressed` and `message.failed`. null: it counts none.',
+      'URL of the counted events; read it with a live key. `quantity` is the number of `message.accepted`, less those ' +
+        'of `message.suppressed` and `message.failed`. null: the line counts no events.',
     ),
 });
 
@@ -102,7 +102,7 @@ const invoiceSchema = z
     lines: z.array(lineSchema),
     counted_to: z
       .strictObject({ cursor: z.string(), time: timeSchema().nullable() })
-      .describe('The last event that was counted, as a cursor of the event feed. Later ones are on the next invoice.'),
+      .describe('Cursor of the last counted event in the event feed. Later events are on the next invoice.'),
     closed_at: timeSchema(),
   })
   .meta({ id: 'Invoice' });
@@ -152,7 +152,7 @@ const billingOf = async (
 
 export const getBillingRoute = endpoint(
   'GET /v1/billing',
-  { summary: 'Read the plan, the period and its usage', answer: billingSchema },
+  { summary: 'Get the plan and its usage', answer: billingSchema },
   async ({ caller, reply }, { deps }) => {
     const { organization, revision } = await loadOrganization(deps.context, caller.organizationId);
     setRevision(reply, revision);
@@ -162,20 +162,22 @@ export const getBillingRoute = endpoint(
 
 export const listPlansRoute = endpoint(
   'GET /v1/billing/plans',
-  { summary: 'List the plans that the organization can choose', answer: listSchema(billedPlanSchema) },
+  { summary: 'List available plans', answer: listSchema(billedPlanSchema) },
   async (_call, { deps }) => listOf(plansOf(deps).offered.map(serializePlan), false, null),
 );
 
-const choice = z.strictObject({ plan: z.string().max(64).describe('Id of one of `GET /v1/billing/plans`.') });
+const choice = z.strictObject({
+  plan: z.string().max(64).describe('Id of a plan that `GET /v1/billing/plans` lists.'),
+});
 
 export const choosePlanRoute = endpoint(
   'PUT /v1/billing/plan',
   {
     summary: 'Choose a plan',
     description:
-      'The new plan applies to quotas immediately, and to the invoice from the start of the day (UTC). The previous plan is charged for its days.',
+      'Changes the plan. Its quota applies immediately, and its price from the start of the current day (UTC). The previous plan is charged for its days.',
     body: choice,
-    examples: { 'The built-in plan': { plan: 'unlimited' } },
+    examples: { 'Choose the built-in plan': { plan: 'unlimited' } },
     answer: billedPlanSchema,
   },
   async ({ origin, body, request, reply }, { deps }) => {
@@ -192,12 +194,12 @@ const query = z.strictObject({
     .string()
     .refine((text) => periodOf(text) !== null, 'must be a month from 1970-01 to 9999-11')
     .optional()
-    .describe('A month in UTC, such as 2026-11. Default: the current month.'),
+    .describe('A month (UTC), such as 2026-11. Default: the current month.'),
 });
 
 export const getUsageRoute = endpoint(
   'GET /v1/billing/usage',
-  { summary: 'Count the billable recipients of a month by day', query, answer: usageSchema },
+  { summary: 'Get the usage of a month by day', query, answer: usageSchema },
   async ({ caller: { organizationId }, query: asked }, { deps }) => {
     const period = requirePeriod(asked.period ?? monthOf(deps.context.system.now().toISOString()));
     await readYourWrites(deps, ['billing']);
@@ -369,7 +371,7 @@ const serializeInvoice = ({
 
 export const listInvoicesRoute = listEndpoint(
   'GET /v1/billing/invoices',
-  { summary: 'List invoices, newest first', of: 'billing', list: 'invoices', item: invoiceSchema },
+  { summary: 'List invoices', of: 'billing', list: 'invoices', item: invoiceSchema },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.billing.invoices({ organizationId, ...by });
     return { ...page, items: page.items.map(serializeInvoice) };
@@ -381,7 +383,7 @@ const PDF = 'application/pdf';
 export const getInvoiceRoute = endpoint(
   'GET /v1/billing/invoices/:id',
   {
-    summary: 'Read an invoice',
+    summary: 'Get an invoice',
     description: `With \`Accept: ${PDF}\` it comes as a document for people.`,
     answer: invoiceSchema,
     otherMediaTypes: [PDF],

@@ -28,14 +28,14 @@ export type SerializedSuspension = z.infer<typeof suspensionSchema>;
 const backlogSchema = z
   .strictObject({
     object: z.literal('destination_backlog'),
-    complete: z.boolean().describe('false: deferrals older than those examined may have left more mail waiting.'),
+    complete: z.boolean().describe('false: only the newest deferrals were examined, so more mail may be waiting.'),
     data: z.array(
       z.strictObject({
-        recipient_domain: z.string().describe('Domain name in A-labels (ASCII).'),
-        recipients: z.number().int().describe('Recipients that wait for another attempt.'),
-        since: timeSchema().describe('Time of the oldest of these deferrals that was examined.'),
+        recipient_domain: z.string().describe('Recipient domain in ASCII (A-labels).'),
+        recipients: z.number().int().describe('Number of recipients that wait for another attempt.'),
+        since: timeSchema().describe('Time of the oldest of these deferrals.'),
         next_attempt_at: timeSchema().describe('Time of the earliest next attempt.'),
-        attempts: z.number().int().describe('Highest number of attempts for one recipient.'),
+        attempts: z.number().int().describe('Highest number of attempts made for one of these recipients.'),
         last_reply: z
           .strictObject({
             at: timeSchema(),
@@ -44,7 +44,7 @@ const backlogSchema = z
             enhanced: z.string().nullable(),
             mx: z.string().nullable(),
           })
-          .describe('Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` has its text.'),
+          .describe('Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` shows its text.'),
       }),
     ),
   })
@@ -55,17 +55,17 @@ export type SerializedBacklog = z.infer<typeof backlogSchema>;
 const DESTINATION = /^(?:dom_[a-z2-7]{26}@)?@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 
 const SENTENCES = {
-  busy: 'It asked for less mail for now, even one message at a time.',
-  unreachable: 'None of its servers could be reached.',
-  refused: 'Its servers take no sessions with this service.',
+  busy: 'It asked for less mail, although it was sent one message at a time.',
+  unreachable: 'None of its mail servers could be reached.',
+  refused: 'Its mail servers refuse connections from this service.',
   recipient_domain:
-    'What the domain itself says is in the way: its DNS, its MTA-STS policy or its TLSA records. Its mailbox provider is not meant.',
+    'The DNS records, MTA-STS policy or TLSA records of this domain prevent delivery. Other domains of its mailbox provider are not affected.',
 } as const;
 
 const messageOf = ({ operator, reason }: Suspension): string =>
   partsOfDestination(operator).domainId === null ? SENTENCES[reason] : ONE_SENDER;
 
-const ONE_SENDER = 'It asked for less mail from this sending domain. It takes mail from other senders.';
+const ONE_SENDER = 'It asked for less mail from this sending domain. It accepts mail from other senders.';
 
 const serializeSuspension = (suspension: Suspension): SerializedSuspension => {
   const { operator, reason, since, until, times, code, enhanced, mx } = suspension;
@@ -84,14 +84,13 @@ const serializeSuspension = (suspension: Suspension): SerializedSuspension => {
 export const listDestinationsRoute = listEndpoint(
   'GET /v1/destinations',
   {
-    summary: 'List suspended destinations, newest first',
+    summary: 'List suspended destinations',
     description:
-      'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
-      'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
-      'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
-      'see `GET /v1/messages/{id}/explain`. If a destination has asked only senders of one organization for less mail, ' +
-      'it is suspended for each of these sending domains separately and listed for their organization as ' +
-      '`dom_…@google.com`.',
+      'Lists the destinations to which no mail is sent at the moment. A destination that does not answer or asks for less ' +
+      'mail is suspended for one minute, then longer each time, up to half an hour. Its messages wait, and expire when ' +
+      'their time to live ends. Other destinations are not affected. A destination that asked only your sending domain ' +
+      'for less mail is suspended for this domain only, and listed as `dom_…@google.com`. Recipient domains with broken ' +
+      'DNS records or policies are not listed: see `GET /v1/messages/{id}/explain`.',
     of: 'destinations',
     item: suspensionSchema,
     ids: DESTINATION,
@@ -108,11 +107,8 @@ const body = z.strictObject({
   destination: z
     .string()
     .transform((text) => text.toLowerCase())
-    .refine(
-      (text) => DESTINATION.test(text),
-      'is not the name of a destination: GET /v1/destinations lists those suspended',
-    )
-    .describe('The name in `GET /v1/destinations`.'),
+    .refine((text) => DESTINATION.test(text), 'must be the name of a destination, as GET /v1/destinations lists it')
+    .describe('Name of the destination, as `GET /v1/destinations` lists it.'),
 });
 
 const releasedSchema = z.strictObject({
@@ -125,10 +121,10 @@ const releasedSchema = z.strictObject({
 export const releaseDestinationRoute = endpoint(
   'POST /v1/destinations/release',
   {
-    summary: 'End the suspension of a destination',
+    summary: 'Release a suspended destination',
     description:
-      'Due mail is sent within seconds; deferred mail keeps the time of its next attempt. If the problem ' +
-      'persists, the destination is suspended again.',
+      'Ends the suspension early. Mail that is due is sent within seconds; deferred mail keeps the time of its next ' +
+      'attempt. If the problem persists, the destination is suspended again.',
     body,
     examples: { 'A destination': { destination: 'example.net' } },
     answer: releasedSchema,
@@ -200,10 +196,10 @@ const backlogOf = (deferrals: readonly FeedEvent[], mails: readonly DeferredMail
 export const getBacklogRoute = endpoint(
   'GET /v1/destinations/backlog',
   {
-    summary: 'Count what waits after a deferral, by recipient domain',
+    summary: 'Count deferred mail by recipient domain',
     description:
-      "The organization's mail that was deferred and waits for its next attempt, with the newest reply of each " +
-      `recipient domain: among the newest ${DEFERRALS_MAX} deferrals. Mail that is due, scheduled or held is not counted.`,
+      'Counts the recipients whose mail was deferred and waits for its next attempt, with the newest reply of each ' +
+      `recipient domain. Examines the newest ${DEFERRALS_MAX} deferrals. Mail that is due, scheduled or held is not counted.`,
     answer: backlogSchema,
     etag: false,
   },

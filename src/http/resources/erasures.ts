@@ -24,7 +24,9 @@ import { erasureCountsSchema } from './events/event.ts';
 import { serializeErasureCounts } from './events/serialize-events.ts';
 import { addressField } from './suppressions/add-suppressions.ts';
 
-const reasonSchema = z.enum(ERASURE_REASONS).describe('Legal ground (GDPR Art. 17(1)). `requested`: not specified.');
+const reasonSchema = z
+  .enum(ERASURE_REASONS)
+  .describe('Legal ground for the erasure (GDPR Art. 17(1)). `requested`: none stated.');
 
 const erasureSchema = z
   .strictObject({
@@ -33,23 +35,25 @@ const erasureSchema = z
     state: z
       .enum(['running', 'held', 'completed'])
       .describe(
-        '`running`: things are being removed, or messages have not ended for all of their recipients yet. `held`: a legal hold of the organization delays it.',
+        '`running`: the erasure is in progress, or waits for messages that are still being delivered. `held`: a legal hold delays it. `completed`: `certificate` states what was removed.',
       ),
     reason: reasonSchema,
     suppress: z.boolean(),
     progress: z.strictObject({
-      removed: erasureCountsSchema.describe('Number so far.'),
-      waiting_messages: z.int().describe('Messages that are removed once they have ended for all recipients.'),
-      updated_at: timeSchema().nullable().describe('null: not started.'),
+      removed: erasureCountsSchema.describe('Number of items removed so far.'),
+      waiting_messages: z
+        .int()
+        .describe('Messages that are still open for some recipients. They are removed when they have ended.'),
+      updated_at: timeSchema().nullable().describe('null: the erasure has not started yet.'),
     }),
     certificate: z
       .strictObject({
         removed: erasureCountsSchema,
         completed_at: timeSchema(),
-        log_position: z.string().nullable().describe('Position in the log.'),
+        log_position: z.string().nullable().describe('Position in the log at which the erasure was complete.'),
       })
       .nullable()
-      .describe('null: still running.'),
+      .describe('null: the erasure is not complete yet.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Erasure' });
@@ -87,20 +91,23 @@ const serializeErasures = async (
 };
 
 const address = addressField().describe(
-  'Address whose data is removed. It is not stored; related data is found by its digest.',
+  'Address whose data is removed. The address itself is not stored: its data is found by a digest.',
 );
 
-const REQUEST_DESCRIPTION = `Removes the data stored about an address, in both environments: messages to it with all of their contents, once they have
-ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, responses of
-webhooks, captured mail, and the contact of the organization and of its auditors. Mail to it that has not been sent is
-cancelled. Ids, digests, recipient domains, times, codes and counts stay, and so do suppressions, by digest. The erasure
-runs in the background: \`erasure.completed\` is sent at the end. While an erasure of the address is running, further
-requests return it.`;
+const REQUEST_DESCRIPTION = `Removes everything stored about an address, in both environments, and cancels mail to it that has not been sent.
+
+- Removed: the contents of messages to the address, once the messages have ended for all of their recipients; replies of
+  mail servers; clicked links; notes and evidence of suppressions; responses of webhooks; captured mail; and the address
+  as a contact of the organization or of an auditor.
+- Kept: ids, digests, recipient domains, times, codes, counts, and suppressions (by digest).
+
+The erasure runs in the background and ends with the event \`erasure.completed\`. If one is already running for this
+address, the response is that erasure.`;
 
 export const requestErasureRoute = endpoint(
   'POST /v1/erasures',
   {
-    summary: 'Erase what is stored about an address',
+    summary: 'Erase an address',
     description: REQUEST_DESCRIPTION,
     body: z.strictObject({
       address,
@@ -108,11 +115,11 @@ export const requestErasureRoute = endpoint(
       suppress: z
         .boolean()
         .default(false)
-        .describe('Also suppress the address for all live mail. Existing suppressions stay either way.'),
+        .describe('true: also suppress the address for all live mail. Existing suppressions stay in any case.'),
     }),
     examples: {
-      'A person asked for it': { address: 'ann@example.net' },
-      'And wants no mail any more': { address: 'ann@example.net', reason: 'objection', suppress: true },
+      'A person asked for erasure': { address: 'ann@example.net' },
+      'Erase and suppress the address': { address: 'ann@example.net', reason: 'objection', suppress: true },
     },
     answer: erasureSchema,
   },
@@ -127,7 +134,7 @@ export const requestErasureRoute = endpoint(
 
 export const listErasuresRoute = listEndpoint(
   'GET /v1/erasures',
-  { summary: 'List erasures, newest first', of: 'erasures', item: erasureSchema },
+  { summary: 'List erasures', of: 'erasures', item: erasureSchema },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.erasures.list({ organizationId, ...by });
     return { ...page, items: await serializeErasures(deps, organizationId, page.items) };
@@ -136,7 +143,7 @@ export const listErasuresRoute = listEndpoint(
 
 export const getErasureRoute = endpoint(
   'GET /v1/erasures/:id',
-  { summary: 'Read an erasure, its progress and its certificate', answer: erasureSchema },
+  { summary: 'Get an erasure', answer: erasureSchema },
   async ({ caller: { organizationId }, id, reply }, { deps }) => {
     const { erasure, revision } = await loadErasure(deps.context, organizationId, id);
     setRevision(reply, revision);
@@ -151,8 +158,8 @@ const PREVIEW_PAGES_MAX = 10;
 const previewSchema = z.strictObject({
   object: z.literal('erasure_preview'),
   would_remove: erasureCountsSchema,
-  waiting_messages: z.int().describe('Messages that have not ended for all of their recipients.'),
-  has_more: z.boolean().describe('True if only the newest messages were counted.'),
+  waiting_messages: z.int().describe('Messages that are still open for some recipients.'),
+  has_more: z.boolean().describe('true: there are more messages than were counted.'),
 });
 
 const findAll = async (
@@ -180,10 +187,10 @@ const personOf = async (deps: HttpDependencies, { organizationId }: Caller, of: 
 export const previewErasureRoute = endpoint(
   'POST /v1/erasures/preview',
   {
-    summary: 'Count what an erasure would remove',
-    description: 'Changes nothing. At most the newest thousand messages are counted.',
+    summary: 'Preview an erasure',
+    description: 'Counts what an erasure would remove, and changes nothing. Counts at most the newest 1,000 messages.',
     body: z.strictObject({ address }),
-    examples: { 'Before the erasure of a person': { address: 'ann@example.net' } },
+    examples: { 'Count the data of an address': { address: 'ann@example.net' } },
     answer: previewSchema,
     etag: false,
   },

@@ -19,7 +19,9 @@ const outlineFields = {
   size_bytes: z.number().int(),
   confidential: z
     .boolean()
-    .describe('It contains a sign-in link: only an owner who has recently authenticated can read it.'),
+    .describe(
+      'true: the mail contains a sign-in link. Only an owner who has recently confirmed their presence can read it.',
+    ),
   attachments: z.array(
     z.strictObject({
       filename: z.string().nullable(),
@@ -38,7 +40,9 @@ const capturedMailSchema = z
     headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
     text: z.string().nullable(),
     html: z.string().nullable(),
-    truncated: z.boolean().describe('Headers, text or html had more than 1 MB and were cut. The source has all of it.'),
+    truncated: z
+      .boolean()
+      .describe('true: headers, text or html were longer than 1 MB and are cut here. The source is complete.'),
   })
   .meta({ id: 'CapturedMail' });
 export type SerializedCapturedMail = z.infer<typeof capturedMailSchema>;
@@ -70,12 +74,12 @@ const TEXT_CHARACTERS_MAX = 998;
 
 /** Filters of captured mail, combined by and. */
 const filterFields = {
-  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Only mail to this envelope recipient.'),
+  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Only mail to this recipient.'),
   subject: z
     .string()
     .max(TEXT_CHARACTERS_MAX)
     .optional()
-    .describe('Only mail whose subject contains this, ignoring case.'),
+    .describe('Only mail whose subject contains this text, in any letter case.'),
 };
 
 /** An organization sees mail from its own domains; a test key sees simulated mail. */
@@ -99,8 +103,8 @@ export const listInboxRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox',
     {
-      summary: 'List captured mail, newest first',
-      description: 'Without contents: read a single mail for those.',
+      summary: 'List captured mail',
+      description: 'Lists the mail that this service captured instead of sending it, without contents.',
       query: listQuery,
       answer: listSchema(listedCapturedMailSchema),
     },
@@ -142,10 +146,10 @@ export const getCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id',
     {
-      summary: 'Read a captured mail',
+      summary: 'Get a captured mail',
       description:
-        'Headers, text and html are cut at 1 MB each. A mail that lets its recipient sign in (`confidential`) is shown only ' +
-        'to an owner who has proved their presence.',
+        'Returns headers, text and html, each cut at 1 MB. A mail with a sign-in link (`confidential`) is shown only to an ' +
+        'owner who has confirmed their presence.',
       answer: capturedMailSchema,
       large: true,
       etag: false,
@@ -173,7 +177,7 @@ const SOURCE_TYPE = 'message/rfc822';
 export const getRawCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id/raw',
-    { summary: 'Read the source of a captured mail', answer: z.string(), mediaType: SOURCE_TYPE, etag: false },
+    { summary: 'Get the source of a captured mail', answer: z.string(), mediaType: SOURCE_TYPE, etag: false },
     async (call, route) => {
       const mail = await openMail(inbox, call, route);
       asFile(call.reply, SOURCE_TYPE, `${mail.id}.eml`);
@@ -195,8 +199,8 @@ export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id/attachments/:place',
     {
-      summary: 'Read an attachment of a captured mail',
-      description: 'By its place in `attachments`, from 0.',
+      summary: 'Get an attachment of a captured mail',
+      description: 'Returns the attachment at this place in `attachments`, counted from 0.',
       answer: z.string(),
       mediaType: ATTACHMENT_TYPE,
       large: true,
@@ -206,7 +210,7 @@ export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
       const { place } = call.request.params as { readonly place: string }; // of the path
       const mail = await openMail(inbox, call, route);
       const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place), call.caller.organizationId) : null;
-      if (bytes === null) throw new DomainError('not_found', 'attachment of the captured mail not found');
+      if (bytes === null) throw new DomainError('not_found', 'the captured mail has no attachment at this place');
       asFile(call.reply, ATTACHMENT_TYPE, `${mail.id}-${place}`);
       return Readable.from(piecesOf(bytes), { objectMode: false });
     },
@@ -220,7 +224,7 @@ export const deleteInboxRoute = whileCapturing((inbox) =>
     'DELETE /v1/inbox',
     {
       summary: 'Delete captured mail',
-      description: 'All of it, or the mail that the query selects.',
+      description: 'Deletes the mail that the query selects, or all of it without a query.',
       query: deleteQuery,
     },
     async ({ caller, query: asked }, route) => {

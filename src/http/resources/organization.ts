@@ -26,31 +26,30 @@ const organizationSchema = z.strictObject({
   id: z.string(),
   object: z.literal('organization'),
   name: z.string(),
-  contact: z
-    .string()
-    .nullable()
-    .describe('Address for mail from the service to the organization; null: no mail is sent.'),
+  contact: z.string().nullable().describe('Email address for notices from the service. null: no notices are sent.'),
   content_retention_days: z.int(),
   default_analysis: z.enum(ANALYSIS_POLICIES),
   html_validation: z
     .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
-    .describe('Html accepted by the API and by SMTP: valid html only, or any that a browser can show.'),
+    .describe('Which html is accepted from the API and by SMTP.'),
   timezone: z.string(),
   session_idle_minutes: z.int().describe('A member’s session ends after this many minutes without a request.'),
   session_hours: z.int().describe('A member’s session ends after this many hours even if it is used.'),
   contents_allowed_to: z
     .array(maskedRoleSchema)
-    .describe('Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them.'),
+    .describe('Roles that an owner has allowed to see addresses, subjects and bodies of mail.'),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
   legal_hold_since: timeSchema()
     .nullable()
     .describe(
-      'Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold.',
+      'Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold.',
     ),
   suspension: z
-    .strictObject({ since: timeSchema(), reason: z.string().describe("The operator's reason.") })
+    .strictObject({ since: timeSchema(), reason: z.string().describe('Reason that the operator gave.') })
     .nullable()
-    .describe('Since when and why the operator lets the organization send no mail; null: it may send.'),
+    .describe(
+      'When and why the operator suspended the organization, which then cannot send mail. null: not suspended.',
+    ),
   created_at: timeSchema(),
 });
 
@@ -79,7 +78,7 @@ const serializeOrganization = ({
 
 export const getOrganizationRoute = endpoint(
   'GET /v1/organization',
-  { summary: "Read the key's organization", answer: organizationSchema },
+  { summary: 'Get the organization', answer: organizationSchema },
   async ({ caller: { organizationId }, reply }, { deps: { context } }) => {
     const found = await loadOrganization(context, organizationId);
     setRevision(reply, found.revision);
@@ -96,23 +95,23 @@ const changes = z.strictObject({
   contact: bareAddress
     .nullable()
     .optional()
-    .describe('One email address without a name, for mail about the organization itself; null removes it.'),
+    .describe('Email address for notices from the service, without a name. null removes it.'),
   content_retention_days: z
     .int()
     .min(0)
     .max(CONTENT_DAYS_MAX)
     .optional()
-    .describe('Days that contents of messages are kept. 0: until no delivery needs them.'),
+    .describe('Days for which contents of messages are stored. 0: only until they are delivered.'),
   default_analysis: z
     .enum(ANALYSIS_POLICIES)
     .optional()
-    .describe('Default `analysis` of messages, sent by HTTP or by SMTP.'),
+    .describe('Default `analysis` of messages, from the API and by SMTP.'),
   html_validation: z
     .strictObject({ api: changedRule, compat: changedRule, smtp: changedRule })
     .optional()
     .describe(
-      'Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any ' +
-        'that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule.',
+      'Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: only valid html. `browser`: any html ' +
+        'that a browser can show, unchanged; its problems become findings of the message. Omitted entries stay unchanged.',
     ),
   timezone: timeZone().optional().describe('Default IANA time zone of statistics.'),
   session_idle_minutes: z
@@ -132,16 +131,17 @@ const changes = z.strictObject({
 export const updateOrganizationRoute = endpoint(
   'PATCH /v1/organization',
   {
-    summary: 'Change the settings of the organization',
-    description: 'Absent fields stay unchanged. Rate limit ceilings are set by the operator of the service.',
+    summary: 'Update the organization',
+    description:
+      'Changes the settings. Omitted fields stay unchanged. Only the operator of the service can set rate limit ceilings.',
     body: changes,
     examples: {
       'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
       'Keep contents for a week': { content_retention_days: 7 },
-      'Refuse messages with errors': { default_analysis: 'block' },
-      'Sessions of a working day': { session_idle_minutes: 60, session_hours: 12 },
+      'Reject messages with errors': { default_analysis: 'block' },
+      'Shorter sessions': { session_idle_minutes: 60, session_hours: 12 },
       'Accept any html from /v1': { html_validation: { api: 'browser' } },
-      'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
+      'Statistics in the time zone of Berlin': { timezone: 'Europe/Berlin' },
     },
     answer: organizationSchema,
   },
@@ -169,12 +169,12 @@ export const setLegalHoldRoute = endpoint(
   {
     summary: 'Begin or end a legal hold',
     description:
-      'While it is active, no contents of the organization are removed: retention is suspended, and erasures are `held`. ' +
-      'Its start and end are recorded.',
+      'Begins or ends a legal hold. During the hold nothing of the organization is removed: retention is suspended, and ' +
+      'erasures are `held`. Start and end are recorded.',
     body: z.strictObject({
-      active: z.boolean().describe('true: begin. false: end; removals that waited are then carried out.'),
+      active: z.boolean().describe('true: begin the hold. false: end it, and carry out the removals that waited.'),
     }),
-    examples: { 'Keep everything': { active: true }, 'The matter is over': { active: false } },
+    examples: { 'Begin the hold': { active: true }, 'End the hold': { active: false } },
     answer: organizationSchema,
   },
   async ({ origin, body: { active }, request, reply }, { deps }) => {
@@ -187,17 +187,17 @@ export const setLegalHoldRoute = endpoint(
 export const setContentsRolesRoute = endpoint(
   'PUT /v1/organization/contents',
   {
-    summary: 'Choose which roles may see contents of mail',
+    summary: 'Choose which roles may see mail contents',
     description:
-      'Analysts and auditors cannot see addresses, subjects and bodies of mail unless an owner allows it here. The change ' +
-      'applies to open sessions and event streams within a second. Only owners can make it, not API keys, and it is recorded.',
+      'Analysts and auditors cannot see addresses, subjects and bodies of mail unless an owner allows it here. Only owners ' +
+      'can call this, not API keys. The change applies to open sessions and event streams within a second, and is recorded.',
     body: z.strictObject({
       allowed_to: z
         .array(maskedRoleSchema)
         .max(MASKED_ROLES.length)
-        .describe('All roles that may see contents. Roles that are not listed may not.'),
+        .describe('All roles that may see mail contents. Other roles may not.'),
     }),
-    examples: { 'Analysts see addresses': { allowed_to: ['analyst'] }, 'As at first': { allowed_to: [] } },
+    examples: { 'Allow analysts': { allowed_to: ['analyst'] }, 'Allow no role (default)': { allowed_to: [] } },
     answer: organizationSchema,
   },
   async ({ origin, body, request, reply }, { deps, auth }) => {

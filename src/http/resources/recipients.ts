@@ -159,10 +159,10 @@ const withChoice = async (deps: Context, { recipient, say, token }: LinkPage, pa
 export const showUnsubscribePageRoute = page(
   'GET /unsubscribe/:token',
   {
-    summary: 'Ask whether to unsubscribe',
+    summary: 'Show the unsubscribe page',
     description:
-      'The page behind the link in the `List-Unsubscribe` header of mail that was sent with `unsubscribe: "managed"`. ' +
-      'It asks and changes nothing.',
+      'Shows the page behind the link in the header `List-Unsubscribe` of mail that was sent with `unsubscribe: "managed"`. ' +
+      'The page asks for confirmation. Opening it changes nothing.',
   },
   async (call, { deps }) => {
     const shown = await openLink(deps, call);
@@ -183,7 +183,7 @@ const actionOf = (form: FormData): Action => {
   if (form.get(ONE_CLICK.name) === ONE_CLICK.value) return 'one_click';
   const action = ACTIONS.find((one) => one === form.get(CONFIRMATION));
   if (action !== undefined) return action;
-  throw new DomainError('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
+  throw new DomainError('invalid_request', `the form must contain ${ONE_CLICK.name}=${ONE_CLICK.value}`);
 };
 
 /** The topic that is left; null: all mail like the message. */
@@ -193,13 +193,12 @@ const leftBy = (action: Action, { message: { state } }: LinkedRecipient): string
 export const unsubscribeRecipientRoute = page(
   'POST /unsubscribe/:token',
   {
-    summary: 'Unsubscribe, or subscribe again',
+    summary: 'Unsubscribe or resubscribe',
     description:
-      'Posted by mail programs for their user (RFC 8058), and by the page behind the link. ' +
-      'The sender gets the event `message.unsubscribed`, ' +
-      'and the address is suppressed: for the topic of the message if it has one, else for bulk mail if the message ' +
-      'was bulk mail, else for all mail. `all` suppresses all mail of the same kind regardless of topic, `again` undoes it. ' +
-      'Repeating the request has no further effect.',
+      'Mail programs send this request for their user (RFC 8058), and so does the unsubscribe page. The address is ' +
+      'suppressed: for the topic of the message if it has one, otherwise for bulk mail if the message was bulk mail, ' +
+      'otherwise for all mail. `all` suppresses it regardless of the topic; `again` resubscribes it. The sender gets the ' +
+      'event `message.unsubscribed`. Repeating the request has no further effect.',
     body: posted,
     examples: {
       'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },
@@ -260,8 +259,9 @@ const preferencesPage = (
 export const showPreferencesPageRoute = page(
   'GET /preferences/:token',
   {
-    summary: 'Show what a recipient gets and can choose',
-    description: 'The token is that of the unsubscribe link. It changes nothing.',
+    summary: 'Show the preference page',
+    description:
+      'Shows what the recipient is subscribed to. The token is the one of the unsubscribe link. Opening the page changes nothing.',
   },
   async (call, { deps }) => {
     const shown = await openLink(deps, call);
@@ -271,9 +271,15 @@ export const showPreferencesPageRoute = page(
 );
 
 const choice = z.strictObject({
-  [SAVING]: z.enum(['save', 'leave']).describe('`leave` unsubscribes from all mail like it.'),
-  [SHOWN_FIELD]: z.array(z.string()).max(TOPICS_MAX).optional().describe('Ids of the topics that were shown.'),
-  [CHOSEN_FIELD]: z.array(z.string()).max(TOPICS_MAX).optional().describe('Ids of those that were ticked.'),
+  [SAVING]: z
+    .enum(['save', 'leave'])
+    .describe('`save` saves the choice of topics. `leave` unsubscribes from all mail of the same kind.'),
+  [SHOWN_FIELD]: z.array(z.string()).max(TOPICS_MAX).optional().describe('Ids of the topics that the page showed.'),
+  [CHOSEN_FIELD]: z
+    .array(z.string())
+    .max(TOPICS_MAX)
+    .optional()
+    .describe('Ids of the topics that the recipient ticked.'),
 });
 
 const textsOf = (form: FormData, name: string): ReadonlySet<string> =>
@@ -295,7 +301,7 @@ const save = async (
     await recordUnsubscription(context, recipient, { method: 'page', topicId: null, request });
     return;
   }
-  if (action !== 'save') throw new DomainError('invalid_request', 'the form must hold action=save');
+  if (action !== 'save') throw new DomainError('invalid_request', 'the form must contain action=save');
   const [seen, wanted] = [textsOf(form, SHOWN_FIELD), textsOf(form, CHOSEN_FIELD)];
   // Topics that the form did not show stay unchanged. Ids that are not topics of the sender are ignored.
   const offered = topics.filter(({ topicId }) => seen.has(topicId));
@@ -306,10 +312,10 @@ const save = async (
 export const savePreferencesRoute = page(
   'POST /preferences/:token',
   {
-    summary: 'Save what a recipient wants',
+    summary: 'Save preferences',
     description:
-      'Of the topics that were `shown`, those that are in `topic` are subscribed to and the others are not. `leave` ' +
-      'unsubscribes from all mail like that of the link.',
+      'Subscribes the recipient to the `shown` topics that are in `topic`, and unsubscribes them from the others. `leave` ' +
+      'unsubscribes them from all mail of the same kind as the message with the link.',
     body: choice,
     examples: { 'All mail': { [SAVING]: 'leave' } },
     formBytesMax: CHOICE_BYTES_MAX,
@@ -365,10 +371,10 @@ const htmlOf = async (
 export const viewMailRoute = publicRoute(
   'GET /view/:token',
   {
-    summary: 'Show a mail in the browser',
+    summary: 'View a mail in the browser',
     description:
-      'What `{{ view_url }}` in a mail leads to: its html, or its text, as the recipient got it, for as long as the content ' +
-      'is kept. Looking at it is not counted; its links are. 410: the content is gone, or the sender is suspended.',
+      'Shows a mail as its recipient got it. `{{ view_url }}` in a mail leads here. Viewing is not counted as an opening, ' +
+      'but clicks on its links are counted. 410: the content is no longer stored, or the sender is suspended.',
   },
   async ({ token }, reply, { deps, auth: { keyCache } }) => {
     const recipient = await findLinkedRecipient(deps.context, 'view', token);

@@ -23,45 +23,45 @@ const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys 
 const place = (what: string) => z.number().int().nullable().describe(what);
 
 const problemSchema = z.strictObject({
-  field: z.string().describe('Field name, as in `details` of the error.'),
+  field: z.string().describe('Name of the field, as in `details` of the error.'),
   sentence: z.string(),
   pointer: z
     .string()
     .nullable()
-    .describe('JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body.'),
-  line: place('Line in the body as sent, from 1; null: not in the body, or too far into it to be located.'),
+    .describe('JSON Pointer (RFC 6901) to the field, or to the object that lacks it. null: not in the body.'),
+  line: place('Line in the body as sent, from 1. null: not in the body, or too far into it to be located.'),
   column: place('Column in that line, from 1, in UTF-16 code units.'),
-  start: place('Offset in `body.text` where it starts; null: it is not shown.'),
-  end: place('Offset in `body.text` where it ends.'),
+  start: place('Offset in `body.text` where the field starts. null: this part of the body is not shown.'),
+  end: place('Offset in `body.text` where the field ends.'),
 });
 
 const principal = {
-  key_id: z.string().nullable().describe('API key that sent the request; null: not an API key.'),
-  member_id: z.string().nullable().describe('Member who sent the request; null: not a member.'),
-  auditor_id: z.string().nullable().describe('Auditor who sent the request; null: not an auditor.'),
+  key_id: z.string().nullable().describe('API key that sent the request. null: not an API key.'),
+  member_id: z.string().nullable().describe('Member who sent the request. null: not a member.'),
+  auditor_id: z.string().nullable().describe('Auditor who sent the request. null: not an auditor.'),
 };
 
 const refusedRequestSchema = z
   .strictObject({
-    id: z.string().describe('The `X-Request-Id` of the answer.'),
+    id: z.string().describe('The `X-Request-Id` of the response.'),
     object: z.literal('refused_request'),
     at: timeSchema(),
     ...principal,
     method: z.string(),
-    route: z.string().nullable().describe('Documented route, such as `/v1/messages/:id`; null: unknown path.'),
+    route: z.string().nullable().describe('Path as documented, such as `/v1/messages/:id`. null: unknown path.'),
     path: z
       .string()
-      .describe('Requested path, without the query. Segments that may be more than an id or a word are `***`.'),
+      .describe('Requested path, without the query. Segments that could contain personal data are `***`.'),
     status: z.number().int(),
     code: z.enum(codes),
     message: z.string(),
     problems: z
       .array(problemSchema)
-      .describe('The first 20 of the error’s `details`, or the place where the JSON becomes invalid.'),
+      .describe('The first 20 problems of the error’s `details`, or the place where the JSON is invalid.'),
     client_address: z
       .string()
       .nullable()
-      .describe('IP address of the request; shown to the key that sent it and to live keys with `admin`.'),
+      .describe('IP address of the request. Only the key that sent it and live keys with `admin` see it.'),
     user_agent: z.string().nullable(),
     duration_ms: z.number().int(),
     count: z
@@ -76,21 +76,21 @@ const refusedRequestSchema = z
 
 const shownRefusedRequestSchema = refusedRequestSchema
   .extend({
-    meaning: z.string().describe('General meaning of the code.'),
+    meaning: z.string().describe('Meaning of the code.'),
     remedy: z.string().describe('How to fix it.'),
     body: z
       .strictObject({
         text: z
           .string()
           .describe(
-            'At most 4 kB. It shows names, numbers and words of the API. All other text is replaced by `***` and its length, ' +
-              'and addresses by `***` and their domain.',
+            'The body, at most 4 kB, with field names, numbers and words of the API. All other text is replaced by `***` and its ' +
+              'length, and addresses by `***` and their domain.',
           ),
-        formatted: z.boolean().describe('True if the body was sent on one line and is shown on several.'),
-        cut: z.boolean().describe('True if the body was longer.'),
+        formatted: z.boolean().describe('true: the body was sent on one line and is shown on several.'),
+        cut: z.boolean().describe('true: the body was longer than what is shown.'),
       })
       .nullable()
-      .describe('null: the request had no body, it was not stored, or the requesting member’s role may not see it.'),
+      .describe('null: the request had no body, the body was not stored, or your role may not see it.'),
   })
   .meta({ id: 'ShownRequestRefusal' });
 
@@ -116,17 +116,21 @@ const CODE_CHARACTERS_MAX = 64;
 const ROUTE_CHARACTERS_MAX = 200;
 
 const filters = {
-  key_id: line(ID_CHARACTERS_MAX).optional().describe('Refused requests of this API key.'),
-  member_id: line(ID_CHARACTERS_MAX).optional().describe('Refused requests of this member.'),
-  code: line(CODE_CHARACTERS_MAX).optional().describe('The code of the error.'),
-  status: integerParameter(400, 499).optional().describe('The status of the answer.'),
-  path: line(ROUTE_CHARACTERS_MAX).optional().describe('The path as documented, `/v1/messages/:id`.'),
+  key_id: line(ID_CHARACTERS_MAX).optional().describe('Only requests of this API key.'),
+  member_id: line(ID_CHARACTERS_MAX).optional().describe('Only requests of this member.'),
+  code: line(CODE_CHARACTERS_MAX).optional().describe('Only requests that were answered with this error code.'),
+  status: integerParameter(400, 499).optional().describe('Only requests that were answered with this status.'),
+  path: line(ROUTE_CHARACTERS_MAX)
+    .optional()
+    .describe('Only requests to this path, as documented: `/v1/messages/:id`.'),
   since: timeParameter()
     .optional()
-    .describe('Refused at or after this time, ISO 8601, or this day in the time zone of the organization.'),
+    .describe(
+      'Only requests refused at or after this time (ISO 8601), or from this day on (time zone of the organization).',
+    ),
   until: timeParameter()
     .optional()
-    .describe('Refused before this time, ISO 8601, or this day in the time zone of the organization.'),
+    .describe('Only requests refused before this time (ISO 8601), or before this day (time zone of the organization).'),
 };
 const countsQuery = z.strictObject(filters);
 const listQuery = z.strictObject({ ...pageParameters, ...filters });
@@ -181,11 +185,11 @@ const serialize = (caller: Caller, request: RefusedRequest): SerializedRefusedRe
 export const listRefusedRequestsRoute = endpoint(
   'GET /v1/requests',
   {
-    summary: 'List refused requests, newest first',
+    summary: 'List refused requests',
     description:
-      'Requests of API keys and members that were answered with 4xx in the last seven days. Requests over a rate limit, and ' +
-      'those above the recording limit of an organization, are counted per minute: `count` is then above 1. Keys without ' +
-      '`manage` or `admin` see only those of their own domain.',
+      'Returns the requests of API keys and members that were answered with 4xx in the last seven days. Requests over a rate ' +
+      'limit, and requests beyond the recording limit of an organization, are counted per minute: their `count` is above 1. ' +
+      'Keys without `manage` or `admin` see only the requests of their own domain.',
     query: listQuery,
     answer: listSchema(refusedRequestSchema),
   },
@@ -209,8 +213,9 @@ export const listRefusedRequestsRoute = endpoint(
 export const countRefusedRequestsRoute = endpoint(
   'GET /v1/requests/counts',
   {
-    summary: 'Count refused requests by code and by who sent them',
-    description: 'The most frequent first. At most the newest 50,000 entries of the list are counted.',
+    summary: 'Count refused requests',
+    description:
+      'Counts the refused requests by error code and by who sent them, the most frequent first. Counts at most the newest 50,000 entries of the list.',
     query: countsQuery,
     answer: refusedRequestCountsSchema,
   },
@@ -233,9 +238,9 @@ export const countRefusedRequestsRoute = endpoint(
 export const getRefusedRequestRoute = endpoint(
   'GET /v1/requests/:id',
   {
-    summary: 'Read a refused request with its body',
+    summary: 'Get a refused request',
     description:
-      'By the `X-Request-Id` of its answer. Of those that were counted by the minute, only the first is found.',
+      'Returns a refused request with its body, by the `X-Request-Id` of its response. Of requests that were counted per minute, only the first can be found.',
     answer: shownRefusedRequestSchema,
     etag: false,
   },

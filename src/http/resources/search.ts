@@ -32,9 +32,9 @@ const FOUND_TYPES = [
 const foundSchema = z
   .strictObject({
     type: z.enum(FOUND_TYPES),
-    id: z.string().nullable().describe('null: the result is a list.'),
-    title: z.string().describe('A name, a subject, an event type or a description of the list.'),
-    path: z.string().describe('Path in this API that reads it.'),
+    id: z.string().nullable().describe('Id of the resource. null: the result is a list.'),
+    title: z.string().describe('Text to show: a name, a subject, an event type, or a description of the list.'),
+    path: z.string().describe('Path of this API that returns the resource or the list.'),
   })
   .meta({ id: 'SearchResult' });
 export type SerializedSearchResult = z.infer<typeof foundSchema>;
@@ -289,15 +289,15 @@ const search = async (searching: SearchContext): SearchResults => {
   return [...distinct.values()].slice(0, RESULTS_MAX);
 };
 
-const DESCRIPTION = `Searches ids, addresses, \`Message-ID\`s, request ids, SMTP codes, recipient domains, words of subjects, tags, and the
-beginnings of names of API keys, domains, templates and topics and of webhook URLs. Returns at most ${RESULTS_MAX} results,
-best first, and only resources that the caller may read. Callers who may not see contents of mail cannot search by address,
-subject or tag. Very recent changes may be missing.`;
+const DESCRIPTION = `Finds resources by id, address, \`Message-ID\`, request id, SMTP code, recipient domain, words of the subject, tag, or the
+beginning of a name (API key, domain, template, topic) or of a webhook URL. Returns at most ${RESULTS_MAX} results, the best
+match first, and only what you may read. If you may not see mail contents, you cannot search by address, subject or tag.
+Changes of the last moments may be missing.`;
 
 export const searchRoute = endpoint(
   'GET /v1/search',
   {
-    summary: 'Find what an id, an address, a code or the beginning of a name leads to',
+    summary: 'Search',
     description: DESCRIPTION,
     query: z.strictObject({ q: line(QUERY_CHARACTERS_MAX).describe('Text to search for.') }),
     answer: listSchema(foundSchema),

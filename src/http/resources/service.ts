@@ -17,11 +17,13 @@ import { createServiceHealth, serviceSchema } from '../service-health.ts';
 const PROBE_MS_MAX = 1_000;
 
 const ready = z.strictObject({ status: z.literal('ok') });
-const alive = ready.extend({ version: z.string().meta({ description: 'Of the service.', examples: ['0.1.0'] }) });
+const alive = ready.extend({
+  version: z.string().meta({ description: 'Version of the service.', examples: ['0.1.0'] }),
+});
 
 /** Liveness of the process. */
 export const livezRoute = ({ server, deps, operationId }: RouteContext): void => {
-  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Check that the process is alive', answer: alive });
+  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Liveness probe', answer: alive });
   server.get('/livez', { schema }, async () => ({ status: 'ok', version: deps.version }));
 };
 
@@ -37,13 +39,13 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
   };
 
   const schema = routeSchema(operationId, 'GET /readyz', {
-    summary: 'Check that the process can serve requests',
+    summary: 'Readiness probe',
     answer: ready,
   });
   server.get('/readyz', { schema }, async () => {
     const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
     const fresh = auth.keyCache.isFresh() || (await auth.keyCache.catchUp());
-    const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: it is closing'] : [])];
+    const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: shutting down'] : [])];
     if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
     return { status: 'ok' };
   });
@@ -111,7 +113,7 @@ const preparedPage = ({ server }: RouteContext, type: string, textOf: () => stri
 export const openapiRoute = (route: RouteContext): void => {
   const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /openapi.json', {
-    summary: 'This document',
+    summary: 'Get the OpenAPI document',
     answer: z.record(z.string(), z.unknown()),
     conditional: true,
   });
@@ -125,7 +127,7 @@ export const openapiRoute = (route: RouteContext): void => {
 export const docsRoute = (route: RouteContext): void => {
   const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /docs', {
-    summary: 'The API reference as a page',
+    summary: 'Read the API reference',
     answer: z.string(),
     mediaType: 'text/html',
     conditional: true,
@@ -152,10 +154,11 @@ export const getServiceRoute = (route: RouteContext): void => {
     route,
     'GET /v1/service',
     {
-      summary: 'Read the health of the service',
+      summary: 'Get the health of the service',
       description:
-        'For operators, who are members appointed with `npm run outbox -- members grant-operator`. It shows no data of any ' +
-        'organization. It responds within two seconds: a part that does not answer is `unknown`.',
+        'Returns the state of each part of the service, and what to do about problems. Only operators can call it: members ' +
+        'appointed with `npm run outbox -- members grant-operator`. It contains no data of organizations. It responds within ' +
+        'two seconds: a part that does not answer in time is `unknown`.',
       answer: serviceSchema,
       etag: false,
     },
@@ -166,7 +169,7 @@ export const getServiceRoute = (route: RouteContext): void => {
 const submissionSchema = z
   .strictObject({
     object: z.literal('submission'),
-    user: z.string().describe('Any other name works too.'),
+    user: z.string().describe('User name to enter. The service ignores it, so any other name works too.'),
     servers: z
       .array(
         z.strictObject({
@@ -175,12 +178,12 @@ const submissionSchema = z
           tls: z
             .enum(['none', 'starttls', 'implicit'])
             .describe(
-              '`starttls` (RFC 3207): asked for before the password. `implicit` (RFC 8314): from the first byte. ' +
-                '`none`: programs on the machine of the service alone are taken.',
+              '`starttls` (RFC 3207): the client must start TLS before it sends the password. `implicit` (RFC 8314): TLS from the ' +
+                'first byte. `none`: no TLS, and only programs on the machine of the service can sign in.',
             ),
         }),
       )
-      .describe('Empty: this service does not accept mail by SMTP.'),
+      .describe('The servers. Empty: this service does not accept mail by SMTP.'),
   })
   .meta({ id: 'Submission' });
 export type SerializedSubmission = z.infer<typeof submissionSchema>;
@@ -188,10 +191,10 @@ export type SerializedSubmission = z.infer<typeof submissionSchema>;
 export const getSubmissionRoute = endpoint(
   'GET /v1/submission',
   {
-    summary: 'Get the SMTP submission servers',
+    summary: 'List the SMTP submission servers',
     description:
-      'Settings for programs that can only send by SMTP. The password is an API key with `send`; the user name is ' +
-      'ignored. docs/smtp.md describes which messages are accepted.',
+      'Returns the settings for programs that can only send by SMTP. The password is an API key with `send`; the user name ' +
+      'is ignored.',
     answer: submissionSchema,
     etag: false,
   },

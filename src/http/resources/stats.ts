@@ -40,7 +40,7 @@ const count = z.number().int().optional();
 const latency = z
   .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
   .nullable()
-  .describe('From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered.');
+  .describe('Milliseconds from acceptance, or from `scheduled_at`, to delivery. null: nothing was delivered.');
 
 /** Each metric is optional: `metrics` may leave it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
@@ -51,7 +51,7 @@ const rate = (name: StatsRate) =>
     .number()
     .nullable()
     .optional()
-    .describe(`\`${name}\` as a share of \`${STATS_RATES[name]}\`; null: the latter is 0.`);
+    .describe(`\`${name}\` divided by \`${STATS_RATES[name]}\`. null: \`${STATS_RATES[name]}\` is 0.`);
 const rates = z
   .strictObject(
     Object.fromEntries(RATES.map((name) => [name, rate(name)])) as Record<StatsRate, ReturnType<typeof rate>>,
@@ -63,7 +63,9 @@ const row = { ...counts, rates, latency_ms: latency };
 const group = z
   .union([z.string(), z.record(z.string(), z.string())])
   .optional()
-  .describe('Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together.');
+  .describe(
+    'Value of the `group_by` dimension, or an object with both values. `(other)`: all remaining groups together.',
+  );
 
 const period = {
   from: timeSchema(),
@@ -84,9 +86,12 @@ export const statsSchema = z
     timezone: z.string(),
     attribution: z.enum(STATS_ATTRIBUTIONS),
     complete_until: timeSchema().describe(
-      'Time of the newest event counted. Everything recorded until then is included.',
+      'Time of the newest counted event. Everything recorded until then is included.',
     ),
-    previous: z.strictObject(period).optional().describe('The period before, with `compare=previous`.'),
+    previous: z
+      .strictObject(period)
+      .optional()
+      .describe('The same counts for the previous period. Present only with `compare=previous`.'),
   })
   .meta({ id: 'Stats' });
 
@@ -213,18 +218,26 @@ const query = z.strictObject({
     .describe('IANA time zone of the buckets, and of dates in `from` and `to`. Default: the organization’s.'),
   group_by: z
     .string()
-    .refine(areDimensions, `must be one or two, with a comma, of ${STATS_DIMENSIONS.join(', ')}`)
+    .refine(areDimensions, `must be one or two of ${STATS_DIMENSIONS.join(', ')}, separated by a comma`)
     .transform((text) => text.split(',').filter(isDimension))
     .optional()
     .describe('Separate counts for each value of this dimension, or of two: `domain,stream`.'),
   attribution: z
     .enum(STATS_ATTRIBUTIONS)
     .default('cohort')
-    .describe('`cohort`: by the time of acceptance. `event`: by the time of each event.'),
-  compare: z.literal('previous').optional().describe('`previous`: also return the previous period.'),
+    .describe(
+      '`cohort`: counts an outcome at the time at which the message was accepted. `event`: at the time of the outcome itself.',
+    ),
+  compare: z
+    .literal('previous')
+    .optional()
+    .describe('`previous`: also return the period of the same length before `from`.'),
   metrics: z
     .string()
-    .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
+    .refine(
+      (text) => text.split(',').every(isMetric),
+      `must be a list, separated by commas, of ${STATS_METRICS.join(', ')}`,
+    )
     .transform((text) => text.split(',').filter(isMetric))
     .optional()
     .describe('Metrics, separated by commas. Default: all.'),
@@ -236,7 +249,9 @@ const query = z.strictObject({
   bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
   tag: tagParameter()
     .optional()
-    .describe('Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`.'),
+    .describe(
+      'Only messages with this tag, `campaign:spring`. Cannot be combined with `recipient_domain` or `mailbox_provider`.',
+    ),
   template: filter.describe('Only messages rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
@@ -246,7 +261,7 @@ const refuse = (field: string, sentence: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
 
 const TAG_ALONE =
-  'tag cannot go with recipient_domain or mailbox_provider, which are counted apart: request each one separately, or count ' +
+  'tag cannot be combined with recipient_domain or mailbox_provider: request each one separately, or count ' +
   'the events of GET /v1/events?tag=…&recipient_domain=…';
 
 /** @throws {DomainError} if the range is empty or has too many buckets. */
@@ -256,7 +271,10 @@ const rangeOf = ({ from, to, granularity }: StatsQuery, now: Date): { readonly f
   const hours = (Date.parse(end) - Date.parse(start)) / HOUR_MS;
   if (hours <= 0) throw refuse('from', 'from must be before to');
   if (hours / GRANULARITY_HOURS[granularity] > STATS_BUCKETS_MAX) {
-    throw refuse('granularity', `granularity must make at most ${STATS_BUCKETS_MAX} buckets of the range`);
+    throw refuse(
+      'granularity',
+      `granularity gives more than ${STATS_BUCKETS_MAX} buckets for this range: use a longer granularity or a shorter range`,
+    );
   }
   return { from: start, to: end };
 };
@@ -264,12 +282,11 @@ const rangeOf = ({ from, to, granularity }: StatsQuery, now: Date): { readonly f
 /** @throws {DomainError} a version without the template it is of. */
 const templateOf = ({ template, template_version, group_by = [] }: StatsQuery, organizationId: string) => {
   if (template !== undefined) return templateIdOf(organizationId, template);
-  if (template_version !== undefined)
-    throw refuse('template_version', 'template_version is of a template: name it in template');
+  if (template_version !== undefined) throw refuse('template_version', 'template_version requires template');
   if (group_by.includes('template_version') && !group_by.includes('template'))
     throw refuse(
       'group_by',
-      'group_by=template_version needs the template it is of: group by template too, or name one',
+      'group_by=template_version requires a template: group by template,template_version or set template',
     );
   return undefined;
 };
@@ -279,7 +296,7 @@ const filtersOf = (asked: StatsQuery, caller: Caller, secret: Uint8Array): Query
   const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class } = asked;
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
-    throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
+    throw new DomainError('permission_missing', "API key lacks 'manage' permission: it can only see its own domain");
   }
   const template = templateOf(asked, caller.organizationId);
   const template_version = asked.template_version?.toString();
@@ -339,7 +356,7 @@ the smallest number of whole hours, days, weeks or months (in the time zone) for
 export const getStatsRoute = endpoint(
   'GET /v1/stats',
   {
-    summary: 'Count recipients by outcome over time',
+    summary: 'Get statistics',
     description: DESCRIPTION,
     query,
     answer: statsSchema,
@@ -353,7 +370,7 @@ export const getStatsRoute = endpoint(
     const where = filtersOf(asked, caller, secret);
     const table = tableAsked(request);
     if (table !== null && asked.compare !== undefined)
-      throw refuse('compare', 'compare is not allowed for a table: request the other period separately');
+      throw refuse('compare', 'compare is not available for CSV: request the other period separately');
     await readYourWrites(deps, ['stats']);
     const groupBy = asked.group_by ?? [];
     const by = {

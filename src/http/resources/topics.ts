@@ -50,22 +50,22 @@ const DESCRIPTION_CHARACTERS_MAX = 300;
 /** Topics on the preference page. More: the page is too long to read, and its form must fit into one post. */
 export const TOPICS_MAX = 100;
 
-const name = shownLine(NAME_CHARACTERS_MAX).describe('Recipients see it when they choose topics.');
+const name = shownLine(NAME_CHARACTERS_MAX).describe('Name shown to recipients on the preference page.');
 const description = shownLine(DESCRIPTION_CHARACTERS_MAX).nullable();
 
 const body = z.strictObject({
   name,
-  description: description.default(null).describe('A sentence for recipients.'),
+  description: description.default(null).describe('One sentence shown to recipients below the name.'),
   default: z
     .enum(TOPIC_DEFAULTS)
     .describe(
-      '`in`: recipients get it unless they opt out; `out`: only recipients who opt in get it. It cannot be changed.',
+      '`in`: recipients get this mail unless they opt out. `out`: only recipients who opted in get it. You cannot change this later.',
     ),
   domain_id: z
     .string()
     .nullable()
     .default(null)
-    .describe('Only mail from this domain can use the topic; null: mail from any domain of the organization.'),
+    .describe('Id of the only domain that may use the topic. null: all domains of the organization may use it.'),
 });
 
 export const createTopicRoute = (route: RouteContext): void => {
@@ -82,23 +82,26 @@ export const createTopicRoute = (route: RouteContext): void => {
     route,
     'POST /v1/topics',
     {
-      summary: 'Make a topic that recipients can choose or refuse',
-      description: `Use its id in the field \`topic\` of a send. An organization has at most ${TOPICS_MAX} topics, in both environments together.`,
+      summary: 'Create a topic',
+      description: `Creates a kind of mail that recipients can choose separately, such as offers or event invitations. Send the returned id as \`topic\` with each message about it. An organization has at most ${TOPICS_MAX} topics, shared by both environments.`,
       body,
       examples: {
-        'Recipients get it unless they opt out': {
+        'Sent unless recipients opt out': {
           name: 'Offers',
-          description: 'What is new in the shop, once a week.',
+          description: 'News from the shop, once a week.',
           default: 'in',
         },
-        'Only recipients who opt in get it': { name: 'Event invitations', default: 'out' },
+        'Sent only to recipients who opted in': { name: 'Event invitations', default: 'out' },
       },
       answer: topicSchema,
     },
     async ({ caller, origin, body: { domain_id: domainId, ...asked }, reply }) => {
       if (domainId !== null) await loadDomain(deps, caller, domainId);
       if (await isFull(caller)) {
-        throw new DomainError('too_many_topics', `an organization has at most ${TOPICS_MAX} topics`);
+        throw new DomainError(
+          'too_many_topics',
+          `an organization has at most ${TOPICS_MAX} topics: delete one that is no longer used`,
+        );
       }
       const { topic, revision } = await createTopic(deps.context, origin, { ...asked, domainId });
       setRevision(reply, revision);
@@ -110,7 +113,7 @@ export const createTopicRoute = (route: RouteContext): void => {
 
 export const listTopicsRoute = listEndpoint(
   'GET /v1/topics',
-  { summary: 'List topics, newest first', of: 'topics', item: topicSchema, takesAt: true },
+  { summary: 'List topics', of: 'topics', item: topicSchema, takesAt: true },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.topics.list({ organizationId, domainId: null, ...by });
     const streams = page.items.map(({ topicId }) => topicStream(topicId));
@@ -121,7 +124,7 @@ export const listTopicsRoute = listEndpoint(
 
 export const getTopicRoute = resourceEndpoint(
   'GET /v1/topics/:id',
-  { summary: 'Read a topic', answer: topicSchema },
+  { summary: 'Get a topic', answer: topicSchema },
   async ({ caller, id, reply }, { deps: { context } }) => {
     const { topic, revision } = await loadTopic(context, caller.organizationId, id);
     setRevision(reply, revision);
@@ -131,14 +134,14 @@ export const getTopicRoute = resourceEndpoint(
 
 const changes = z.strictObject({
   name: name.optional(),
-  description: description.optional().describe('A sentence for recipients; null removes it.'),
+  description: description.optional().describe('One sentence shown to recipients below the name. null removes it.'),
 });
 
 export const updateTopicRoute = endpoint(
   'PATCH /v1/topics/:id',
   {
-    summary: 'Change the name or the description of a topic',
-    description: 'Absent fields stay unchanged.',
+    summary: 'Update a topic',
+    description: 'Changes the name or the description. Omitted fields stay unchanged.',
     body: changes,
     examples: { 'Another name': { name: 'Weekly offers' } },
     answer: topicSchema,
@@ -157,8 +160,8 @@ export const deleteTopicRoute = endpoint(
   {
     summary: 'Delete a topic',
     description:
-      'Messages can no longer be sent about it, and recipients no longer see it. Messages accepted before are still ' +
-      'sent. The choices of recipients stay on record.',
+      'New messages can no longer use the topic, and recipients no longer see it. Messages that were already accepted ' +
+      'are still sent. The choices of recipients stay on record.',
   },
   async ({ caller, origin, id, request }, { deps: { context } }) => {
     const { known } = await loadTopic(context, caller.organizationId, id);
@@ -181,43 +184,43 @@ const optIns = z.strictObject({
   evidence: text(EVIDENCE_CHARACTERS_MAX)
     .nullable()
     .default(null)
-    .describe(
-      'Evidence of consent, in words: how, when and where they opted in. The list shows it to you, not to recipients.',
-    ),
+    .describe('How, when and where they opted in. Shown to you in the list of opt-ins, never to recipients.'),
 });
 
 const optInsSchema = z
   .strictObject({
     object: z.literal('topic_opt_ins'),
     topic_id: z.string(),
-    added: z.number().int(),
+    added: z.number().int().describe('Number of addresses that opted in now.'),
     unchanged: z
       .number()
       .int()
-      .describe('The address had opted in already. The new time and evidence are recorded anyway.'),
+      .describe('Number of addresses that had already opted in. Their new time and evidence are recorded anyway.'),
     data: z
       .array(
         z.strictObject({
           address: z.string(),
           suppressed: z
             .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
-            .describe('True for each stream in which something else blocks mail about the topic.'),
+            .describe(
+              'For each stream: true if another suppression still blocks mail about the topic to this address.',
+            ),
         }),
       )
-      .describe('In the order of `addresses`, each once.'),
+      .describe('One entry per address, in the order of `addresses`, without duplicates.'),
   })
   .meta({ id: 'TopicOptIns' });
 
 export const optInRoute = endpoint(
   'POST /v1/topics/:id/opt-ins',
   {
-    summary: 'Record that recipients opted in to a topic',
+    summary: 'Record opt-ins to a topic',
     description:
-      'For consent given elsewhere, such as in a shop or on paper. From now on the recipients get mail about a topic with ' +
-      '`default: "out"`. An opt-in withdraws their own refusal of this topic; unsubscriptions from all mail, bounces, ' +
-      'complaints and your own entries stay active. They can opt out on the preference page, and you can do so for them with ' +
-      'a suppression with scope `topic`. The latest choice in the order of the log applies. Several addresses are not one ' +
-      'transaction: after a fault, repeat the request.',
+      'Records consent that you collected elsewhere, such as in a shop or on paper. From now on these recipients get mail ' +
+      'about a topic with `default: "out"`. An opt-in cancels an earlier opt-out of this topic. It does not lift ' +
+      'unsubscriptions from all mail, bounces, complaints or suppressions that you added. Recipients can opt out again on ' +
+      'the preference page; you can opt them out with a suppression of scope `topic`. The latest choice applies. Addresses ' +
+      'are recorded one by one: if the request fails, repeat it.',
     body: optIns,
     bounds: bodyOf(OPT_IN_BYTES_MAX),
     deadlineMs: OPT_IN_DEADLINE_MS,
@@ -262,10 +265,12 @@ const optInSchema = z
   .strictObject({
     object: z.literal('topic_opt_in'),
     topic_id: z.string(),
-    address: z.string().nullable().describe('null: erased.'),
-    by: z.enum(['recipient', 'sender']).describe('Source of the opt-in: `recipient` on a page, or `sender` (you).'),
-    evidence: z.string().nullable().describe('Evidence that you supplied.'),
-    message_id: z.string().nullable().describe('Message with the link by which the recipient opted in.'),
+    address: z.string().nullable().describe('null: the address was erased.'),
+    by: z
+      .enum(['recipient', 'sender'])
+      .describe('`recipient`: they opted in on a page of this service. `sender`: you recorded it.'),
+    evidence: z.string().nullable().describe('Evidence that you sent with the opt-in.'),
+    message_id: z.string().nullable().describe('Message whose link the recipient used to opt in.'),
     recipient_id: z.string().nullable(),
     opted_in_at: timeSchema(),
   })
@@ -274,17 +279,17 @@ const optInSchema = z
 const LIST = 'topic-opt-ins';
 const listQuery = z.strictObject({
   ...pageParameters,
-  address: addressField().optional().describe('Only this address.'),
+  address: addressField().optional().describe('Only the opt-in of this address.'),
 });
 
 export const listOptInsRoute = endpoint(
   'GET /v1/topics/:id/opt-ins',
   {
-    summary: 'List recipients who opted in to a topic, latest first',
+    summary: 'List opt-ins to a topic',
     description:
-      'Opt-ins in the key’s environment, each with its latest time. Recipients who have opted out since are not listed. A ' +
-      'listed address may be suppressed for another reason: see `GET /v1/suppressions/check`. A key with only `send` or ' +
-      '`read` sees only opt-ins by a link in a message of its own domain.',
+      'Returns the current opt-ins in the key’s environment, the latest first. Recipients who opted out later are not ' +
+      'listed. A listed address can still be suppressed for another reason: check it with `GET /v1/suppressions/check`. ' +
+      'A key with only `send` or `read` sees only opt-ins made through messages of its own domain.',
     query: listQuery,
     answer: listSchema(optInSchema),
   },

@@ -134,7 +134,7 @@ const defineTracked = (
 };
 
 const query = z.object({
-  u: z.string().describe('Where the link leads. Only the address that the token was made for.'),
+  u: z.string().describe('Target of the link. The token is valid for this address only.'),
 });
 
 export const followLinkRoute = (route: RouteContext): void => {
@@ -145,8 +145,8 @@ export const followLinkRoute = (route: RouteContext): void => {
     {
       summary: 'Follow a tracked link',
       description:
-        'Target of links in mail with `tracking.clicks`. The token is valid only for exactly this address. ' +
-        'The sender gets the event `message.clicked`. 410: the sender is suspended.',
+        'Redirects to the target of a link in mail with `tracking.clicks`. The sender gets the event `message.clicked`. ' +
+        '410: the sender is suspended.',
       query,
     },
     (token, request) => {
@@ -168,8 +168,8 @@ export const loadPixelRoute = (route: RouteContext): void => {
     {
       summary: 'Load the image of a tracked message',
       description:
-        'An invisible image in mail with `tracking.opens`. The sender gets the event `message.opened`, which says whether ' +
-        'a machine loaded it. 410: the sender is suspended.',
+        'Returns the invisible image in mail with `tracking.opens`. The sender gets the event `message.opened`, which says ' +
+        'whether a machine loaded the image. 410: the sender is suspended.',
       answer: z.string(),
       mediaType: 'image/gif',
     },

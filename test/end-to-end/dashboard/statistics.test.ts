@@ -102,7 +102,7 @@ describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
   test('explains which dimensions cannot be combined', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/statistics?group_by=recipient_domain&tag=${encodeURIComponent(`kind:${HOSTILE}`)}`);
-    await page.getByText(/tag cannot go with recipient_domain/).waitFor();
+    await page.getByText(/tag cannot be combined with recipient_domain/).waitFor();
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     await close();
   });

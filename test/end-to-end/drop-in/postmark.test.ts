@@ -162,10 +162,10 @@ describe('postmark', () => {
       message: 'To is not an email address: it has no @',
     });
     for (const [more, sentence] of [
-      [{ TrackLinks: 'HtmlAndText' }, 'TrackLinks must be HtmlOnly or None: links of the text stay as they are'],
+      [{ TrackLinks: 'HtmlAndText' }, 'TrackLinks must be HtmlOnly or None: links in the text cannot be tracked'],
       [
         { MessageStream: 'other' },
-        'MessageStream must be outbound or broadcast: other streams are keys and domains here',
+        'MessageStream must be outbound or broadcast. Instead of other streams, use a key and a domain for each',
       ],
       [
         {

@@ -174,7 +174,7 @@ describe('resend', () => {
     const before = await client().emails.list({ before: ids[1] ?? '' });
     expect(before.error).toMatchObject({
       name: 'validation_error',
-      message: 'before is not offered: pages go from the newest to the oldest, with after',
+      message: 'before is not supported: read pages from the newest to the oldest, with after',
     });
   });
 
@@ -202,7 +202,7 @@ describe('resend', () => {
     });
     const fetched = { ...mail, attachments: [{ filename: 'a.pdf', path: 'https://example.test/a.pdf' }] };
     expect((await client().emails.send(fetched)).error?.message.split('; ')).toEqual([
-      'attachments[0].path is not fetched: send what the file holds in content, as base64',
+      'attachments[0].path is not supported: send the file as base64 in content',
       'attachments[0].content is required',
     ]);
     expect((await client().emails.send({ ...mail, scheduledAt: 'in 1 hour' })).error?.message).toBe(

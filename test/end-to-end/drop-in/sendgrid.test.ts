@@ -155,7 +155,7 @@ describe('@sendgrid/mail', () => {
         errors: [
           told(
             'asm',
-            'asm is not offered: use a topic with POST /v1/messages/send, or set the header List-Unsubscribe',
+            'asm is not supported: use a topic with POST /v1/messages/send, or set the header List-Unsubscribe',
           ),
         ],
       },

@@ -36,7 +36,7 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
       `GET /compat/${vendor}${path} is not supported. Use GET /v1/templates, which /docs describes`,
     );
     expect(said(vendor, await ask(vendor, 'GET', '/nothing'))).toContain(
-      `GET /compat/${vendor}/nothing is not supported. /docs lists all calls`,
+      `GET /compat/${vendor}/nothing is not supported. /docs lists all supported calls`,
     );
   });
 

@@ -52,7 +52,7 @@ describe('an error says what to do', () => {
   ])('when several addresses are in one text: %j', async (to, field) => {
     const { details } = await post('/v1/messages/send', { from: 'a@example.test', to, subject: 'x', text: 'x' });
     expect(details).toEqual({
-      to: [`${field} is not an email address: use an array for several, one address in each place`],
+      to: [`${field} is not an email address: to send to several addresses, use an array with one address per item`],
     });
   });
 

@@ -199,7 +199,7 @@ describe('checkpoints and proofs', () => {
       expect([status, body.error.code, answer.headers['retry-after']]).toEqual([409, 'not_signed_yet', '60']);
     }
     expect((await ask('/v1/audit/consistency?from=5&to=4')).body.error.details).toEqual({
-      from: ['from must not be larger than to'],
+      from: ['from must not be greater than to'],
     });
   });
 

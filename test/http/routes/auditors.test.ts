@@ -117,7 +117,7 @@ describe('an auditor', () => {
     }
     const [without = '', withContents = ''] = tokens;
     const refusal = await ask('GET', `/v1/audit/reports/messages/${id}`, without);
-    expect([refusal.status, refusal.body.error.message]).toEqual([403, 'contents are not disclosed to this auditor']);
+    expect([refusal.status, refusal.body.error.message]).toEqual([403, 'this auditor may not see mail contents']);
     const { body } = await ask('GET', `/v1/audit/reports/messages/${id}`, withContents);
     expect(body.facts).toContainEqual({ name: 'Subject', value: 'Hello' });
     const theirs = (await add({ contents: true }, other)).body.token;

@@ -53,7 +53,7 @@ describe('suspended destinations', () => {
     expect(body.data[1]).toMatchObject({
       object: 'suspended_destination',
       reason: 'unreachable',
-      message: 'None of its servers could be reached.',
+      message: 'None of its mail servers could be reached.',
       times: 2,
       smtp: { code: 0, enhanced: null, mx: 'mx.first.example' },
     });
@@ -103,9 +103,9 @@ describe('suspended destinations', () => {
   test.each([
     [{}, 'destination is required'],
     [{ destination: 7 }, 'destination must be a string'],
-    [{ destination: 'a b' }, 'is not the name of a destination'],
-    [{ destination: 'x.example\r\nDATA' }, 'is not the name of a destination'],
-    [{ destination: `${'a'.repeat(300)}.example` }, 'is not the name of a destination'],
+    [{ destination: 'a b' }, 'must be the name of a destination'],
+    [{ destination: 'x.example\r\nDATA' }, 'must be the name of a destination'],
+    [{ destination: `${'a'.repeat(300)}.example` }, 'must be the name of a destination'],
     [{ destination: 'x.example', all: true }, 'is not a known field'],
   ])('are not released by %j', async (payload, problem) => {
     const { status, body } = await release(payload);

@@ -116,7 +116,7 @@ describe('the health of the service', () => {
       status: 'unknown',
       parts: {
         disk: { status: 'unknown', facts: null, problems: ['no answer within 2 s'] },
-        redis: { status: 'unknown', facts: null, problems: ['it cannot be read just now'] },
+        redis: { status: 'unknown', facts: null, problems: ['it cannot be read at the moment'] },
         log: { status: 'ok' },
       },
     });

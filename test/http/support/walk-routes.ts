@@ -153,7 +153,7 @@ export const expectedOf = (
   holder: Holder,
 ): Expected => {
   if (membersOnly === true) {
-    const message = 'members alone can do this: sign in to the dashboard';
+    const message = 'only members can do this: sign in to the dashboard';
     return { status: 403, error: { code: 'permission_missing', message } };
   }
   if (permission !== 'any' && holder.permission !== permission && holder.permission !== 'admin') {

@@ -41,18 +41,18 @@ export const apiKeySchema = z
     permissions: z.array(permissionSchema),
     environment: environmentSchema,
     rate_limits: rateLimitsAnswerSchema.describe(
-      'Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply ' +
-        'instead; `RateLimit-Limit` has the effective limit.',
+      'Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the ' +
+        'header `RateLimit-Limit` has the effective limit.',
     ),
     allowed_cidrs: z.array(z.string()),
     expires_at: timeSchema().nullable(),
     created_at: timeSchema(),
     last_used_at: timeSchema().nullable(),
-    last_used_address: z.string().nullable().describe('IP address of the last request.'),
+    last_used_address: z.string().nullable().describe('IP address of the last request with this key.'),
     last4: z.string(),
     status: z
       .enum(['active', 'expired', 'revoked'])
-      .describe('`revoked`: ended for good, by request or with its domain.'),
+      .describe('`revoked`: ended permanently, by request or because its domain was deleted.'),
     earlier_secrets: z.array(
       z.strictObject({ expires_at: timeSchema(), last_used_at: timeSchema().nullable(), last4: z.string() }),
     ),
@@ -198,7 +198,7 @@ const serializeKeyThen = async (
 
 export const listKeysRoute = listEndpoint(
   'GET /v1/api-keys',
-  { summary: 'List API keys, newest first', of: 'api-keys', item: apiKeySchema, takesAt: true },
+  { summary: 'List API keys', of: 'api-keys', item: apiKeySchema, takesAt: true },
   async (by, { organizationId, environment }, route) => {
     const shown = environment === 'test' ? environment : null;
     const page = await route.deps.readModels.apiKeys.list({ organizationId, environment: shown, ...by });
@@ -215,7 +215,7 @@ export const listKeysRoute = listEndpoint(
 
 export const getKeyRoute = resourceEndpoint(
   'GET /v1/api-keys/:id',
-  { summary: 'Read an API key, without its value', answer: apiKeySchema },
+  { summary: 'Get an API key', description: 'Returns the key without its secret.', answer: apiKeySchema },
   async ({ caller, id, reply, isPast }, route) => {
     const { state: key, revision } = await loadApiKey(route.deps, caller, id);
     setRevision(reply, revision);
@@ -225,7 +225,11 @@ export const getKeyRoute = resourceEndpoint(
 
 export const revokeKeyRoute = endpoint(
   'POST /v1/api-keys/:id/revoke',
-  { summary: 'Revoke an API key', answer: apiKeySchema },
+  {
+    summary: 'Revoke an API key',
+    description: 'All secrets of the key stop working within a second. This cannot be undone.',
+    answer: apiKeySchema,
+  },
   async (call, route) => {
     const { key, revision } = await changeOwnKey(route, call, 'revoke', (change) =>
       revokeKey(route.deps.context, call.origin, change),
@@ -239,7 +243,7 @@ export const deleteKeyRoute = endpoint(
   'DELETE /v1/api-keys/:id',
   {
     summary: 'Delete an API key',
-    description: 'Revokes the key and removes it from the list. Its history stays readable.',
+    description: 'Revokes the key and removes it from the list. You can still read its history.',
   },
   async (call, route) => {
     const { deps, auth } = route;
@@ -254,21 +258,21 @@ const body = z.strictObject({
     .min(0)
     .max(GRACE_PERIOD_MINUTES_MAX)
     .default(GRACE_PERIOD_MINUTES_DEFAULT)
-    .describe('Minutes for which the old value still works.'),
-  revoke_previous: z.boolean().default(false).describe('Revoke all earlier values now.'),
+    .describe('Minutes for which the previous secret still works (grace period).'),
+  revoke_previous: z.boolean().default(false).describe('true: revoke all earlier secrets immediately.'),
 });
 
 export const rotateKeyRoute = endpoint(
   'POST /v1/api-keys/:id/rotate',
   {
-    summary: 'Rotate an API key; the old value works until its grace period ends',
+    summary: 'Rotate an API key',
     description:
-      'Refused for a key with more networks or a later expiry than the requesting key (`allowed_cidrs`, ' +
-      '`expires_at`).',
+      'Creates a new secret and returns it once. The previous secret works until the grace period ends. You cannot rotate a ' +
+      'key that has more networks (`allowed_cidrs`) or a later expiry (`expires_at`) than the key that sends the request.',
     body,
     examples: {
-      'Keep the old value for an hour': { grace_period_minutes: 60 },
-      'At once': { grace_period_minutes: 0, revoke_previous: true },
+      'Keep the previous secret for an hour': { grace_period_minutes: 60 },
+      'Replace it immediately': { grace_period_minutes: 0, revoke_previous: true },
     },
     answer: rotatedKeySchema,
   },

@@ -38,10 +38,10 @@ const updated = z.strictObject({
 });
 
 const rotated = z.strictObject({
-  last4: z.string().describe('Expiry of the new value.'),
+  last4: z.string().describe('Last four characters of the new secret.'),
   previous_last4: z.string(),
-  previous_key_expires_at: timeSchema().describe('End of the replaced value’s grace period.'),
-  revoke_previous: z.boolean().describe('True if all earlier values ended immediately.'),
+  previous_key_expires_at: timeSchema().describe('Time when the grace period of the previous secret ends.'),
+  revoke_previous: z.boolean().describe('true: all earlier secrets ended immediately.'),
 });
 
 const refused = z.strictObject({
@@ -51,16 +51,16 @@ const refused = z.strictObject({
 
 export const actorSchema = z.strictObject({
   type: z.enum(['key', 'member', 'operator', 'service', 'worker']),
-  id: z.string().nullable().describe('Id of the key or the member, or name of the worker.'),
+  id: z.string().nullable().describe('Id of the key or member, or name of the worker.'),
   secret: z
     .number()
     .int()
     .nullable()
     .describe(
-      'Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key.',
+      'Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key.',
     ),
-  secret_last4: z.string().nullable().describe('Last characters of that value.'),
-  session_id: z.string().nullable().describe('Session of the member. null: not a member.'),
+  secret_last4: z.string().nullable().describe('Last four characters of that secret.'),
+  session_id: z.string().nullable().describe('Session of the member. null: the actor is not a member.'),
 });
 
 export const addressSchema = () =>
@@ -68,7 +68,7 @@ export const addressSchema = () =>
     .string()
     .nullable()
     .describe(
-      'IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise.',
+      'IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null.',
     );
 
 const entry = <Type extends string, Details extends z.ZodType>(type: Type, details: Details) =>
@@ -80,7 +80,7 @@ const entry = <Type extends string, Details extends z.ZodType>(type: Type, detai
     actor: actorSchema,
     address: addressSchema(),
     request_id: z.string().nullable(),
-    leaf_index: z.number().int().nullable().describe('Index in the audit log; null: not in it yet.'),
+    leaf_index: z.number().int().nullable().describe('Index in the audit log. null: not in the audit log yet.'),
     details,
   });
 

@@ -157,8 +157,9 @@ const encodeHistoryPlace = (id: string, place: HistoryPlace | null): string | nu
 export const listKeyHistoryRoute = endpoint(
   'GET /v1/api-keys/:id/history',
   {
-    summary: 'List the history of an API key, newest first',
-    description: 'Changes and refused changes, also of a deleted key. Values of the key are never returned.',
+    summary: 'List the history of an API key',
+    description:
+      'Returns changes and refused changes, the newest first, also of a deleted key. Secrets are never returned.',
     query,
     answer: listSchema(keyHistoryEntrySchema),
   },
@@ -182,17 +183,21 @@ export const listKeyHistoryRoute = endpoint(
 const keySecretSchema = z
   .strictObject({
     object: z.literal('api_key_secret'),
-    number: z.number().int().describe('1 for the key’s first value, one more with each rotation.'),
+    number: z.number().int().describe('1 for the first secret of the key, one more with each rotation.'),
     last4: z.string(),
-    status: z.enum(['current', 'grace', 'ended']).describe('`grace`: replaced, and works until `ends_at`.'),
+    status: z
+      .enum(['current', 'grace', 'ended'])
+      .describe(
+        '`current`: the newest secret. `grace`: replaced, but works until `ends_at`. `ended`: no longer works.',
+      ),
     created_at: timeSchema(),
     created_by: actorSchema,
     address: addressSchema(),
     request_id: z.string().nullable(),
-    ends_at: timeSchema().nullable().describe('Time when it ended or will end; null: no end is set.'),
+    ends_at: timeSchema().nullable().describe('Time when the secret ended or will end. null: no end is set.'),
     end_reason: z.enum(SECRET_ENDS).nullable(),
-    sends: z.number().int().describe('Messages that were accepted with it.'),
-    recipients: z.number().int().describe('Recipients of those messages.'),
+    sends: z.number().int().describe('Number of messages that were accepted with this secret.'),
+    recipients: z.number().int().describe('Number of recipients of those messages.'),
     first_send_at: timeSchema().nullable(),
     last_send_at: timeSchema().nullable(),
   })
@@ -240,16 +245,18 @@ const serializeSecret = (life: SecretLife, context: SecretContext): SerializedKe
 export const listKeySecretsRoute = endpoint(
   'GET /v1/api-keys/:id/secrets',
   {
-    summary: 'List the values that an API key has had, newest first',
+    summary: 'List the secrets of an API key',
     description:
-      'The creator of each value, the time and reason of its end, and how much was sent with it; also for a deleted key. The ' +
-      'values themselves are never returned. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.',
+      'Returns who created each secret, when and why it ended, and how much was sent with it; the newest first, also for a ' +
+      'deleted key. The secrets themselves are never returned. Counts stay when messages are erased. ' +
+      '`GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the secrets are as they were at that ' +
+      'time, but the counts include everything sent until now.',
     query: z.strictObject({ ...pageParameters, at: atParameter() }),
     answer: listSchema(keySecretSchema).extend(asOfFields()),
   },
   async ({ caller, id, query: { limit, after, at } }, route) => {
     const past = await routeAsOf(route, caller, at);
-    if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
+    if (past === null) throw new DomainError('not_found', 'the organization did not exist at that time');
     const { deps } = past?.route ?? route;
     const { context, readModels } = deps;
     const list = `key-secrets:${id}`;

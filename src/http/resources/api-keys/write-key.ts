@@ -26,7 +26,7 @@ const RANGE_CHARACTERS_MAX = 49;
 
 /** Fields of creating and of updating a key. */
 const keyFields = {
-  name: line(NAME_CHARACTERS_MAX).describe('Human-readable purpose of the key.'),
+  name: line(NAME_CHARACTERS_MAX).describe('Purpose of the key, for people.'),
   permissions: atMost(PERMISSIONS_MAX, z.array(permissionSchema).min(1))
     .transform((permissions) => [...new Set(permissions)])
     .describe('Permissions of the key. Only `admin` includes others.'),
@@ -137,7 +137,7 @@ export const createKeyRoute = (route: RouteContext): void => {
     route,
     'POST /v1/api-keys',
     {
-      summary: 'Create an API key; its value is shown only once',
+      summary: 'Create an API key',
       description: 'A new key cannot have more networks or a later expiry than the key that creates it.',
       body: createBody,
       examples: CREATE_EXAMPLES,
@@ -204,7 +204,7 @@ export const updateKeyRoute = (route: RouteContext): void => {
     route,
     'PATCH /v1/api-keys/:id',
     {
-      summary: 'Change an API key',
+      summary: 'Update an API key',
       description:
         'Omitted fields stay unchanged. Only `admin` sets `rate_limits` and changes keys with `admin`. A key ' +
         'cannot get more networks or a later expiry than the requesting key.',

@@ -17,7 +17,7 @@ const auditorSchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('auditor'),
-    name: z.string().nullable().describe('null: it was erased with the address.'),
+    name: z.string().nullable().describe('null: the address was erased.'),
     email: z.string().nullable(),
     contents: z.boolean(),
     status: z.enum(['active', 'expired']),
@@ -44,14 +44,16 @@ const NAME_CHARACTERS_MAX = 100;
 
 const body = z.strictObject({
   name: shownLine(NAME_CHARACTERS_MAX).describe('Name of the auditor.'),
-  email: bareAddress.nullable().default(null).describe('One email address without a name; null: none.'),
-  expires_at: timeParameter().describe('When the token ends (ISO 8601). Latest: the expiry of the requesting key.'),
-  contents: z.boolean().default(false).describe('Also disclose contents of mail to the auditor.'),
+  email: bareAddress.nullable().default(null).describe('One email address without a name. null: no contact.'),
+  expires_at: timeParameter().describe(
+    'Time when the token expires (ISO 8601), at the latest when the requesting key expires.',
+  ),
+  contents: z.boolean().default(false).describe('true: the auditor may also see mail contents.'),
 });
 
-const DESCRIPTION = `The token is shown only once. It is a bearer token for reading the audit endpoints only, from the networks
-that are allowed for the requesting key. Exports by an auditor are recorded under \`auditor:<id>\`. An organization has
-at most ${AUDITORS_MAX} auditors.`;
+const DESCRIPTION = `Creates a bearer token that can only read the audit endpoints, from the networks that the requesting key allows. The
+token is shown only once. Exports by an auditor are recorded under \`auditor:<id>\`. An organization has at most
+${AUDITORS_MAX} auditors.`;
 
 export const addAuditorRoute = (route: RouteContext): void => {
   const { context } = route.deps;
@@ -61,11 +63,11 @@ export const addAuditorRoute = (route: RouteContext): void => {
     route,
     'POST /v1/audit/auditors',
     {
-      summary: 'Add an auditor, whose token reads the audit log',
+      summary: 'Add an auditor',
       description: DESCRIPTION,
       body,
       examples: {
-        'For a yearly audit': {
+        'A yearly audit': {
           name: 'Example Auditors',
           email: 'audit@example.net',
           expires_at: '2099-12-31T23:59:59Z',
@@ -86,7 +88,7 @@ export const addAuditorRoute = (route: RouteContext): void => {
 
 export const listAuditorsRoute = endpoint(
   'GET /v1/audit/auditors',
-  { summary: 'List auditors, newest first', answer: listSchema(auditorSchema) },
+  { summary: 'List auditors', answer: listSchema(auditorSchema) },
   async ({ caller: { organizationId } }, { deps: { context }, auth: { keyCache } }) => {
     const found = await listAuditors(context, keyCache.load, organizationId);
     const now = context.system.now().toISOString();
@@ -100,7 +102,7 @@ export const listAuditorsRoute = endpoint(
 
 export const getAuditorRoute = endpoint(
   'GET /v1/audit/auditors/:id',
-  { summary: 'Read an auditor', answer: auditorSchema },
+  { summary: 'Get an auditor', answer: auditorSchema },
   async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {
     const { auditor, revision } = await loadAuditor(context, organizationId, id);
     setRevision(reply, revision);
@@ -112,7 +114,7 @@ export const removeAuditorRoute = endpoint(
   'DELETE /v1/audit/auditors/:id',
   {
     summary: 'Remove an auditor',
-    description: 'Their token stops working within a second. The record of what they read is kept.',
+    description: 'The token stops working within a second. The record of what the auditor read is kept.',
   },
   async ({ origin, id, request }, { deps: { context } }) => {
     await removeAuditor(context, origin, { auditorId: id, ...ifMatch(request) });

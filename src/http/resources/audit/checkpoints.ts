@@ -42,10 +42,10 @@ export const auditEntrySchema = z
         .int()
         .nullable()
         .describe(
-          'Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key.',
+          'Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key.',
         ),
-      secret_last4: z.string().nullable().describe('Last characters of that value.'),
-      session_id: z.string().nullable().describe('Session of the member. null: not a member.'),
+      secret_last4: z.string().nullable().describe('Last four characters of that secret.'),
+      session_id: z.string().nullable().describe('Session of the member. null: the actor is not a member.'),
     }),
     address: addressSchema(),
     request_id: z.string().nullable(),
@@ -61,7 +61,7 @@ const auditCheckpointSchema = z
   .strictObject({
     object: z.literal('audit_checkpoint'),
     origin: z.string().describe('Name of the tree.'),
-    size: z.number().int().describe('Number of leaves that it covers, from the first.'),
+    size: z.number().int().describe('Number of leaves that the checkpoint covers, counted from the first.'),
     root_hash: z.string().describe('Root of the Merkle tree of these leaves (RFC 9162), in base64.'),
     note: z.string().describe('The signed note (C2SP signed-note, tlog-checkpoint).'),
     verifier_key: z.string().describe('The public key that signed it (C2SP signed-note). Keep the first that you see.'),
@@ -74,7 +74,7 @@ export type AuditCheckpoint = z.infer<typeof auditCheckpointSchema>;
 const auditProofSchema = z
   .strictObject({
     object: z.literal('audit_proof'),
-    event_id: z.string().describe('Id of the event in the audit entry.'),
+    event_id: z.string().describe('Id of the event, as in the audit entry.'),
     leaf_index: z.number().int(),
     leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
     hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
@@ -123,7 +123,7 @@ const decodeSize = (cursor: string | undefined): number | undefined => {
 export const listCheckpointsRoute = endpoint(
   'GET /v1/audit/checkpoints',
   {
-    summary: 'List signed checkpoints, newest first',
+    summary: 'List signed checkpoints',
     query: z.strictObject(pageParameters),
     answer: listSchema(auditCheckpointSchema),
   },
@@ -145,9 +145,13 @@ export const listCheckpointsRoute = endpoint(
 const RETRY_AFTER_SECONDS = 60;
 
 const unsigned = (what: string): DomainError =>
-  new DomainError('not_signed_yet', `${what} is not in a signed checkpoint yet`, {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  new DomainError(
+    'not_signed_yet',
+    `${what} is not covered by a signed checkpoint yet: try again in a minute, or sign one with POST /v1/audit/checkpoints`,
+    {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    },
+  );
 
 /** The newest checkpoint of a tree that is about more than so many leaves. @throws {DomainError} `not_signed_yet`. */
 export const requireCheckpoint = async (
@@ -170,7 +174,7 @@ export const createCheckpointRoute = endpoint(
   {
     summary: 'Sign a checkpoint now',
     description:
-      'Covers all events so far. A checkpoint is also signed automatically every minute while there are new events.',
+      'Signs a checkpoint that covers all events so far. While there are new events, one is also signed automatically every minute.',
     answer: auditCheckpointSchema,
   },
   async ({ caller: { organizationId: tree }, origin }, { deps }) => {
@@ -210,7 +214,7 @@ export const requireEvent = async (deps: HttpDependencies, tree: string, id: str
 export const getAuditProofRoute = endpoint(
   'GET /v1/audit/proof/:id',
   {
-    summary: 'Prove that an event is in the log',
+    summary: 'Get the inclusion proof of an event',
     description:
       'Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`, as in `GET /v1/events` and webhooks. ' +
       `With \`Accept: ${PROOF}\` the response is a C2SP tlog-proof. If no checkpoint covers the event yet, the response is ` +
@@ -242,9 +246,9 @@ export const getAuditProofRoute = endpoint(
 export const getConsistencyProofRoute = endpoint(
   'GET /v1/audit/consistency',
   {
-    summary: 'Prove that the log was only added to',
+    summary: 'Get a consistency proof',
     description:
-      'Proof between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.',
+      'Proves that events were only added to the log between two sizes, such as those of two checkpoints: no earlier event was changed or removed. `to` defaults to the size of the newest checkpoint.',
     query: z.strictObject({
       from: integerParameter(1, SIZE_MAX).describe('The smaller size.'),
       to: integerParameter(1, SIZE_MAX).optional().describe('The larger size.'),
@@ -257,7 +261,7 @@ export const getConsistencyProofRoute = endpoint(
     const until = to ?? size;
     if (from > until) {
       throw new DomainError('invalid_request', 'from is larger than to', {
-        details: { from: ['from must not be larger than to'] },
+        details: { from: ['from must not be greater than to'] },
       });
     }
     const ranges = [{ from: 0, to: from }, { from: 0, to: until }, ...consistencyRanges(from, until)];
@@ -292,14 +296,14 @@ const treeOf = async (
     ? await load(store, organization, organizationStream(id))
     : { state: organization.initial };
   if (state.status === 'absent') throw new DomainError('not_found', 'audit log not found');
-  throw new DomainError('other_organization', 'audit log belongs to another organization');
+  throw new DomainError('other_organization', 'this audit log belongs to another organization');
 };
 
 export const getTlogCheckpointRoute = endpoint(
   'GET /v1/audit/tlog/:organization/checkpoint',
   {
-    summary: 'Read the newest checkpoint, as a transparency log',
-    description: 'A signed note (C2SP tlog-tiles, tlog-checkpoint). Tiles are served up to its size.',
+    summary: 'Get the newest checkpoint of a transparency log',
+    description: 'Returns a signed note (C2SP tlog-tiles, tlog-checkpoint). Tiles are served up to its size.',
     answer: z.string(),
     mediaType: 'text/plain',
     etag: false,
@@ -329,10 +333,10 @@ const bytesOf = async (
 export const getTlogTileRoute = endpoint(
   'GET /v1/audit/tlog/:organization/tile/*',
   {
-    summary: 'Read a tile of the audit log, as a transparency log',
+    summary: 'Get a tile of a transparency log',
     description:
-      'Hashes of a level (`tile/<level>/<index>`) or leaves (`tile/entries/<index>`), whole or up to a width (`.p/<width>`), ' +
-      'with the names of C2SP tlog-tiles. The contents of a tile never change.',
+      'Returns the hashes of a level (`tile/<level>/<index>`) or the leaves (`tile/entries/<index>`), complete or up to a ' +
+      'width (`.p/<width>`), named as in C2SP tlog-tiles. The contents of a tile never change.',
     answer: z.string(),
     mediaType: 'application/octet-stream',
     etag: false,
@@ -354,10 +358,11 @@ const POLICY_REQUESTS_MAX = 60;
 export const getTlogPolicyRoute = ({ server, deps, auth, operationId }: RouteContext): void => {
   const name = 'GET /.well-known/outbox-audit/:organization';
   const schema = routeSchema(operationId, name, {
-    summary: 'Read the key that signs an audit log',
+    summary: 'Get the signing key of an audit log',
     description:
-      'A trust policy (C2SP tlog-policy), for everybody: verifiers take it as it is. It names the witnesses that cosign, and how ' +
-      'many of them must. Keep the first that you see: its `log` lines must not change unless the log says why.',
+      'Returns a trust policy (C2SP tlog-policy) that verifiers accept unchanged. It is public. It names the key of the log, ' +
+      'the witnesses that cosign, and how many of them must. Keep the first policy that you receive: its `log` lines change ' +
+      'only if an event of the log gives the reason.',
     answer: z.string(),
     mediaType: 'text/plain',
   });
@@ -365,7 +370,7 @@ export const getTlogPolicyRoute = ({ server, deps, auth, operationId }: RouteCon
     const network = clientNetworkOf(request.ip);
     const { allowed, retryAfterSeconds } = await auth.rateLimiter.take(`policy:${network}`, 1, POLICY_REQUESTS_MAX);
     if (!allowed) {
-      throw new DomainError('rate_limit_exceeded', 'too many requests from this address', {
+      throw new DomainError('rate_limit_exceeded', 'too many requests from this address: try again later', {
         retryAfterSeconds: Math.max(1, retryAfterSeconds),
       });
     }

@@ -67,16 +67,20 @@ const filter = () => line(FILTER_CHARACTERS_MAX).optional();
 
 const query = z.strictObject({
   ...pageParameters,
-  order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first.'),
+  order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first. `asc`: oldest first.'),
   actor: filter().describe(
     '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.',
   ),
-  key_id: filter().describe('Events caused by this key or about it.'),
-  domain_id: filter().describe('Events about this sending domain.'),
-  message_id: filter().describe('Events about this message, including reads of it.'),
-  type: filter().describe('Type of the events, such as `KeyRotated`.'),
-  since: timeParameter().optional().describe('From this time on, or this day in the time zone of the organization.'),
-  until: timeParameter().optional().describe('Before this time, or this day in the time zone of the organization.'),
+  key_id: filter().describe('Only events caused by this key or about it.'),
+  domain_id: filter().describe('Only events about this sending domain.'),
+  message_id: filter().describe('Only events about this message, including reads of it.'),
+  type: filter().describe('Only events of this type, such as `KeyRotated`.'),
+  since: timeParameter()
+    .optional()
+    .describe('Only events at or after this time, or from this day on (time zone of the organization).'),
+  until: timeParameter()
+    .optional()
+    .describe('Only events before this time, or before this day (time zone of the organization).'),
 });
 type Query = z.infer<typeof query>;
 
@@ -107,10 +111,10 @@ const decodeIndex = (order: string, cursor: string | undefined): number | null =
 export const listAuditLogRoute = endpoint(
   'GET /v1/audit/log',
   {
-    summary: 'List what happened in the organization',
+    summary: 'List audit log entries',
     description:
-      'Every event of the log as stored, in both environments. If a filter matches few events, a page may have fewer ' +
-      'entries than its limit, or none, although `has_more` is true: continue with the cursor.',
+      'Returns the events of the log as they are stored, in both environments. With a filter that matches few events, a ' +
+      'page can have fewer entries than `limit`, or none, although `has_more` is true: continue with the cursor.',
     query,
     answer: listSchema(auditEntrySchema),
   },
@@ -144,9 +148,10 @@ export const listAuditLogRoute = endpoint(
 const MEDIA_TYPE = 'application/jsonl';
 const SIZE_MAX = 2 ** 49;
 
-const DESCRIPTION = `JSON Lines, compressed with gzip if the client accepts it: a header, each event as a line with its leaf, hashes after
-every 256 events, and finally the newest signed checkpoint. \`npm run outbox -- audit verify\` verifies an export without
-the service. An incomplete response has no checkpoint. Each export is itself recorded in the log.`;
+const DESCRIPTION = `Returns JSON Lines, compressed with gzip if the client accepts it: a header, one line for each event with its leaf,
+hashes after every 256 events, and the newest signed checkpoint at the end. A response without a checkpoint is
+incomplete. \`npm run outbox -- audit verify\` verifies an export without the service. Every export is itself recorded in
+the log.`;
 
 export const exportAuditLogRoute = (route: RouteContext): void => {
   const { deps, closing, largeAnswers } = route;
@@ -178,12 +183,12 @@ export const exportAuditLogRoute = (route: RouteContext): void => {
     route,
     'GET /v1/audit/export',
     {
-      summary: 'Export the log for an auditor',
+      summary: 'Export the audit log',
       description: DESCRIPTION,
       query: z.strictObject({
         from: integerParameter(0, SIZE_MAX)
           .default(0)
-          .describe('Index of the first leaf; the export begins with the bundle of 256 that it is in.'),
+          .describe('Index of the first leaf. The export begins at the bundle of 256 leaves that contains it.'),
       }),
       answer: z.string(),
       mediaType: MEDIA_TYPE,
@@ -210,7 +215,7 @@ const partSchema = z.strictObject({
   leaf: z
     .string()
     .nullable()
-    .describe('The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed.'),
+    .describe('The hashed data: `[salt, name, value]` as canonical JSON. null: the value was removed.'),
   hash: z.string().describe('Hash of the leaf (RFC 9162), in base64.'),
   removed: z
     .strictObject({ reason: z.enum(['expired', 'erased']), at: timeSchema(), erasure_id: z.string().nullable() })
@@ -229,13 +234,13 @@ const disclosureSchema = z
     content_root: z
       .string()
       .nullable()
-      .describe('Root hash of the content recorded in the event, in base64; null: the event has no content.'),
-    parts: z.array(partSchema).describe('In the order in which they form the root (RFC 9162).'),
+      .describe('Root hash of the content recorded in the event, in base64. null: the event has no content.'),
+    parts: z.array(partSchema).describe('The parts, in the order in which they form the root (RFC 9162).'),
     reply: boundPartSchema.describe(
-      'Reply of the mail server, `reply`: the root is its hash. null: there was no reply.',
+      'Part `reply`: the reply of the mail server. Its hash is the root. null: there was no reply.',
     ),
     origin: boundPartSchema.describe(
-      'Origin of the request, `client`: address and user agent. The root is its hash. null: not recorded for such requests.',
+      'Part `client`: the address and user agent that sent the request. Its hash is the root. null: not recorded for this kind of request.',
     ),
   })
   .meta({ id: 'AuditDisclosure' });
@@ -254,7 +259,7 @@ const removedPart = ({ name, hash, later }: RemovedPart, record: RemovedContent)
 };
 
 const unavailable = (): DomainError =>
-  new DomainError('unavailable', 'the contents of the event cannot be read just now');
+  new DomainError('unavailable', 'the contents of the event cannot be read at the moment: try again');
 
 type Bound = z.infer<typeof boundPartSchema>;
 
@@ -308,12 +313,13 @@ const originOf = async ({ requestOrigins }: HttpDependencies, { metadata }: Leaf
 export const getDisclosureRoute = endpoint(
   'GET /v1/audit/disclosures/:id',
   {
-    summary: 'Disclose the content that an event is bound to',
+    summary: 'Disclose the content of an event',
     large: true,
     description:
-      'Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`. The hashes of the parts form the ' +
-      '`content_root` of the event, and each part can be shown separately. For removed parts only the hash is returned. ' +
-      'Each disclosure is recorded as `DataRead`.',
+      'Returns the content that the event commits to by hash, such as the recipients and the subject. Pass the `event_id` ' +
+      'of an audit entry, or the id of a customer event (`evt_…`). The hashes of the parts form the `content_root` of the ' +
+      'event, so you can show each part separately. For a removed part only its hash is returned. Each disclosure is ' +
+      'recorded as `DataRead`.',
     answer: disclosureSchema,
     etag: false,
   },

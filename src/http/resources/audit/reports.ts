@@ -293,7 +293,7 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
 export const getKeyReportRoute = endpoint(
   'GET /v1/audit/reports/api-keys/:id',
   {
-    summary: 'Report what happened to an API key',
+    summary: 'Get the report of an API key',
     description: ABOUT_REPORTS,
     query: reportQuery,
     answer: reportSchema,
@@ -361,7 +361,7 @@ const messageReport = async (
 export const getMessageReportRoute = endpoint(
   'GET /v1/audit/reports/messages/:id',
   {
-    summary: 'Report what happened to a message',
+    summary: 'Get the report of a message',
     description: `${ABOUT_REPORTS} While its contents are stored, it shows addresses and the subject, and reading it is recorded.`,
     query: reportQuery,
     answer: reportSchema,

@@ -22,19 +22,21 @@ const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'un
 const domainRecordSchema = z.strictObject({
   purpose: z.enum(RECORD_KINDS),
   type: z.enum(['TXT', 'CNAME']),
-  name: z.string().describe('The full host name. Some DNS providers append the domain themselves.'),
-  value: z.string(),
-  required: z.boolean().describe('Required for the domain to be and stay verified.'),
-  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured and not sent.'),
+  name: z
+    .string()
+    .describe('Full host name of the record. If your DNS provider appends the domain, enter only the part before it.'),
+  value: z.string().describe('Value to publish.'),
+  required: z.boolean().describe('true: the domain is verified only while this record is valid.'),
+  status: z
+    .enum(['pending', 'verified', 'not_needed'])
+    .describe('`not_needed`: mail is captured on this machine, so the record has no effect.'),
   state: recordState.describe(
-    'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name.',
+    'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer. `include_broken`: your record is correct, but the SPF record that it includes is broken; the operator of this service must repair it.',
   ),
-  problem: z.string().nullable().describe('Problem with the record; null: none.'),
-  advice: z.string().describe('Purpose of the record, and hints.'),
-  seen: z.array(z.string()).describe('DNS answer, shortened and without mailboxes.'),
-  checked_at: timeSchema()
-    .nullable()
-    .describe('Time when this state was first found, or of the last check on request.'),
+  problem: z.string().nullable().describe('Problem with the record and how to fix it. null: no problem.'),
+  advice: z.string().describe('Purpose of the record, and hints for publishing it.'),
+  seen: z.array(z.string()).describe('Values found in the DNS, shortened and without mailboxes.'),
+  checked_at: timeSchema().nullable().describe('Time when this state was first found, or of the last requested check.'),
 });
 type SerializedDomainRecord = z.infer<typeof domainRecordSchema>;
 
@@ -61,15 +63,17 @@ const serializeRecord = (
 const domainDkimSchema = z.strictObject({
   status: z
     .enum(['pending', 'active', 'retired'])
-    .describe('`pending`: its RSA record has not been seen yet. `retired`: no longer signs.'),
+    .describe(
+      '`pending`: its RSA record has not been found in the DNS yet. `active`: signs mail. `retired`: no longer signs.',
+    ),
   hosts: z.array(z.string()),
-  signing: z.array(z.string()).describe('Selectors of the keys that sign. Their records have been found.'),
+  signing: z.array(z.string()).describe('Selectors of the keys that sign: those whose records were found in the DNS.'),
   added_at: timeSchema().nullable(),
   activated_at: timeSchema().nullable(),
   safe_to_remove_at: timeSchema()
     .nullable()
-    .describe('Keep the records of retired keys until then: mail in transit is verified with them.'),
-  removable: z.boolean().describe('True if these records can be removed now.'),
+    .describe('Keep the records of retired keys until then: receivers verify mail in transit with them.'),
+  removable: z.boolean().describe('true: you can remove these records now.'),
 });
 type SerializedDomainDkim = z.infer<typeof domainDkimSchema>;
 
@@ -109,10 +113,12 @@ const serializeDkim = (
 };
 
 export const trackingSchema = z.strictObject({
-  opens: z.boolean().describe('Add an invisible image to the html. Loading it creates an `opened` event.'),
+  opens: z
+    .boolean()
+    .describe('true: add an invisible image to the html. Loading it creates the event `message.opened`.'),
   clicks: z
     .boolean()
-    .describe('Route links in the html through this service. Following one creates a `clicked` event.'),
+    .describe('true: route links in the html through this service. Following one creates the event `message.clicked`.'),
 });
 
 export const domainSchema = z
@@ -123,15 +129,19 @@ export const domainSchema = z
     status: z
       .enum(DOMAIN_LIVES)
       .describe(
-        '`degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot ' +
-          'send until it is verified again.',
+        '`degraded`: a required record is missing or wrong. The domain can still send until `fails_at`. `failed`: the ' +
+          'domain cannot send until it is verified again.',
       ),
     verification: z
       .strictObject({ method: z.enum(['capture', 'dns']), verified_at: timeSchema() })
       .nullable()
-      .describe('null: the domain cannot send now.'),
-    fails_at: timeSchema().nullable().describe('When a degraded domain fails unless its records return.'),
-    next_check_at: timeSchema().nullable().describe('Time of the next automatic check; null: only `verify` checks it.'),
+      .describe('How and when the domain was verified. null: the domain cannot send.'),
+    fails_at: timeSchema()
+      .nullable()
+      .describe('Time when a degraded domain fails unless its records are correct again.'),
+    next_check_at: timeSchema()
+      .nullable()
+      .describe('Time of the next automatic check. null: the domain is checked only when you call `verify`.'),
     records: z.array(domainRecordSchema),
     dkim: z.array(domainDkimSchema),
     authentication: z
@@ -140,8 +150,8 @@ export const domainSchema = z
     branding: z
       .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
       .nullable()
-      .describe('Sender as shown on recipient pages; null: the domain’s name.'),
-    tracking: trackingSchema.describe('Default tracking of its mail. A message can override it.'),
+      .describe('How the sender appears on recipient pages. null: by the name of the domain.'),
+    tracking: trackingSchema.describe('Default tracking of mail from this domain. A message can override it.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });

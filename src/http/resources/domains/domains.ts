@@ -71,13 +71,13 @@ const body = z.strictObject({
     .string()
     .refine((text) => domainName(text) !== null, 'is not a domain name')
     .transform((text) => domainName(text) ?? '')
-    .describe('The part after the @ of addresses, such as `mail.example.com`.'),
+    .describe('The part after the @ of your sender addresses, such as `mail.example.com`.'),
 });
 
 export const registerDomainRoute = endpoint(
   'POST /v1/domains',
   {
-    summary: 'Register a sending domain',
+    summary: 'Add a sending domain',
     body,
     examples: { 'A domain': { name: 'mail.example.com' } },
     answer: domainSchema,
@@ -110,7 +110,7 @@ const domainsThen = async (route: RouteContext, listed: readonly ExistingSending
 
 export const listDomainsRoute = listEndpoint(
   'GET /v1/domains',
-  { summary: 'List sending domains, newest first', of: 'domains', item: domainSchema, takesAt: true },
+  { summary: 'List sending domains', of: 'domains', item: domainSchema, takesAt: true },
   async (by, caller, route) => {
     const { deps, auth } = route;
     const wanted = { organizationId: caller.organizationId, domainId: visibleDomainId(caller), ...by };
@@ -122,7 +122,7 @@ export const listDomainsRoute = listEndpoint(
 
 export const getDomainRoute = resourceEndpoint(
   'GET /v1/domains/:id',
-  { summary: 'Read a domain and its DNS records', answer: domainSchema },
+  { summary: 'Get a domain and its DNS records', answer: domainSchema },
   async ({ caller, id, reply }, route) => {
     const { domain, revision } = await loadDomain(route.deps, caller, id);
     setRevision(reply, revision);
@@ -133,10 +133,10 @@ export const getDomainRoute = resourceEndpoint(
 export const verifyDomainRoute = endpoint(
   'POST /v1/domains/:id/verify',
   {
-    summary: 'Check the DNS records of a domain now',
+    summary: 'Verify a domain',
     description:
-      'Queries the DNS without a cache and reports the value found and the problem for each record. A domain ' +
-      'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
+      'Queries the DNS without a cache, and returns the value and the problem found for each record. The domain is ' +
+      'verified once all `required` records are valid. If the DNS does not answer, nothing changes.',
     answer: domainSchema,
   },
   async ({ caller, origin, id, request, reply }, route) => {
@@ -154,9 +154,10 @@ export const rotateDkimRoute = endpoint(
   {
     summary: 'Rotate the DKIM keys of a domain',
     description:
-      'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
-      '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
-      'Rotating again before that replaces the pending keys.',
+      'Creates new DKIM keys and returns the DNS records to publish. The current keys sign until a check finds the new RSA ' +
+      'record in the DNS; the check runs automatically, or when you call `verify`. Keep the earlier records until ' +
+      '`safe_to_remove_at`: receivers verify mail in transit with them. Rotating again before the new record is found ' +
+      'replaces the pending keys.',
     answer: domainSchema,
   },
   async ({ caller, origin, id, request, reply }, route) => {
@@ -172,10 +173,10 @@ export const rotateDkimRoute = endpoint(
 export const deleteDomainRoute = endpoint(
   'DELETE /v1/domains/:id',
   {
-    summary: 'Delete a domain and revoke the keys bound to it',
+    summary: 'Delete a domain',
     description:
-      'Waiting messages of the domain stay unchanged and fail when they become due. Cancel them first to ' +
-      'end them immediately.',
+      'Deletes the domain and revokes the API keys bound to it. Waiting messages of the domain fail when they become due: ' +
+      'cancel them first to end them now.',
   },
   async ({ caller, origin, id, request }, { deps, auth }) => {
     const { known } = await loadDomain(deps, caller, id);
@@ -195,10 +196,13 @@ const logoUrl = z.string().superRefine((text, context) => {
 const changes = z.strictObject({
   branding: z
     .strictObject({
-      name: shownLine(SENDER_CHARACTERS_MAX).nullable().default(null).describe('The domain’s name when null.'),
+      name: shownLine(SENDER_CHARACTERS_MAX)
+        .nullable()
+        .default(null)
+        .describe('Name of the sender. null: the name of the domain is shown.'),
       color: z
         .string()
-        .refine((text) => /^#[0-9a-fA-F]{6}$/.test(text), 'must be a colour such as #1a56b0')
+        .refine((text) => /^#[0-9a-fA-F]{6}$/.test(text), 'must be a color such as #1a56b0')
         .transform((text) => text.toLowerCase())
         .nullable()
         .default(null)
@@ -206,12 +210,14 @@ const changes = z.strictObject({
       logo_url: logoUrl
         .nullable()
         .default(null)
-        .describe('An https image on your server. Without one, pages load nothing from other hosts.'),
+        .describe('URL of an image on your server (https). Without a logo, the pages load nothing from other hosts.'),
     })
     .nullable()
     .optional()
-    .describe('Sender as shown on recipient pages. Replaced as a whole; null removes it.'),
-  tracking: tracking.optional().describe('Default tracking of mail accepted from now on. A message can override it.'),
+    .describe('How the sender appears on recipient pages. Replaced as a whole. null removes it.'),
+  tracking: tracking
+    .optional()
+    .describe('Default tracking of mail that is accepted from now on. A message can override it.'),
 });
 
 type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
@@ -222,11 +228,11 @@ const brandingOf = (sent: SentBranding | null): Branding | null =>
 export const updateDomainRoute = endpoint(
   'PATCH /v1/domains/:id',
   {
-    summary: 'Change the settings of a domain',
-    description: 'Absent fields stay unchanged.',
+    summary: 'Update a domain',
+    description: 'Changes the tracking and the appearance of recipient pages. Omitted fields stay unchanged.',
     body: changes,
     examples: {
-      'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
+      'Name and color of recipient pages': { branding: { name: 'Example Shop', color: '#1a56b0' } },
       Neither: { branding: null },
       'Track clicks': { tracking: { clicks: true } },
     },

@@ -59,19 +59,19 @@ export type SerializedMeasurement = z.infer<typeof measuredSchema>;
 const level = z
   .enum(REPUTATION_LEVELS)
   .describe(
-    '`warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. ' +
+    '`warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: live bulk mail waits. ' +
       'Transactional mail is never restricted.',
   );
 
 const reputationFields = {
   level,
   measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
-  since: timeSchema().nullable().describe('null: the level was always `good`.'),
-  released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
+  since: timeSchema().nullable().describe('Time when the level last changed. null: it has always been `good`.'),
+  released_at: timeSchema().nullable().describe('Start of the count. Earlier mail is not counted.'),
   bounces: measuredSchema.describe(
-    'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
+    'Recipients whose mailbox does not exist, divided by these and the delivered recipients.',
   ),
-  complaints: measuredSchema.describe('Recipients who complained, relative to delivered recipients.'),
+  complaints: measuredSchema.describe('Recipients who complained, divided by delivered recipients.'),
 };
 
 const domainReputationSchema = z.strictObject({
@@ -80,7 +80,7 @@ const domainReputationSchema = z.strictObject({
   ...reputationFields,
   organization_level: z
     .enum(REPUTATION_LEVELS)
-    .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
+    .describe('The reputation of all domains of the organization together. The worse of the two levels applies.'),
 });
 export type SerializedDomainReputation = z.infer<typeof domainReputationSchema>;
 
@@ -90,9 +90,7 @@ const organizationReputationSchema = z.strictObject({
   ...reputationFields,
   bulk_mail_paused_since: timeSchema()
     .nullable()
-    .describe(
-      'Time when all live bulk mail was paused by request, independently of the level; null: not paused by request.',
-    ),
+    .describe('Time when someone paused all live bulk mail, independently of the level. null: not paused.'),
 });
 export type SerializedOrganizationReputation = z.infer<typeof organizationReputationSchema>;
 
@@ -154,11 +152,11 @@ const serializeOrganizationReputation = (
 export const getDomainReputationRoute = endpoint(
   'GET /v1/domains/:id/reputation',
   {
-    summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
+    summary: 'Get the reputation of a domain',
     description:
-      'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
-      'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
-      'below its limit.',
+      'Returns the bounce and complaint rates of live bulk mail, the level that follows from them, and its effect. Counts ' +
+      'the outcomes of the last seven days (UTC). Fewer than 200 recipients, or fewer than five bounces or complaints, are ' +
+      'not evaluated. A level ends when the rate has fallen a fifth below its limit.',
     answer: domainReputationSchema,
   },
   async ({ caller, id }, { deps }) => {
@@ -186,10 +184,10 @@ export const getDomainReputationRoute = endpoint(
 export const getOrganizationReputationRoute = endpoint(
   'GET /v1/organization/reputation',
   {
-    summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
+    summary: 'Get the reputation of the organization',
     description:
-      'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
-      'more than one of its domains has sent bulk mail.',
+      'Applies the rules of domains to all domains of the organization together. An organization is evaluated once more ' +
+      'than one of its domains has sent bulk mail.',
     answer: organizationReputationSchema,
   },
   async ({ caller: { organizationId } }, { deps }) => {
@@ -214,10 +212,11 @@ const releasedDomainSchema = z.strictObject({
 export const releaseSendingRoute = endpoint(
   'POST /v1/domains/:id/release',
   {
-    summary: 'Release a domain’s bulk mail that was slowed down or paused',
+    summary: 'Release the bulk mail of a domain',
     description:
-      'Restarts the count of bounces and complaints. Waiting mail is sent within seconds; a long backlog ' +
-      'takes turns with other mail. Restrictions of the whole organization have their own release.',
+      'Ends the restriction of a domain that was slowed or paused because of its rates, and restarts the count of bounces ' +
+      'and complaints. Waiting mail is sent within seconds; a long backlog shares capacity with other mail. A restriction ' +
+      'of the whole organization is released with `POST /v1/organization/release`.',
     answer: releasedDomainSchema,
   },
   async ({ caller, origin, id }, { deps }) => {
@@ -236,10 +235,10 @@ const releasedOrganizationSchema = z.strictObject({
 export const releaseOrganizationSendingRoute = endpoint(
   'POST /v1/organization/release',
   {
-    summary: 'Release bulk mail that was slowed down or paused by the organization’s rates',
+    summary: 'Release the bulk mail of the organization',
     description:
-      'Restarts the count of bounces and complaints of the organization. A domain restricted by its own ' +
-      'rates has its own release.',
+      'Ends the restriction of an organization that was slowed or paused because of its rates, and restarts the count of ' +
+      'bounces and complaints. A domain that is restricted by its own rates is released with `POST /v1/domains/{id}/release`.',
     answer: releasedOrganizationSchema,
   },
   async ({ caller: { organizationId }, origin }, { deps }) => {
@@ -251,19 +250,19 @@ export const releaseOrganizationSendingRoute = endpoint(
 const pausedBulkMailSchema = z.strictObject({
   object: z.literal('bulk_mail'),
   organization_id: z.string(),
-  paused_since: timeSchema().nullable().describe('null: bulk mail is not paused.'),
+  paused_since: timeSchema().nullable().describe('Time when bulk mail was paused. null: it is not paused.'),
 });
 
 export const pauseBulkMailRoute = endpoint(
   'PUT /v1/organization/bulk-mail',
   {
-    summary: 'Pause all bulk mail of the organization, or resume it',
+    summary: 'Pause or resume all bulk mail',
     description:
-      'While paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. ' +
-      'Messages in flight are not stopped, and transactional mail is never held. After resuming, mail is sent as after a ' +
-      'release. Both actions are recorded.',
-    body: z.strictObject({ paused: z.boolean().describe('true: pause. false: resume.') }),
-    examples: { 'A wrong list': { paused: true }, 'Go on': { paused: false } },
+      'While bulk mail is paused, live bulk mail of all domains is still accepted, but it waits, and expires when its time ' +
+      'to live ends. Messages that are being sent are not stopped, and transactional mail is not affected. When you resume, ' +
+      'waiting mail is sent within seconds. Both actions are recorded.',
+    body: z.strictObject({ paused: z.boolean().describe('true: pause bulk mail. false: resume it.') }),
+    examples: { Pause: { paused: true }, Resume: { paused: false } },
     answer: pausedBulkMailSchema,
     etag: false,
   },
@@ -276,20 +275,23 @@ export const pauseBulkMailRoute = endpoint(
 const daySchema = () => z.string().meta({ format: 'date' });
 
 const destinationSchema = z.strictObject({
-  destination: z.string().describe('The mailbox provider.'),
-  recipients: z.number().int().describe('Recipients sent to, plus reserved ones: a twentieth of the quota at a time.'),
+  destination: z.string().describe('Name of the mailbox provider.'),
+  recipients: z
+    .number()
+    .int()
+    .describe('Recipients sent to, plus reserved ones. A twentieth of the quota is reserved at a time.'),
 });
 
 const warmUpSchema = z.strictObject({
   object: z.literal('domain_warm_up'),
   domain_id: z.string(),
-  status: z.enum(['none', 'running', 'over']).describe('`none`: never started, or ended early.'),
-  plan: z.array(z.number().int()).describe('Recipients per day and destination, from the first day.'),
+  status: z.enum(['none', 'running', 'over']).describe('`none`: the warm-up was never started, or was ended early.'),
+  plan: z.array(z.number().int()).describe('Quota of recipients per destination for each day of the plan.'),
   starts_on: daySchema().nullable(),
-  ends_on: daySchema().nullable().describe('The last day of the plan.'),
-  day: z.number().int().nullable().describe('Today’s number, from 1; null: no plan runs.'),
-  recipients_max: z.number().int().nullable().describe('Today’s quota of each destination; null: no plan runs.'),
-  today: z.array(destinationSchema).describe('The destinations with most mail today, at most 100.'),
+  ends_on: daySchema().nullable().describe('Last day of the plan.'),
+  day: z.number().int().nullable().describe('Number of the current day, from 1. null: no plan is running.'),
+  recipients_max: z.number().int().nullable().describe('Today’s quota for each destination. null: no plan is running.'),
+  today: z.array(destinationSchema).describe('The destinations with the most mail today, at most 100.'),
 });
 export type SerializedWarmUp = z.infer<typeof warmUpSchema>;
 
@@ -339,7 +341,7 @@ const serializeWarmUpOf = async (
 export const getWarmUpRoute = endpoint(
   'GET /v1/domains/:id/warm-up',
   {
-    summary: 'Read the warm-up of a domain and today’s numbers by destination',
+    summary: 'Get the warm-up of a domain',
     answer: warmUpSchema,
   },
   async ({ caller, id }, { deps }) => {
@@ -352,19 +354,19 @@ export const getWarmUpRoute = endpoint(
 const body = z.strictObject({
   plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
     .default([...DEFAULT_PLAN])
-    .describe('Recipients per destination on the first day, the second, and so on.'),
+    .describe('Quota of recipients per destination for the first day, the second, and so on.'),
 });
 
 export const startWarmUpRoute = endpoint(
   'PUT /v1/domains/:id/warm-up',
   {
-    summary: 'Start the warm-up of a domain: a daily quota that grows',
+    summary: 'Start the warm-up of a domain',
     description:
-      'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
-      'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
-      '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
-      'later day; its `ttl_seconds` pause until then unless they are below the default. Transactional mail ' +
-      'never waits. Days are UTC.',
+      'Limits how many recipients the domain sends to per day and destination, with a quota that grows daily. The plan ' +
+      'starts today (UTC) and replaces another plan; if the same plan is running, it continues. A destination is the ' +
+      'mailbox provider of a recipient domain, or the recipient domain itself if a smarthost accepts all mail ' +
+      '(`MAIL_URL=smtp://…`). All live mail counts. Bulk mail above the quota waits for a later day, and its `ttl_seconds` ' +
+      'stop meanwhile unless they are below the default. Transactional mail never waits.',
     body,
     examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
     answer: warmUpSchema,
@@ -378,10 +380,10 @@ export const startWarmUpRoute = endpoint(
 export const endWarmUpRoute = endpoint(
   'DELETE /v1/domains/:id/warm-up',
   {
-    summary: 'End the warm-up of a domain early',
+    summary: 'End the warm-up of a domain',
     description:
-      'Its mail is no longer held. Waiting mail leaves within seconds; a long backlog takes turns with other ' +
-      'mail. Without a plan nothing changes.',
+      'Ends the plan early. Waiting mail is sent within seconds; a long backlog shares capacity with other mail. Without a ' +
+      'plan, nothing changes.',
   },
   async ({ caller, origin, id }, { deps }) => {
     await loadDomain(deps, caller, id);

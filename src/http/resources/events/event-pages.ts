@@ -38,20 +38,15 @@ export const filterParameters = {
     .max(TYPES_CHARACTERS_MAX)
     .refine(
       (text) => text.split(',').every((one) => TYPES.has(one) || isFamily(one)),
-      `must be a list, with commas, of ${CUSTOMER_EVENT_TYPES.join(', ')}, or of families such as message.*`,
+      `must be a list, separated by commas, of ${CUSTOMER_EVENT_TYPES.join(', ')}, or of families such as message.*`,
     )
     .transform(typesOf)
     .optional()
-    .describe('Types or families such as `message.*`, separated by commas. Absent: all.'),
-  message_id: z.string().max(64).optional().describe('Events of this message only.'),
-  domain_id: z.string().max(64).optional().describe('Events of this sending domain and of its messages only.'),
-  tag: z
-    .string()
-    .min(1)
-    .max(300)
-    .optional()
-    .describe('Events of messages with this tag only, by name and value: `order:1234`.'),
-  recipient_domain: recipientDomain().optional().describe('Events of recipients at this domain only.'),
+    .describe('Event types, or families such as `message.*`, separated by commas. Default: all.'),
+  message_id: z.string().max(64).optional().describe('Only events of this message.'),
+  domain_id: z.string().max(64).optional().describe('Only events of this sending domain and of its messages.'),
+  tag: z.string().min(1).max(300).optional().describe('Only events of messages with this tag: `order:1234`.'),
+  recipient_domain: recipientDomain().optional().describe('Only events of recipients at this domain.'),
 };
 
 export type EventFilters = {

@@ -96,10 +96,10 @@ export const createEventReaders = (
     if (!('full' in place)) return place;
     const again = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     if (place.full === 'all')
-      throw new DomainError('unavailable', 'too many event streams are open: try again later', again);
+      throw new DomainError('unavailable', 'the service has too many open event streams: try again later', again);
     throw new DomainError(
       'rate_limit_exceeded',
-      `this ${place.full} has too many event streams and waiting requests open: close some, or share one stream`,
+      `this ${place.full} has too many open event streams and waiting requests: close some, or share one stream`,
       again,
     );
   };

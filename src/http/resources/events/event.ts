@@ -62,11 +62,11 @@ const category = z.enum(BOUNCE_CATEGORIES).optional();
 /** Several recipients had the same copy. Any of them may have sent the report, so none is suppressed. */
 const shared = z.literal(true).optional();
 const engagement = {
-  first: z.literal(true).optional().describe('The first by the recipient or, if `machine` is true, by machines.'),
-  count: z.number().int().describe('Number of times within a minute.'),
-  machine: z.boolean().describe('A machine did it, not the recipient.'),
-  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Why it is classified as a machine.'),
-  client: z.enum(CLIENT_FAMILIES).describe('Family of the program.'),
+  first: z.literal(true).optional().describe('The first time: by the recipient, or by a machine if `machine` is true.'),
+  count: z.number().int().describe('Number of times within one minute.'),
+  machine: z.boolean().describe('true: a machine did it, not the recipient.'),
+  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Reason for the classification as a machine.'),
+  client: z.enum(CLIENT_FAMILIES).describe('Family of the mail program or browser.'),
   network: z
     .enum(NETWORK_KINDS)
     .describe('Kind of network that the request came from. The address itself is not stored.'),
@@ -80,8 +80,8 @@ export const erasureCountsSchema = z.strictObject({
   replies: z.int().describe('Texts of replies and reports from mail servers.'),
   links: z.int().describe('Addresses of clicked links.'),
   suppression_evidence: z.int().describe('Addresses and notes of suppressions.'),
-  webhook_tries: z.int().describe('Tries of webhook deliveries, with their answers.'),
-  captured_mail: z.int().describe('Mail of the inbox.'),
+  webhook_tries: z.int().describe('Attempts of webhook deliveries, with their responses.'),
+  captured_mail: z.int().describe('Captured mail in the inbox.'),
   contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
 });
 
@@ -127,7 +127,7 @@ const SCHEMAS = {
   MessageClickedEvent: eventOf('MessageClickedEvent', ['message.clicked'], {
     ...message,
     ...engagement,
-    url: z.string().nullable().describe('Target of the link; null once the content of the message has expired.'),
+    url: z.string().nullable().describe('Target of the link. null: the content of the message has expired.'),
   }),
   MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
   MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
@@ -212,7 +212,7 @@ const SCHEMAS = {
     topic_id: z.string().nullable(),
   }),
   QuotaEvent: eventOf('QuotaEvent', ['billing.quota_warning', 'billing.quota_exceeded'], {
-    invoice_id: z.string().describe('Id of the month’s invoice. The invoice is created after the month ends.'),
+    invoice_id: z.string().describe('Id of the invoice of the month, which is created after the month ends.'),
     period,
     quota: z.strictObject({ plan: z.string(), limit: z.number().int(), used: z.number().int() }),
   }),
@@ -230,7 +230,7 @@ const SCHEMAS = {
     note: z
       .string()
       .describe(
-        'The signed note (C2SP tlog-checkpoint). If you keep it, you can check later whether the past was changed.',
+        'The signed note (C2SP tlog-checkpoint). Keep it to be able to check later that no earlier event was changed.',
       ),
   }),
   ErasureCompletedEvent: eventOf('ErasureCompletedEvent', ['erasure.completed'], {

@@ -38,30 +38,32 @@ const billedDay = (description: string) =>
 const query = z.strictObject({
   ...pageParameters,
   after: pageParameters.after.describe(
-    `\`next_cursor\` of the previous page, or \`${START}\` for the first events; absent: the newest page.`,
+    `\`next_cursor\` of the previous page, or \`${START}\` to begin with the first event. Omitted: the newest page.`,
   ),
   until: z
     .string()
     .optional()
-    .describe('Cursor of the last event to answer, such as `counted_to.cursor` of an invoice.'),
+    .describe('Cursor of the last event to return, such as `counted_to.cursor` of an invoice.'),
   ...filterParameters,
-  billed_from: billedDay('Only events of messages that are billed, for this day (UTC) or a later one.'),
-  billed_to: billedDay('Only events of messages that are billed, for a day (UTC) before this one.'),
-  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait if there are no events yet.'),
+  billed_from: billedDay('Only events of billed messages, from this day (UTC) on.'),
+  billed_to: billedDay('Only events of billed messages, before this day (UTC).'),
+  wait: integerParameter(0, WAIT_SECONDS_MAX)
+    .default(0)
+    .describe('Seconds to wait for new events if there are none yet.'),
 });
 type Query = z.output<typeof query>;
 type EventsCall = Call<unknown, Query>;
 
-const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event; without \`after\` the page
-contains the newest events. \`next_cursor\` is always present: pass it as \`after\` to get the following events.
-\`has_more\` says whether there are any yet; if not, use \`wait\`. Events are kept forever.
+const DESCRIPTION = `Returns a page of events, oldest first. To read all events, begin with \`after=${START}\`, and pass the \`next_cursor\` of
+each page as \`after\` of the next request. Without \`after\`, the page contains the newest events. \`next_cursor\` is always
+present. If \`has_more\` is false, set \`wait\` to wait for new events. Events are kept forever.
 
 The feed has no gaps: events are in the order of the log, and a cursor never expires. The \`id\` of an event never
-changes: an event that you read again after a fault has the same \`id\`.
+changes, so you recognize an event that you read a second time.
 
 The filters \`message_id\`, \`tag\`, \`recipient_domain\` and \`billed_from\` search at most 1,000 events per page, so a page
-may be empty although \`has_more\` is true: continue with \`next_cursor\`. \`tag\` and \`recipient_domain\` do not match messages
-whose content has expired.
+can be empty although \`has_more\` is true: continue with \`next_cursor\`. \`tag\` and \`recipient_domain\` do not match
+messages whose content has expired.
 
 With \`Accept: text/event-stream\` the same events are sent as server-sent events, each with its cursor as \`id\`. The stream
 starts after \`Last-Event-ID\` or \`after\`; without both, it starts with new events. The first frame contains the starting
@@ -85,7 +87,7 @@ const endless = (asked: Query): Query => {
   const ofPages = (['until', 'billed_from', 'billed_to'] as const).filter((name) => asked[name] !== undefined);
   if (ofPages.length === 0) return asked;
   const details = Object.fromEntries(
-    ofPages.map((name) => [name, [`${name} must be absent in a stream: read pages instead`]]),
+    ofPages.map((name) => [name, [`${name} is not available in a stream: remove it, or read pages`]]),
   );
   throw new DomainError('invalid_request', 'the request is invalid: see details', { details });
 };
@@ -142,7 +144,7 @@ export const readEventsRoute = (route: RouteContext): void => {
     route,
     'GET /v1/events',
     {
-      summary: 'Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked',
+      summary: 'Read events',
       description: DESCRIPTION,
       query,
       answer: listSchema(eventSchema),

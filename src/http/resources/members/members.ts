@@ -29,16 +29,18 @@ const memberSchema = z
     id: z.string(),
     object: z.literal('member'),
     name: z.string(),
-    email: z.string().nullable().describe('null: the first owner, who has no address yet.'),
+    email: z.string().nullable().describe('null: the first owner has no address yet.'),
     role: roleSchema,
     operator: z
       .boolean()
-      .describe('May read the health of the service. Only the command line of the service grants it.'),
-    status: z.enum(['invited', 'joined']).describe('`invited`: they have not accepted the invitation yet.'),
+      .describe('true: an operator, who can read the health of the service. Only the command line can grant this.'),
+    status: z.enum(['invited', 'joined']).describe('`invited`: the person has not accepted the invitation yet.'),
     invited_at: timeSchema(),
     invitation_expires_at: timeSchema()
       .nullable()
-      .describe('Until then the invitation can be accepted. null: they have joined, or the invitation has expired.'),
+      .describe(
+        'Time until which the invitation can be accepted. null: the person has joined, or the invitation has expired.',
+      ),
     joined_at: timeSchema().nullable(),
     passkeys: z.int().describe('Number of passkeys (`GET /v1/members/:id/passkeys`).'),
   })
@@ -48,9 +50,15 @@ export type SerializedMember = z.infer<typeof memberSchema>;
 
 const linkSchema = z.strictObject({
   object: z.literal('sign_in_link'),
-  url: z.string().describe('Shown once. The part after `#` is not sent to any server until the person confirms.'),
+  url: z
+    .string()
+    .describe(
+      'The link, shown only once. Browsers do not send the part after `#` to a server until the person confirms.',
+    ),
   expires_at: timeSchema(),
-  mailed: z.boolean().describe('True if the link was also mailed to the member. False if mail is captured.'),
+  mailed: z
+    .boolean()
+    .describe('true: the link was also mailed to the member. false: it was not, because mail is captured.'),
 });
 
 export type SerializedLink = z.infer<typeof linkSchema>;
@@ -71,30 +79,30 @@ const serializeMember = (member: NamedMember, now: Date): SerializedMember => ({
 
 export const sessionSchema = z
   .strictObject({
-    id: z.string().nullable().describe('Id of the session; null: the request was authenticated by an API key.'),
+    id: z.string().nullable().describe('Id of the session. null: the request was authenticated by an API key.'),
     object: z.literal('session'),
     member: z
       .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), role: roleSchema })
       .nullable()
-      .describe('null: an API key.'),
-    api_key_id: z.string().nullable().describe('null: a member.'),
+      .describe('null: the request was authenticated by an API key.'),
+    api_key_id: z.string().nullable().describe('null: the request was authenticated by a member.'),
     permissions: z.array(permissionSchema),
-    contents: z.boolean().describe('True if addresses, subjects and bodies of mail are visible.'),
-    changes: z.boolean().describe('True if changes are allowed.'),
-    operator: z.boolean().describe('True if `GET /v1/service` is allowed.'),
+    contents: z.boolean().describe('true: addresses, subjects and bodies of mail are visible.'),
+    changes: z.boolean().describe('true: changes are allowed.'),
+    operator: z.boolean().describe('true: `GET /v1/service` is allowed.'),
     present_until: timeSchema()
       .nullable()
       .describe(
-        'Until then, actions that require recent authentication are allowed; later they fail with `presence_required`. null: an API key.',
+        'Time until which actions that require recent authentication are allowed. Later they fail with `presence_required`. null: an API key.',
       ),
     first_passkey_until: timeSchema()
       .nullable()
       .describe(
-        'Until then the member, who has no passkey and signed in with a link from the operator, may add one without ' +
-          'authenticating again. null: not allowed.',
+        'Time until which the member can add a first passkey without authenticating again, after signing in with a link from ' +
+          'the operator. null: not allowed.',
       ),
     environment: environmentSchema.describe(
-      'Environment of this request. Members choose it with `environment=test` in the query of any request; `live` otherwise.',
+      'Environment of this request. Members select the test environment with `environment=test` in the query of any request. Default: `live`.',
     ),
     organization: z.strictObject({ id: z.string(), name: z.string() }),
   })
@@ -108,12 +116,12 @@ const memberSessionSchema = z
     object: z.literal('member_session'),
     member_id: z.string(),
     member_name: z.string(),
-    is_current: z.boolean().describe('True for the session that sent this request.'),
+    is_current: z.boolean().describe('true: the session that sends this request.'),
     started_at: timeSchema(),
-    last_used_at: timeSchema().describe('Rounded to the minute.'),
-    last_address: z.string().nullable().describe('IP address of its last request.'),
+    last_used_at: timeSchema().describe('Time of the last request, rounded to the minute.'),
+    last_address: z.string().nullable().describe('IP address of the last request.'),
     expires_at: timeSchema().describe(
-      'The session ends earlier if it is idle for longer than the organization allows.',
+      'Time when the session ends. It ends earlier if it is idle for longer than the organization allows.',
     ),
   })
   .meta({ id: 'MemberSession' });
@@ -132,22 +140,22 @@ const NAME_CHARACTERS_MAX = 100;
 const MEMBER_BOUNDS = { allowedCidrs: [], expiresAt: null, rateLimits: {} };
 
 const ROLES = `\`owner\`: everything. \`developer\`: \`send\`, \`read\` and \`manage\`. \`analyst\`: \`read\`, without addresses,
-subjects and bodies of mail. \`auditor\`: reads everything but these, and changes nothing. Owners may allow either to see them:
-\`PUT /v1/organization/contents\`.`;
+subjects and bodies of mail. \`auditor\`: can read everything except these, and change nothing. Owners can allow both
+roles to see them with \`PUT /v1/organization/contents\`.`;
 
 export const inviteMemberRoute = endpoint(
   'POST /v1/members',
   {
-    summary: 'Invite a person to the dashboard',
+    summary: 'Invite a member',
     description:
       `${ROLES} The response contains the link that accepts the invitation. It works once, for ${INVITATION_DAYS} days, and is ` +
       'shown only here. If this service sends mail, the link is also mailed to the person (`link.mailed`). To renew ' +
-      'the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member ' +
+      'the invitation, create another link (`POST /v1/members/:id/links`). To withdraw it, remove the member ' +
       `(\`DELETE /v1/members/:id\`). An organization has at most ${MEMBERS_MAX} members.`,
     body: z.strictObject({
       email: bareAddress.describe('One email address without a name.'),
-      name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Name of the member. Default: the address.'),
-      role: roleSchema.describe('Role of the member.'),
+      name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Name of the person. Default: the address.'),
+      role: roleSchema.describe('Role of the person.'),
     }),
     examples: { 'A developer': { email: 'ann@example.net', name: 'Ann', role: 'developer' } },
     answer: memberSchema.extend({ link: linkSchema }).meta({ id: 'InvitedMember' }),
@@ -166,7 +174,7 @@ export const inviteMemberRoute = endpoint(
 
 export const listMembersRoute = endpoint(
   'GET /v1/members',
-  { summary: 'List members, the longest known first', answer: listSchema(memberSchema) },
+  { summary: 'List members', answer: listSchema(memberSchema) },
   async ({ caller: { organizationId } }, { deps: { context } }) =>
     listOf(
       (await listMembers(context, organizationId)).map((member) => serializeMember(member, context.system.now())),
@@ -177,7 +185,7 @@ export const listMembersRoute = endpoint(
 
 export const getMemberRoute = endpoint(
   'GET /v1/members/:id',
-  { summary: 'Read a member', answer: memberSchema, etag: false },
+  { summary: 'Get a member', answer: memberSchema, etag: false },
   async ({ caller: { organizationId }, id }, { deps: { context } }) =>
     serializeMember(await loadMember(context, organizationId, id), context.system.now()),
 );
@@ -185,10 +193,10 @@ export const getMemberRoute = endpoint(
 export const changeMemberRoute = endpoint(
   'PATCH /v1/members/:id',
   {
-    summary: 'Give a member another role',
-    description: `${ROLES} The change applies to open sessions within a second. The last owner who has signed in cannot lose the role.`,
+    summary: 'Change the role of a member',
+    description: `${ROLES} The change applies to open sessions within a second. You cannot change the role of the last owner who has signed in.`,
     body: z.strictObject({ role: roleSchema.describe('New role of the member.') }),
-    examples: { 'Now an owner': { role: 'owner' } },
+    examples: { 'Make a member an owner': { role: 'owner' } },
     answer: memberSchema,
   },
   async ({ caller, origin, id, body: { role } }, { deps: { context } }) => {
@@ -202,8 +210,8 @@ export const removeMemberRoute = endpoint(
   {
     summary: 'Remove a member',
     description:
-      'Their sessions end within a second. Their actions stay on record. If they have not joined yet, this withdraws ' +
-      'the invitation: its links stop working.',
+      'Removes the member and ends their sessions within a second. Their actions stay on record. If the person has not ' +
+      'joined yet, this withdraws the invitation: its links stop working.',
   },
   async ({ origin, id }, { deps: { context } }) => removeMember(context, origin, { memberId: id, by: 'member' }),
 );
@@ -211,11 +219,11 @@ export const removeMemberRoute = endpoint(
 export const createMemberLinkRoute = endpoint(
   'POST /v1/members/:id/links',
   {
-    summary: 'Make another link for a member',
+    summary: 'Create a sign-in link for a member',
     description:
-      `The link works once, for ${LINK_MINUTES} minutes, and is shown only here. For a member who has not joined yet, it renews ` +
+      `The link works once, for ${LINK_MINUTES} minutes, and is shown only here. For a person who has not joined yet, it renews ` +
       `the invitation: the link works for ${INVITATION_DAYS} days and is mailed like the first one. Earlier links keep ` +
-      `working. At most ${HANDED_LINKS_MAX} are valid at once; another link revokes the oldest.`,
+      `working. At most ${HANDED_LINKS_MAX} links are valid at once; another link revokes the oldest.`,
     answer: linkSchema.meta({ id: 'SignInLink' }),
     etag: false,
   },
@@ -285,21 +293,21 @@ const requireOpen = async (
 
 export const listMemberSessionsRoute = endpoint(
   'GET /v1/sessions',
-  { summary: 'List open sessions of members, newest first', answer: listSchema(memberSessionSchema) },
+  { summary: 'List open sessions', answer: listSchema(memberSessionSchema) },
   async ({ caller: { organizationId, member } }, route) =>
     listOf([...(await openSessions(route, organizationId, member?.sessionId))], false, null),
 );
 
 export const getMemberSessionRoute = endpoint(
   'GET /v1/sessions/:id',
-  { summary: 'Read an open session', answer: memberSessionSchema, etag: false },
+  { summary: 'Get an open session', answer: memberSessionSchema, etag: false },
   ({ caller: { organizationId, member }, id: sessionId }, route) =>
     requireOpen(route, { organizationId, sessionId }, member?.sessionId),
 );
 
 export const endMemberSessionRoute = endpoint(
   'DELETE /v1/sessions/:id',
-  { summary: 'End a session', description: 'The browser is signed out within a second.' },
+  { summary: 'End a session', description: 'Signs the browser out within a second.' },
   async ({ caller: { organizationId, member }, origin, id: sessionId }, route) => {
     await requireOpen(route, { organizationId, sessionId }, member?.sessionId);
     await endSession(route.deps.context, origin, sessionId);

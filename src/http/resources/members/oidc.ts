@@ -33,7 +33,7 @@ import { BROWSER_BYTES } from './passkeys.ts';
 const oidcTransactionSchema = z
   .strictObject({
     object: z.literal('oidc_transaction'),
-    url: z.string().describe('Of the identity provider: the browser goes there.'),
+    url: z.string().describe('URL of the identity provider to open in the browser.'),
     expires_at: timeSchema(),
   })
   .meta({ id: 'OidcTransaction' });
@@ -47,7 +47,7 @@ const SHORT_CHARACTERS_MAX = 500;
 export const oidcAnswerSchema = z.strictObject({
   code: z.string().min(1).max(CODE_CHARACTERS_MAX),
   state: z.string().min(1).max(SHORT_CHARACTERS_MAX),
-  issuer: z.string().max(SHORT_CHARACTERS_MAX).optional().describe('`iss`, where it is there.'),
+  issuer: z.string().max(SHORT_CHARACTERS_MAX).optional().describe('Parameter `iss`, if the provider sends it.'),
 });
 export type OidcAnswer = z.infer<typeof oidcAnswerSchema>;
 
@@ -63,8 +63,8 @@ const membershipSchema = z
 const signInChoiceSchema = z
   .strictObject({
     object: z.literal('sign_in_choice'),
-    choice: z.string().describe('Send it with a `member_id` as `membership` of `POST /v1/session`. It works once.'),
-    memberships: z.array(membershipSchema).describe('Joined ones first.'),
+    choice: z.string().describe('Send it with a `member_id` as `membership` to `POST /v1/session`. It works once.'),
+    memberships: z.array(membershipSchema).describe('Joined organizations first, then invitations.'),
     expires_at: timeSchema(),
   })
   .meta({ id: 'SignInChoice' });
@@ -191,9 +191,13 @@ const RETRY_AFTER_SECONDS = 5;
 const asked = <Result>(question: Promise<Result>): Promise<Result> =>
   question.catch((error: unknown) => {
     if (!(error instanceof IdentityProviderUnavailable)) throw error;
-    throw new DomainError('unavailable', 'the identity provider does not answer just now', {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
+    throw new DomainError(
+      'unavailable',
+      'the identity provider does not answer: try again, or sign in with a link or a passkey',
+      {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      },
+    );
   });
 
 /** The cookie of the transaction is kept for the host that the provider leads back to. @throws {DomainError} `invalid_request` */
@@ -201,20 +205,20 @@ const requireHost = ({ hostname }: FastifyRequest, redirectUri: URL): void => {
   if (redirectUri.hostname !== 'localhost' || hostname === redirectUri.hostname) return;
   throw new DomainError(
     'invalid_request',
-    `sign in at ${redirectUri.origin}/dashboard, where the provider leads back to`,
+    `sign in at ${redirectUri.origin}/dashboard, because the identity provider redirects there`,
   );
 };
 
 export const startOidcRoute = publicEndpoint(
   'POST /v1/session/oidc',
   {
-    summary: 'Start to sign in with the identity provider',
+    summary: 'Start signing in with the identity provider',
     description:
       'Returns the URL to open in the browser. The provider redirects back to `/dashboard/sign-in/oidc` with `code` and `state`, ' +
       `which \`POST /v1/session\` accepts once, within ${TRANSACTION_SECONDS / 60} minutes, from the same browser: a cookie ` +
       'binds them. Only pages of this service may send this request.',
     body: z.strictObject({}),
-    examples: { 'At the provider': {} },
+    examples: { 'Sign in at the provider': {} },
     answer: oidcTransactionSchema,
   },
   async ({ request, reply }, { auth, deps }) => {
@@ -261,7 +265,10 @@ const identify = async (
   const identity = await asked(provider.identify({ code, state, issuer }, transaction, redirectUri.href));
   if (identity === null) throw oidcInvalid();
   if (identity.address === null || !identity.isVerified)
-    throw new DomainError('oidc_address_unverified', 'the identity provider has not verified your address');
+    throw new DomainError(
+      'oidc_address_unverified',
+      'the identity provider has not verified your email address: verify it there first',
+    );
   return { address: identity.address, issuer: identity.issuer, transactionHash: sha256Hex(state) };
 };
 
@@ -298,9 +305,12 @@ export const proveByOidc = async (
   const joined = (await route.memberAddresses.find(address)).filter(({ member }) => member.status === 'joined');
   const [found, ...others] = joined;
   if (found === undefined)
-    throw new DomainError('oidc_no_member', 'you have joined no organization with this address: accept an invitation');
+    throw new DomainError(
+      'oidc_no_member',
+      'no organization has a member with this address: accept an invitation first',
+    );
   if (others.length > 0)
-    throw new DomainError('oidc_no_member', 'you have joined several organizations: begin again and choose one');
+    throw new DomainError('oidc_no_member', 'you are a member of several organizations: start again and choose one');
   return { ...found, proof: { kind: 'oidc', issuer, transactionHash } };
 };
 
@@ -313,14 +323,14 @@ export const listMembershipsRoute = publicEndpoint(
   {
     summary: 'List your memberships and invitations',
     description:
-      'Accepts the response of the identity provider, and lists the organizations that the person with the ' +
+      'Checks the response of the identity provider, and lists the organizations that the person with the ' +
       'verified address has joined or is invited to. To sign in to one, or to join it, send its `member_id` and the ' +
       `\`choice\` to \`POST /v1/session\` within ${CHOICE_SECONDS / 60} minutes, from the same browser. It shows nothing ` +
       'else of these organizations. Only pages of this service may send this request.',
     body: z.strictObject({
       oidc: oidcAnswerSchema.describe('Query parameters of the identity provider’s redirect.'),
     }),
-    examples: { 'After the provider': { oidc: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' } } },
+    examples: { 'After the redirect': { oidc: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' } } },
     answer: signInChoiceSchema,
   },
   async ({ body: { oidc }, request, reply }, route): Promise<SerializedSignInChoice> => {
@@ -333,7 +343,11 @@ export const listMembershipsRoute = publicEndpoint(
       .filter((one) => canChoose(one, now))
       .toSorted((one, other) => Number(one.member.status === 'invited') - Number(other.member.status === 'invited'))
       .slice(0, MEMBERSHIPS_MAX);
-    if (found.length === 0) throw new DomainError('oidc_no_member', 'this address has not been invited');
+    if (found.length === 0)
+      throw new DomainError(
+        'oidc_no_member',
+        'no organization has invited this address: ask an owner for an invitation',
+      );
     const browser = Buffer.from(auth.system.randomBytes(BROWSER_BYTES)).toString('base64url');
     const secure = isSecure(request, auth.publicUrl);
     reply.header('set-cookie', cookieOf(BROWSER_COOKIE, secure, browser, CHOICE_SECONDS));

@@ -33,7 +33,7 @@ const passkeySchema = z
     id: z.string(),
     object: z.literal('passkey'),
     credential_id: z.string().describe('Credential id that browsers and authenticators use (WebAuthn).'),
-    synced: z.boolean().describe('The passkey is synced between devices.'),
+    synced: z.boolean().describe('true: the passkey is synced between devices.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Passkey' });
@@ -51,7 +51,7 @@ const serializePasskey = ({ passkeyId, credentialId, isSynced, addedAt }: Passke
 const challengeSchema = z
   .strictObject({
     object: z.literal('challenge'),
-    challenge: z.string().describe('base64url, to be signed.'),
+    challenge: z.string().describe('Challenge to sign, in base64url.'),
     rp_id: z.string().describe('Relying party id: the host name that passkeys are bound to.'),
     expires_at: timeSchema(),
   })
@@ -253,7 +253,7 @@ const requireParty = ({ auth }: RouteContext, { socket }: Pick<FastifyRequest, '
   if (party !== null) return party;
   throw new DomainError(
     'invalid_request',
-    'passkeys need the name of a host and HTTPS: set PUBLIC_URL to such an address, or use localhost',
+    'passkeys require HTTPS and a host name: set PUBLIC_URL to such an address, or use localhost',
   );
 };
 
@@ -273,12 +273,12 @@ export const expectedIn = (route: RouteContext, request: FastifyRequest) => {
 export const createChallengeRoute = publicEndpoint(
   'POST /v1/session/challenges',
   {
-    summary: 'Ask for a challenge',
+    summary: 'Create a passkey challenge',
     description:
-      'A passkey signs the challenge when it is added and at each sign-in. A cookie binds it to the browser, ' +
+      'Returns a challenge, which a passkey signs when it is added and at each sign-in. A cookie binds the challenge to the browser, ' +
       `and it is valid for ${CHALLENGE_SECONDS / 60} minutes. Only pages of this service may send this request.`,
     body: z.strictObject({}),
-    examples: { 'For a passkey': {} },
+    examples: { 'Create a challenge': {} },
     answer: challengeSchema,
   },
   async ({ request, reply }, route) => {
@@ -309,7 +309,7 @@ export const addPasskeyRoute = endpoint(
   {
     summary: 'Add a passkey',
     description:
-      'Send the result of the browser’s `navigator.credentials.create` for a challenge (`POST /v1/session/challenges`), with ' +
+      'Adds a passkey with which you can sign in. Send the result of the browser’s `navigator.credentials.create` for a challenge (`POST /v1/session/challenges`), with ' +
       'your member id as `user.id`, and a resident key and user verification both required; `attestation` is `none`. ' +
       `A member can have at most ${PASSKEYS_MAX}. A member without a passkey who signed in with a link from the operator may ` +
       'add the first one for an hour (`first_passkey_until` of the session) without authenticating again, and is notified by mail.',
@@ -319,7 +319,7 @@ export const addPasskeyRoute = endpoint(
       attestation_object: base64url('Its `response.attestationObject`.'),
     }),
     examples: {
-      'Of a phone': {
+      'A passkey on a phone': {
         credential_id: '6fYk0Rw2x1n5c0J8bq3Z3w',
         client_data: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
         attestation_object: 'o2NmbXRkbm9uZWdhdHRTdG10oA',
@@ -331,7 +331,7 @@ export const addPasskeyRoute = endpoint(
   async ({ caller, origin, body, request, reply }, route) => {
     const { deps, auth, signInMail } = route;
     const { keyId: memberId, member, organizationId } = caller;
-    if (member === undefined) throw new Error('the route is for members alone');
+    if (member === undefined) throw new Error('only members can call this route');
     const verified = await verifyRegistration(
       {
         credentialId: body.credential_id,
@@ -343,7 +343,7 @@ export const addPasskeyRoute = endpoint(
     if (verified === null)
       throw new DomainError(
         'invalid_request',
-        'this passkey does not answer a challenge of this page, or you were not verified: try again',
+        'the passkey did not sign a challenge of this page, or did not verify you: try again',
       );
     const kept = await keepOrigin(deps, origin, request);
     const isNowPresent = isPresent(member, auth.system.now());
@@ -358,7 +358,7 @@ export const addPasskeyRoute = endpoint(
 export const removePasskeyRoute = endpoint(
   'DELETE /v1/passkeys/:passkey',
   {
-    summary: 'Remove one of your passkeys',
+    summary: 'Remove your passkey',
     description: 'The passkey can no longer sign in. Open sessions stay open.',
   },
   async ({ caller, origin, request }, { deps }) => {
@@ -380,7 +380,7 @@ export const removeMemberPasskeyRoute = endpoint(
   {
     summary: 'Remove a passkey of a member',
     description:
-      'Use it for a lost device. The passkey can no longer sign in; end the open sessions of the member as well.',
+      'Use this when a device is lost. The passkey can no longer sign in. End the open sessions of the member as well.',
   },
   async ({ origin, id: memberId, request }, { deps }) => {
     const { passkey: passkeyId } = request.params as { readonly passkey: string }; // of the path

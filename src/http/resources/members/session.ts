@@ -71,7 +71,7 @@ const requireSecure = (hostname: string, secure: boolean): void => {
   if (secure || LOOPBACK.has(hostname)) return;
   throw new DomainError(
     'invalid_request',
-    'sign in over HTTPS, or on this machine: set PUBLIC_URL if a proxy before the service speaks HTTPS',
+    'sign in over HTTPS, or on this machine. If a proxy in front of the service terminates HTTPS, set PUBLIC_URL',
   );
 };
 
@@ -128,10 +128,10 @@ const proveByPasskey = async (
 const TOKEN_CHARACTERS_MAX = 100;
 
 const proofFields = z.strictObject({
-  token: z.string().max(TOKEN_CHARACTERS_MAX).optional().describe('What follows `#` in the link.'),
+  token: z.string().max(TOKEN_CHARACTERS_MAX).optional().describe('The part of the link after `#`.'),
   passkey: assertionSchema
     .optional()
-    .describe('What `navigator.credentials.get` answered to a challenge (`POST /v1/session/challenges`).'),
+    .describe('The response of `navigator.credentials.get` to a challenge (`POST /v1/session/challenges`).'),
 });
 
 interface Proofs extends z.infer<typeof proofFields> {
@@ -141,7 +141,7 @@ interface Proofs extends z.infer<typeof proofFields> {
 
 const isOne = ({ token, passkey, oidc, membership }: Proofs): boolean =>
   [token, passkey, oidc, membership].filter((each) => each !== undefined).length === 1;
-const oneOf = (others: string) => ({ message: `must be sent, or ${others} instead of it`, path: ['token'] });
+const oneOf = (others: string) => ({ message: `is required, or one of ${others}`, path: ['token'] });
 
 /** Proof of recent authentication. A provider's session may be old, so signing in there does not prove it. */
 const proofBody = proofFields.refine(isOne, oneOf('passkey'));
@@ -153,17 +153,19 @@ const signInBody = proofFields
   .extend({
     oidc: oidcAnswerSchema
       .optional()
-      .describe('What the identity provider sent the browser back with (`POST /v1/session/oidc`).'),
+      .describe('Query parameters of the identity provider’s redirect (`POST /v1/session/oidc`).'),
     membership: membershipChoiceSchema
       .optional()
-      .describe('One of those that `POST /v1/session/memberships` listed. An invitation is accepted by it.'),
+      .describe(
+        'A membership or invitation that `POST /v1/session/memberships` listed. Choosing an invitation accepts it.',
+      ),
     nonce: z
       .string()
       .regex(NONCE, 'must be 32 bytes in base64url without padding')
       .optional()
       .describe(
-        '32 random bytes that the browser made, base64url: where the answer was lost, the same request within two ' +
-          'minutes is answered with the same session.',
+        '32 random bytes from the browser, in base64url. If the response is lost, the same request within two minutes ' +
+          'returns the same session.',
       ),
   })
   .refine(isOne, oneOf('passkey, oidc or membership'));
@@ -195,12 +197,12 @@ export const signInRoute = publicEndpoint(
   {
     summary: 'Sign in to the dashboard',
     description:
-      'Accepts the token of a link, the response of a passkey to a challenge, or the response of the identity provider, and ' +
-      'sets a session cookie: `__Host-outbox_session` over HTTPS, `outbox_session` on loopback without TLS. Only pages of ' +
-      'this service may send this request (`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session ends after 7 days, ' +
-      'or after 12 hours without a request, or earlier if its organization has set shorter limits.',
+      'Signs a member in with the token of a link, the response of a passkey to a challenge, or the response of the identity ' +
+      'provider, and sets a session cookie: `__Host-outbox_session` over HTTPS, `outbox_session` on loopback without TLS. ' +
+      'Only pages of this service may send this request (`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session ends ' +
+      'after 7 days, after 12 hours without a request, or earlier if the organization has set shorter limits.',
     body: signInBody,
-    examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
+    examples: { 'With a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
   },
   async ({ body, request, reply }, route) => {
@@ -231,9 +233,8 @@ export const signInRoute = publicEndpoint(
 export const getSessionRoute = endpoint(
   'GET /v1/session',
   {
-    summary: 'Read the current session or key',
-    description:
-      'Returns the owner and the permissions of the key or session that sends the request. Any key may use it.',
+    summary: 'Get the current session or key',
+    description: 'Returns the key or member that sends the request, and its permissions. Any key can call it.',
     answer: sessionSchema,
   },
   ({ caller }, route) => serializeSession(route, caller),
@@ -241,7 +242,7 @@ export const getSessionRoute = endpoint(
 
 export const signOutRoute = endpoint(
   'DELETE /v1/session',
-  { summary: 'Sign out', description: 'Ends the session that sends the request. With an API key nothing happens.' },
+  { summary: 'Sign out', description: 'Ends the session that sends the request. With an API key, nothing happens.' },
   async ({ caller: { member }, origin, request, reply }, { deps: { context }, auth }) => {
     if (member === undefined) return;
     await endSession(context, origin, member.sessionId);
@@ -253,19 +254,19 @@ export const signOutRoute = endpoint(
 export const provePresenceRoute = endpoint(
   'POST /v1/session/presence',
   {
-    summary: 'Prove again who you are',
+    summary: 'Confirm your presence',
     description:
-      'Authenticates with a passkey, or with the token of a new link, which is used up. Actions that require recent ' +
+      'Confirms that it is really you, with a passkey or the token of a new link; the link cannot be used again. Actions that require recent ' +
       `authentication (\`presence_required\`) are then allowed in this session for ${PRESENCE_MINUTES} minutes, as after signing in.`,
     body: proofBody,
-    examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
+    examples: { 'With a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
     etag: false,
   },
   async ({ caller, callerNow, origin, body, request }, route) => {
     const { auth, deps } = route;
     const { keyId: memberId, member: calling } = caller;
-    if (calling === undefined) throw new Error('the route is for members alone');
+    if (calling === undefined) throw new Error('only members can call this route');
     await consumeSignInLimit(auth, 'sign-in', request.ip);
     const { member, proof, counter } = await prove(route, body, request);
     // Another member's proof is rejected and not used up.
@@ -290,14 +291,16 @@ const signInMethodsSchema = z
     object: z.literal('sign_in_methods'),
     mailed_link: z
       .strictObject({
-        is_captured: z.boolean().describe('Mail stays on the machine of the service: the link is in its inbox.'),
+        is_captured: z
+          .boolean()
+          .describe('true: mail is captured on this machine, so the link is in the inbox of the service.'),
       })
       .nullable()
-      .describe('null: no domain of this service may send mail.'),
+      .describe('Domain that mails the links. null: no domain of this service can send mail.'),
     oidc: z
-      .strictObject({ host: z.string().describe('Host of its issuer.') })
+      .strictObject({ host: z.string().describe('Host name of the issuer.') })
       .nullable()
-      .describe('The identity provider; null: not configured.'),
+      .describe('The identity provider. null: none is configured.'),
   })
   .meta({ id: 'SignInMethods' });
 export type SignInMethods = z.infer<typeof signInMethodsSchema>;
@@ -305,14 +308,14 @@ export type SignInMethods = z.infer<typeof signInMethodsSchema>;
 export const mailSignInLinkRoute = publicEndpoint(
   'POST /v1/session/links',
   {
-    summary: 'Have a link to sign in mailed',
+    summary: 'Mail a sign-in link',
     description:
-      'Mails a link to the member with this address if one has joined. The response is the same for every ' +
+      'Mails a sign-in link to the member with this address, if there is one. The response is the same for every ' +
       `address. The link works once, for ${LINK_MINUTES} minutes, and earlier links keep working. A member can have at most ` +
       `${MAILED_LINKS_MAX} valid mailed links, ${MAILED_LINKS_PER_NETWORK_MAX} of them requested from one network; above ` +
       'that, nothing is mailed. Only pages of this service may send this request.',
     body: z.strictObject({ email: bareAddress.describe('One email address without a name.') }),
-    examples: { 'For Ann': { email: 'ann@example.net' } },
+    examples: { 'Mail a link to Ann': { email: 'ann@example.net' } },
     answer: mailedLinkSchema,
   },
   async ({ body: { email }, request }, { auth, signInMail }) => {
@@ -325,7 +328,7 @@ export const mailSignInLinkRoute = publicEndpoint(
 
 export const getSignInMethodsRoute = publicEndpoint(
   'GET /v1/session/methods',
-  { summary: 'List how members can sign in', answer: signInMethodsSchema },
+  { summary: 'List sign-in methods', answer: signInMethodsSchema },
   async (_call, { auth: { keyCache }, deps: { inbox, identityProvider } }) => ({
     object: 'sign_in_methods',
     mailed_link: keyCache.canSend() ? { is_captured: inbox !== null } : null,

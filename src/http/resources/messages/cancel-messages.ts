@@ -32,30 +32,35 @@ const { message_id: _, secret: __, template_version: ___, status: ____, ...filte
 
 const filterSchema = z
   .strictObject({ ...filters, status: z.enum(WAITING).optional().describe('Default: all waiting messages.') })
-  .refine((given) => Object.keys(given).length > 0, 'must have a condition: nothing cancels everything by mistake');
+  .refine(
+    (given) => Object.keys(given).length > 0,
+    'must have at least one condition, so that you do not cancel everything by mistake',
+  );
 
 const body = z
   .strictObject({
     ids: atMost(CANCELLED_MAX, z.array(z.string())).optional().describe(`At most ${CANCELLED_MAX} messages.`),
-    filter: filterSchema.optional().describe('Filters of `GET /v1/messages`.'),
+    filter: filterSchema.optional().describe('Messages to cancel, by the filters of `GET /v1/messages`.'),
     dry_run: z
       .boolean()
       .default(false)
-      .describe('Returns the messages that would be cancelled, without cancelling them.'),
+      .describe('true: return the messages that would be cancelled, and cancel nothing.'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
-    message: 'give either ids or filter',
+    message: 'send either ids or filter',
     path: ['ids'],
   });
 
 const answer = z.strictObject({
   object: z.literal('cancellation'),
   dry_run: z.boolean(),
-  matched: z.number().int().describe('Messages of this request.'),
+  matched: z.number().int().describe('The messages of this request.'),
   cancelled: z.number().int(),
   has_more: z
     .boolean()
-    .describe(`More than ${CANCELLED_MAX} messages match. Repeat the request: cancelled messages no longer match.`),
+    .describe(
+      `true: more than ${CANCELLED_MAX} messages match. Repeat the request: cancelled messages no longer match.`,
+    ),
   data: z.array(
     z.strictObject({
       id: z.string(),
@@ -81,7 +86,7 @@ const requireMayFind = (caller: Caller, filter: Filter): void => {
   if (!allows(caller.permissions, 'read'))
     throw new DomainError(
       'permission_missing',
-      "API key lacks 'read' permission, which a filter needs beside 'send': name the messages in ids",
+      "API key lacks 'read' permission, which a filter requires: name the messages in ids instead",
     );
   requireOpenFilters(caller, {}, filter);
 };
@@ -112,7 +117,7 @@ const mostOf = ({ auth }: RouteContext, { request: { authenticated } }: CancelCa
 const named = (ids: readonly string[], max: number): MatchingMessages => {
   const each = [...new Set(ids)];
   if (each.length <= max) return { ids: each, hasMore: false };
-  const problem = `ids must have at most ${max} items: the key may cancel no more in a minute`;
+  const problem = `ids must have at most ${max} items: this is how many the key may cancel per minute`;
   throw new DomainError('batch_exceeds_limit', problem, { details: { ids: [problem] } });
 };
 
@@ -162,13 +167,13 @@ const cancelOne = async (
 export const cancelMessagesRoute = endpoint(
   'POST /v1/messages/cancel',
   {
-    summary: 'Cancel many messages',
+    summary: 'Cancel several messages',
     description:
-      `Cancels the listed messages, or up to ${CANCELLED_MAX} waiting messages that match a filter. Each is cancelled ` +
-      'separately: one that is being sent or has ended is reported in `data` and does not stop the others. Repeating the ' +
-      'request has no further effect. A filter needs the permission `read` in addition to `send`. ' +
-      `Every ${MESSAGES_PER_REQUEST} messages use one request of the limit \`send\`, with \`dry_run\` too: a key with a ` +
-      'low limit can cancel fewer in one request.',
+      `Cancels the listed messages, or up to ${CANCELLED_MAX} waiting messages that match a filter. Each message is ` +
+      'cancelled separately: a message that is being sent or has ended is reported in `data` and does not stop the others. ' +
+      'Repeating the request has no further effect. A filter requires the permission `read` in addition to `send`. ' +
+      `Every ${MESSAGES_PER_REQUEST} messages use one request of the rate limit \`send\`, also with \`dry_run\`, so a key with ` +
+      'a low limit can cancel fewer messages per request.',
     body,
     examples: { 'Waiting messages to a domain': { filter: { recipient_domain: 'example.net' }, dry_run: true } },
     answer,

@@ -97,7 +97,7 @@ const wait = z.strictObject({
   recipient,
   reason: z.enum(WAIT_REASONS),
   sentence: z.string(),
-  next_attempt_at: timeSchema().nullable().describe('Latest time of the next step; null: no fixed time.'),
+  next_attempt_at: timeSchema().nullable().describe('Latest time of the next step. null: no fixed time.'),
 });
 
 const step = z.strictObject({
@@ -117,9 +117,13 @@ export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
   summary: z.string().describe('Current status, its reason, and the next step with its time.'),
-  waiting_because: z.array(wait).describe('One per recipient not delivered yet; empty: none waits.'),
-  steps: z.array(step).describe('Oldest first: the request, the checks, every attempt and reply, webhooks.'),
-  left_out: z.string().nullable().describe('Entries omitted from a long history, and where to list them.'),
+  waiting_because: z
+    .array(wait)
+    .describe('Why each recipient that has not ended yet waits. Empty: no recipient waits.'),
+  steps: z
+    .array(step)
+    .describe('The history, oldest first: the request, the checks, every attempt and reply, webhooks.'),
+  left_out: z.string().nullable().describe('What is omitted from a long history, and where to list it.'),
 });
 
 /** Most organizations have one or two. Of more, the newest are read. */
@@ -335,12 +339,12 @@ const deliveriesAt = (deliveries: readonly WebhookDelivery[], now: string): read
 export const explainMessageRoute = resourceEndpoint(
   'GET /v1/messages/:id/explain',
   {
-    summary: 'Explain the status of a message step by step',
+    summary: 'Explain a message',
     description:
-      'Returns the complete history: the request, the key, the checks, every attempt with replies and transport ' +
-      'security, waits with their reasons and ends, and each webhook attempt. `facts` contains the codes behind ' +
-      'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
-      'reply texts are null once the content has expired. With `at`, the history as known at that moment.',
+      'Explains in sentences what happened to a message and what happens next: the request, the key, the checks, every ' +
+      'attempt with replies and transport security, every wait with its reason, and each webhook attempt. `facts` contains ' +
+      'the codes behind each sentence. Sentences are for people and can change; types and facts are stable. Once the content ' +
+      'has expired, addresses and reply texts are null. With `at`, returns what was known at that time.',
     answer: explanationSchema,
   },
   async ({ caller, id, isPast }, { deps }) => {

@@ -69,57 +69,75 @@ const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}
 
 /** Filters of the list of messages. All are backed by indexes. */
 export const messageFilters = () => ({
-  status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
-  to: address.optional().describe('The address of one of its recipients.'),
-  from: address.optional().describe('The sender’s address.'),
-  tag: tagParameter().optional().describe('A tag by name and value, `order:1234`.'),
+  status: z.enum(RECIPIENT_STATUSES).optional().describe('Only messages with this status.'),
+  to: address.optional().describe('Only messages to this address.'),
+  from: address.optional().describe('Only messages from this address.'),
+  tag: tagParameter().optional().describe('Only messages with this tag: `order:1234`.'),
   metadata: z
     .string()
     .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
     .optional()
-    .describe('Metadata by name and value, `customer:42`.'),
+    .describe('Only messages with this metadata: `customer:42`.'),
   subject: z
     .string()
     .max(SUBJECT_CHARACTERS_MAX)
     .refine(
       (text) => WHOLE_SUBJECT.test(text) || subjectWords(text).length > 0,
-      'must have a word of two characters or more, or be a whole subject in double quotes',
+      'must contain a word of two characters or more, or be a whole subject in double quotes',
     )
     .optional()
     .describe(
-      `Words of the subject, all of them in any order, whatever their letter case. The first ${SUBJECT_WORDS_MAX} words of a \
-subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and \
-the amount of white space.`,
+      `Words of the subject. All must occur, in any order and letter case. Only the first ${SUBJECT_WORDS_MAX} words of a \
+subject can be found, for as long as its contents are stored. In double quotes: the whole subject, in any letter case \
+and with any amount of white space.`,
     ),
-  message_id: text(MESSAGE_ID_CHARACTERS_MAX).optional().describe('The `Message-ID`, with or without angle brackets.'),
-  key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The API key that sent it.'),
+  message_id: text(MESSAGE_ID_CHARACTERS_MAX)
+    .optional()
+    .describe('Only the message with this `Message-ID`, with or without angle brackets.'),
+  key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('Only messages sent by this API key.'),
   secret: integerParameter(1, SECRETS_MAX)
     .optional()
-    .describe('Number of the key’s value that sent it, from 1; each rotation makes a new value.'),
+    .describe('Only messages sent with this secret of `key_id`: its number, from 1.'),
   request_id: line(ID_CHARACTERS_MAX, 0)
     .optional()
-    .describe('The request that sent it: the `X-Request-Id` of its response.'),
-  template_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The template it was rendered from, by id or alias.'),
-  template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
-  domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The sending domain.'),
+    .describe('Only messages sent by this request: the `X-Request-Id` of its response.'),
+  template_id: line(ID_CHARACTERS_MAX, 0)
+    .optional()
+    .describe('Only messages rendered from this template, by id or alias.'),
+  template_version: integerParameter(1, VERSION_MAX)
+    .optional()
+    .describe('Only messages rendered from this version of `template_id`.'),
+  domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('Only messages from this sending domain, by id.'),
   since: timeParameter()
     .optional()
-    .describe('Accepted at or after this time, ISO 8601, or this day in the time zone of the organization.'),
+    .describe(
+      'Only messages accepted at or after this time (ISO 8601), or from this day on (time zone of the organization).',
+    ),
   until: timeParameter()
     .optional()
-    .describe('Accepted before this time, ISO 8601, or this day in the time zone of the organization.'),
-  recipient_domain: recipientDomain().optional().describe('The domain of one of its recipients.'),
+    .describe(
+      'Only messages accepted before this time (ISO 8601), or before this day (time zone of the organization).',
+    ),
+  recipient_domain: recipientDomain().optional().describe('Only messages to this recipient domain.'),
   mailbox_provider: z
     .enum(PROVIDERS)
     .optional()
-    .describe('The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them.'),
-  stream: z.enum(['transactional', 'bulk']).optional().describe('Transactional or bulk.'),
-  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Bounce category of at least one recipient.'),
+    .describe('Only messages to this mailbox provider, as `GET /v1/stats` counts them.'),
+  stream: z.enum(['transactional', 'bulk']).optional().describe('Only transactional or only bulk mail.'),
+  bounce_class: z
+    .enum(BOUNCE_CATEGORIES)
+    .optional()
+    .describe('Only messages with a recipient that has this bounce category.'),
   smtp_code: z
     .string()
-    .refine((text) => text !== '' && SMTP_CODE.test(text), 'must be a code of a reply, 550, 5.1.1 or 451 4.7.1')
+    .refine(
+      (text) => text !== '' && SMTP_CODE.test(text),
+      'must be an SMTP reply code, such as 550, 5.1.1 or 451 4.7.1',
+    )
     .optional()
-    .describe('A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`.'),
+    .describe(
+      'Only messages with a recipient that was bounced or deferred with this SMTP code: `550`, `5.1.1`, `451 4.7.1`.',
+    ),
 });
 
 const filtersSchema = z.strictObject(messageFilters());
@@ -161,7 +179,7 @@ const templateOf = (organizationId: string, { template_id, template_version }: F
   if (template_id !== undefined)
     return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
   if (template_version === undefined) return null;
-  const problem = 'template_version is of a template: name it in template_id';
+  const problem = 'template_version requires template_id';
   throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
 };
 
@@ -169,7 +187,7 @@ const templateOf = (organizationId: string, { template_id, template_version }: F
 const secretOf = ({ key_id, secret }: Filters): number | null => {
   if (secret === undefined) return null;
   if (key_id !== undefined) return secret;
-  const problem = 'secret is of a key: name it in key_id';
+  const problem = 'secret requires key_id';
   throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
 };
 
@@ -237,7 +255,7 @@ const serializePage = async (
 /** Statuses are those of now. @throws {DomainError} `invalid_request`. */
 const refuseStatus = ({ status }: ListQuery): void => {
   if (status === undefined) return;
-  const problem = 'status cannot be combined with at: messages are looked for by what they are now';
+  const problem = 'status cannot be combined with at, because it filters by the current status';
   throw new DomainError('invalid_request', problem, { details: { status: [problem] } });
 };
 
@@ -269,7 +287,7 @@ its limit, and the filter \`status\` is not available.`;
 export const listMessagesRoute = endpoint(
   'GET /v1/messages',
   {
-    summary: 'List messages, newest first',
+    summary: 'List messages',
     description: DESCRIPTION,
     query,
     answer: listSchema(listedMessageSchema).extend(asOfFields()),

@@ -43,8 +43,8 @@ const contentStateSchema = z
   .enum(['stored', 'expired', 'erased'])
   .nullable()
   .describe(
-    '`expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. ' +
-      '`erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service.',
+    '`expired`: the content was removed when its retention ended, together with sender, recipients, tags and metadata. ' +
+      '`erased`: it was removed because a recipient was erased. null: it cannot be read at the moment: try again later.',
   );
 
 /** @param found the entry in the vault; undefined if there is no entry or it cannot be read. */
@@ -56,7 +56,7 @@ const contentStateOf = (found: StoredHead | undefined): z.infer<typeof contentSt
 /** Withholds sign-in links, which only their recipient may see. @throws {DomainError} `content_gone`. */
 export const requireShowable = ({ confidential }: MessageBody): void => {
   if (confidential)
-    throw new DomainError('content_gone', 'the message lets its recipient sign in: its content is not shown');
+    throw new DomainError('content_gone', 'the message contains a sign-in link: its content is not shown');
 };
 
 /** @throws {DomainError} `content_gone`: removed, or confidential to the recipient; `unavailable`: cannot be read. */
@@ -71,7 +71,7 @@ export const requireContent = async (
   }
   if (found !== undefined && isRemoved(found))
     throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
-  throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
+  throw new DomainError('unavailable', 'the contents of the message cannot be read at the moment: try again');
 };
 
 export const messageContentSchema = z
@@ -83,10 +83,7 @@ export const messageContentSchema = z
     reply_to: z.array(z.string()),
     subject: z.string(),
     html: z.string().nullable(),
-    text: z
-      .string()
-      .nullable()
-      .describe('The plain text that is sent: the one of the request, or else the one derived from the html.'),
+    text: z.string().nullable().describe('The plain text that is sent: from the request, or generated from the html.'),
     headers: z.record(z.string(), z.string()),
     /** null: the message has no `List-Unsubscribe`. */
     unsubscribe: z
@@ -94,8 +91,10 @@ export const messageContentSchema = z
       .nullable(),
     alternatives: z
       .array(z.strictObject({ content_type: z.string(), content: z.string() }))
-      .describe('Other forms of the message, base64: an invitation, AMP.'),
-    findings: z.array(findingSchema).describe('Findings of its analysis, or, without one, why its html is not valid.'),
+      .describe('Other forms of the message, such as an invitation or AMP, in base64.'),
+    findings: z
+      .array(findingSchema)
+      .describe('Findings of the analysis. Without an analysis: why the html is not valid.'),
     attachments: z.array(
       z.strictObject({
         filename: z.string(),
@@ -157,8 +156,8 @@ const listedRecipientSchema = z.strictObject({
   status,
   complained: z.boolean(),
   unsubscribed: z.boolean(),
-  opened: z.boolean().describe('A person opened it. Always false without open tracking.'),
-  clicked: z.boolean().describe('A person followed a link in it. Always false without click tracking.'),
+  opened: z.boolean().describe('true: a person opened it. Always false without open tracking.'),
+  clicked: z.boolean().describe('true: a person followed a link in it. Always false without click tracking.'),
 });
 
 const recipientSchema = listedRecipientSchema.extend({
@@ -173,7 +172,7 @@ const recipientSchema = listedRecipientSchema.extend({
       until: timeSchema().describe('Latest time of the next check.'),
     })
     .nullable()
-    .describe('Why a due recipient is held; null: it is not held.'),
+    .describe('Reason for which a due recipient is held. null: it is not held.'),
   smtp: smtpSchema.nullable(),
   updated_at: timeSchema(),
 });
@@ -198,7 +197,7 @@ const messageFields = {
   template: z
     .strictObject({ id: z.string(), version: z.number().int() })
     .nullable()
-    .describe('Template that it was rendered from; null: no template.'),
+    .describe('Template that the message was rendered from. null: no template.'),
   /** Time to send it; null: immediately. */
   scheduled_at: timeSchema().nullable(),
   from: z.string().nullable(),
@@ -218,7 +217,7 @@ export const messageSchema = z
     ...messageFields,
     topic_id: z.string().nullable(),
     attempts: z.number().int(),
-    tracking: trackingSchema.describe('Tracking applied to its html.'),
+    tracking: trackingSchema.describe('Tracking that was applied to the html.'),
     recipients: z.array(recipientSchema),
   })
   .meta({ id: 'Message' });

@@ -67,7 +67,7 @@ export const serializeCurrent = async (
 
 export const getMessageRoute = resourceEndpoint(
   'GET /v1/messages/:id',
-  { summary: 'Read a message and its status', answer: messageSchema },
+  { summary: 'Get a message', answer: messageSchema },
   async ({ caller, id, reply }, { deps }) => {
     const { message, revision } = await loadMessage(deps, caller, id);
     setRevision(reply, revision);
@@ -78,9 +78,9 @@ export const getMessageRoute = resourceEndpoint(
 export const getMessageContentRoute = endpoint(
   'GET /v1/messages/:id/content',
   {
-    summary: 'Read the content of a message',
+    summary: 'Get the content of a message',
     description:
-      'The content is stored for the retention time of the organization (`content_retention_days`). After that the response is 410.',
+      'Returns the subject, bodies, headers and attachments. They are stored for the retention time of the organization (`content_retention_days`); afterwards the response is 410.',
     answer: messageContentSchema,
     large: true,
   },
@@ -97,7 +97,7 @@ const query = z.strictObject(pageParameters);
 
 export const listMessageEventsRoute = endpoint(
   'GET /v1/messages/:id/events',
-  { summary: 'List the events of a message, newest first', query, answer: listSchema(eventSchema) },
+  { summary: 'List the events of a message', query, answer: listSchema(eventSchema) },
   async ({ caller, id, query: { limit, after: cursor } }, { deps }) => {
     const { after } = decodePlace(listOfMessage(id), cursor);
     const before = Number(after ?? Number.POSITIVE_INFINITY);
@@ -121,8 +121,8 @@ export const cancelMessageRoute = endpoint(
   {
     summary: 'Cancel a message',
     description:
-      'Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being ' +
-      'sent, the response is 409. Cancelling a cancelled message succeeds without effect.',
+      'Stops a message that has not been sent: recipients that are accepted, scheduled or deferred become `cancelled`. While ' +
+      'the message is being sent, the response is 409. Cancelling a cancelled message succeeds and changes nothing.',
     answer: messageSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
@@ -134,15 +134,15 @@ export const cancelMessageRoute = endpoint(
   },
 );
 
-const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with a time zone.') });
+const body = z.strictObject({ scheduled_at: timeField().describe('When to send: a time with a time zone.') });
 
 export const rescheduleMessageRoute = endpoint(
   'PATCH /v1/messages/:id',
   {
     summary: 'Reschedule a message',
     description:
-      'Moves a message to an earlier or later time, at most 30 days ahead, until an attempt starts. The time to live keeps ' +
-      'its length and starts at the new time.',
+      'Moves a scheduled message to an earlier or later time, at most 30 days ahead. This is possible until the first attempt ' +
+      'starts. The time to live keeps its length and starts at the new time.',
     body,
     examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
     answer: messageSchema,
@@ -171,11 +171,11 @@ export const readContent = async (
 export const previewMessageRoute = endpoint(
   'GET /v1/messages/:id/preview',
   {
-    summary: 'Preview a message as a page',
+    summary: 'Preview a message',
     description:
-      'The html or the text in a sandboxed document, which cannot run scripts, submit forms or load remote content. ' +
-      'Images from its own attachments are included, and links open a new window. Viewing is not counted as an ' +
-      'opening, but it is recorded in the audit log.',
+      'Returns the html, or the text, in a sandboxed document that cannot run scripts, submit forms or load remote content. ' +
+      'Images from its attachments are included, and links open in a new window. Viewing is not counted as an opening, but ' +
+      'it is recorded in the audit log.',
     query: z.strictObject({ images: imagesField }),
     answer: pageSchema,
     mediaType: 'text/html',
@@ -213,10 +213,11 @@ const MEDIA_TYPE = 'message/rfc822';
 export const getRawMessageRoute = endpoint(
   'GET /v1/messages/:id/raw',
   {
-    summary: 'Read the source of a message',
+    summary: 'Get the source of a message',
     description:
-      'RFC 5322 with MIME, as a file. Parts that differ between copies are missing: DKIM signatures, tracking, managed ' +
-      'unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading it is recorded in the audit log.',
+      'Returns the message as a file (RFC 5322 with MIME). Parts that differ between copies are missing: DKIM signatures, ' +
+      'tracking, managed unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading the source is ' +
+      'recorded in the audit log.',
     answer: z.string(),
     mediaType: MEDIA_TYPE,
     large: true,

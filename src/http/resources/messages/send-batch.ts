@@ -27,7 +27,7 @@ import {
 } from './send-message.ts';
 import { batchSchema, serializeBatch } from './sent-message.ts';
 
-const SENTENCES = 'some messages are refused, so that none was sent: see details';
+const SENTENCES = 'nothing was sent because some messages are invalid: see details';
 
 /** `to is required` in the fourth message becomes `messages[3].to is required`. */
 const problemsOf = ([index, { message, details }]: readonly [number, DomainError]): readonly Problem[] => {
@@ -84,11 +84,11 @@ const body = z.strictObject({
     .array(message)
     .min(1)
     .max(BATCH_MESSAGES_MAX)
-    .describe('Messages, each with the body of a single send. Each uses one request of the rate limit.'),
+    .describe('Messages, each with the fields of a single send. Each uses one request of the rate limit.'),
   mode: z
     .enum(['strict', 'partial'])
     .default('strict')
-    .describe('`strict` refuses all if one is invalid, `partial` sends the others.'),
+    .describe('`strict`: one invalid message rejects the whole batch. `partial`: the valid messages are sent.'),
 });
 
 /**
@@ -106,7 +106,7 @@ const consumeForAll = async (
   if (authenticated === null) return;
   const limit = limitOf(auth, authenticated, 'send');
   if (count > limit) {
-    const problem = `messages must have at most ${limit} items: the key may send no more in a minute`;
+    const problem = `messages must have at most ${limit} items: this is how many the key may send per minute`;
     throw new DomainError('batch_exceeds_limit', problem, { details: { messages: [problem] } });
   }
   if (overLimit !== null) throw overLimit;
@@ -210,19 +210,22 @@ export const acceptBatch = async (
 
 const EXAMPLES = {
   'Two messages': { messages: [SEND_EXAMPLES['To one recipient'], SEND_EXAMPLES['To one recipient']] },
-  'Each on its own': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
+  'Send the valid messages only': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
 };
 
-const DESCRIPTION = `Each message is the body of a send and uses one request of the limit. More messages than the whole limit are 422
-\`batch_exceeds_limit\`, even if the limit is unused. \`strict\`: one invalid message
-rejects the batch and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each is accepted or rejected
-separately, and the response is 202 even if all are rejected, unless the organization is suspended. It is not one transaction: after a
-503 the same request with the same \`Idempotency-Key\` completes it.`;
+const DESCRIPTION = `Sends up to 500 messages with one request. Each message has the fields of a single send and uses one request of the
+rate limit. A batch with more messages than the limit of the key is always 422 \`batch_exceeds_limit\`.
+
+- \`strict\`: if one message is invalid, nothing is sent, and \`details\` names the field, such as \`messages[3].to\`.
+- \`partial\`: each message is accepted or rejected separately. The response is 202 even if all are rejected, unless the
+  organization is suspended.
+
+A batch is not one transaction: after a 503, send the same request with the same \`Idempotency-Key\` to complete it.`;
 
 export const sendBatchRoute = endpoint(
   'POST /v1/messages/batch',
   {
-    summary: 'Send up to 500 messages',
+    summary: 'Send a batch of messages',
     description: DESCRIPTION,
     body,
     examples: EXAMPLES,

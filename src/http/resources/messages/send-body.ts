@@ -39,7 +39,8 @@ import {
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;
 const RECIPIENTS_MAX = 50;
-const DUPLICATES = 'An address given several times is one recipient, of the first kind that names it.';
+const DUPLICATES =
+  'An address that appears several times is one recipient, in the first of these fields that names it.';
 /** Seven days. */
 const TTL_SECONDS_MAX = 604_800;
 /** Most receivers accept this much. */
@@ -49,67 +50,76 @@ const ENCODED_PER_BYTE = (4 / 3) * (78 / 76);
 const ENCODED_PER_CHARACTER = 78 / 76;
 
 export const sendBody = z.strictObject({
-  from: mailbox.describe('An address on the domain of the key, alone or as `Name <address>`.'),
+  from: mailbox.describe('Sender: an address on the domain of the key, alone or as `Name <address>`.'),
   to: mailboxes.describe(
-    `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
+    `Recipients: one address, or an array of addresses. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
   ),
-  cc: mailboxesOrNone.describe('Additional recipients, visible to all.'),
-  bcc: mailboxesOrNone.describe('Additional recipients, hidden from the others.'),
-  reply_to: mailboxesOrNone.describe('Address for replies. Default: `from`.'),
-  subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
+  cc: mailboxesOrNone.describe('Additional recipients, visible to all recipients.'),
+  bcc: mailboxesOrNone.describe('Additional recipients, hidden from the other recipients.'),
+  reply_to: mailboxesOrNone.describe('Where replies go: one address, or an array of addresses. Default: `from`.'),
+  subject: headerText(SUBJECT_CHARACTERS_MAX).describe('Subject, one line.'),
   html: text(BODY_CHARACTERS_MAX)
     .optional()
-    .describe(`Valid HTML, as mail is written, at most ${HTML_DEPTH_MAX} elements deep. This or \`text\` is required.`),
-  text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text. Default: generated from `html`.'),
-  attachments: attachments.default([]).describe('The encoded message is at most 25 MB.'),
+    .describe(`HTML body: valid HTML, at most ${HTML_DEPTH_MAX} elements deep. Required if there is no \`text\`.`),
+  text: text(BODY_CHARACTERS_MAX).optional().describe('Plain-text body. Default: generated from `html`.'),
+  attachments: attachments
+    .default([])
+    .describe('Files to attach. The whole message can have at most 25 MB when encoded.'),
   alternatives: alternatives
     .default([])
-    .describe('Alternative forms of the message for programs that support them: an invitation (`text/calendar`), AMP.'),
+    .describe(
+      'Other forms of the message for mail programs that support them, such as an invitation (`text/calendar`) or AMP.',
+    ),
   headers: headers
     .default({})
     .describe(
-      'More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or ' +
-        '`References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, ' +
-        '`DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service ' +
-        'writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name.',
+      'More headers by name, at most 50, such as `X-…`, `In-Reply-To` or `References`. Not allowed, because the service ' +
+        'writes them: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, ' +
+        '`Received`, `Sender`, `Content-*`, `MIME-Version`. `Reply-To` and `List-Unsubscribe` are not allowed together with ' +
+        'the fields `reply_to` and `unsubscribe`.',
     ),
-  tags: tags.default([]).describe('Labels for finding messages.'),
+  tags: tags.default([]).describe('Labels by which you find and count messages.'),
   metadata: metadata
     .default({})
-    .describe('Your own texts by name, returned with the message and its events. At most 50 texts and 10 kB as JSON.'),
+    .describe(
+      'Your own values by name, returned with the message and its events. At most 50 values and 10 kB as JSON.',
+    ),
   stream: z
     .enum(['transactional', 'bulk'])
     .default('transactional')
-    .describe('`bulk` is the same mail for many recipients; it should have `unsubscribe`.'),
+    .describe(
+      '`transactional`: mail that one recipient expects, such as a receipt. `bulk`: the same mail to many recipients; set `unsubscribe` for it.',
+    ),
   unsubscribe: unsubscribe
     .optional()
     .describe(
-      'How recipients unsubscribe: an address of yours, or `managed` links of this service, one per ' +
-        'recipient. Either appears only in the header `List-Unsubscribe`, which many mail programs show as a ' +
-        'button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if ' +
-        '`stream` is `bulk`, else for all mail.',
+      'How recipients unsubscribe: by your own URL or address, or by links of this service (`managed`), one per recipient. ' +
+        'The header `List-Unsubscribe` contains it, and most mail programs show it as a button; the text is not changed. A ' +
+        'recipient who uses a managed link is suppressed: for bulk mail if `stream` is `bulk`, otherwise for all mail.',
     ),
   tracking: tracking
     .optional()
     .describe(
-      'Tracking of openings and of clicks. Omitted fields use the setting of the domain, which is off by default.',
+      'Tracking of openings and clicks. Omitted fields use the setting of the domain, which is off by default.',
     ),
   topic,
   scheduled_at: timeField()
     .optional()
-    .describe('When to send, with a time zone, at most 30 days ahead. Default: at once.'),
+    .describe('When to send: a time with a time zone, at most 30 days ahead. Default: immediately.'),
   ttl_seconds: z
     .int()
     .min(1)
     .max(TTL_SECONDS_MAX)
     .default(TTL_SECONDS_DEFAULT)
-    .describe('Seconds to try, from the sending time. Then undelivered recipients are `expired`.'),
+    .describe(
+      'How long to attempt delivery, in seconds from the sending time. Afterwards, undelivered recipients are `expired`.',
+    ),
   analysis: z
     .enum(ANALYSIS_POLICIES)
     .optional()
     .describe(
-      '`warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the ' +
-        'organization has it, which is `off` unless it was changed.',
+      '`warn`: analyze the content and return the findings. `block`: reject the message if there are errors. `off`: do not ' +
+        'analyze. Default: `default_analysis` of the organization, which is `off` unless it was changed.',
     ),
 });
 export type SendBody = z.output<typeof sendBody>;
@@ -136,7 +146,7 @@ const writtenTwice = (sent: SentFields): readonly Problem[] => {
   return Object.entries(WRITERS).flatMap(([field, isItsHeader]) => {
     const names = sent[field] === undefined ? [] : Object.keys(given).filter(isItsHeader);
     return names.map(
-      (name): Problem => ['headers', `headers.${name} is not allowed beside ${field}, which writes this header`],
+      (name): Problem => ['headers', `headers.${name} is not allowed together with ${field}, which writes this header`],
     );
   });
 };
@@ -150,7 +160,7 @@ const repeatedContentIds = ({ attachments: given }: SentFields): readonly Proble
     const before = firsts.get(id);
     if (before === undefined) firsts.set(id, index);
     if (before === undefined || typeof id !== 'string') return [];
-    return [['attachments', `attachments[${index}].content_id is the same as that of attachments[${before}]`]];
+    return [['attachments', `attachments[${index}].content_id is already used by attachments[${before}]`]];
   });
 };
 
@@ -249,22 +259,22 @@ const ID_CHARACTERS_MAX = 64;
 
 const template = z.strictObject({
   id: z.string().min(1).max(ID_CHARACTERS_MAX).describe('Id or alias of a template.'),
-  version: z.int().min(1).optional().describe('Number of the version; the published one when absent.'),
+  version: z.int().min(1).optional().describe('Number of the version. Default: the published version.'),
   locale: localeField.optional(),
-  variables: variablesField.default({}).describe('Values for its variables, by name.'),
+  variables: variablesField.default({}).describe('Values of the variables, by name.'),
 });
 
 export const sendRequestBody = sendBody.extend({
   from: mailbox
     .optional()
     .describe(
-      'An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one.',
+      'Sender: an address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one.',
     ),
-  subject: sendBody.shape.subject.optional().describe('One line. Required without a template.'),
+  subject: sendBody.shape.subject.optional().describe('Subject, one line. Required without a template.'),
   template: template
     .optional()
     .describe(
-      'Template that replaces subject, html and text. It is rendered now: later versions do not change the message.',
+      'Template that the subject, html and text come from. It is rendered when the message is accepted: later versions do not change the message.',
     ),
 });
 export type SendRequestBody = z.output<typeof sendRequestBody>;
@@ -278,7 +288,7 @@ const templateProblems = (sent: SentFields): readonly Problem[] => {
     );
   }
   return RENDERED.flatMap((field): readonly Problem[] =>
-    sent[field] === undefined ? [] : [[field, `${field} is not allowed beside template, which makes it`]],
+    sent[field] === undefined ? [] : [[field, `${field} is not allowed together with template, which sets it`]],
   );
 };
 
@@ -322,20 +332,20 @@ interface CompleteSend {
 export const mailboxOfTemplate = (field: 'from' | 'reply_to', text: string): Mailbox => {
   const parsed = parseMailbox(text);
   if (typeof parsed !== 'string') return parsed;
-  const problem = `template: its ${field} is not an email address with these variables: ${parsed}`;
+  const problem = `the ${field} of the template is not an email address with these variables: ${parsed}`;
   throw new DomainError('template_variables_invalid', problem, { details: { template: [problem] } });
 };
 
 const senderOf = (from: Mailbox | undefined, { rendered }: UsedTemplate): Mailbox => {
   if (from !== undefined) return from;
   if (rendered.from !== undefined) return mailboxOfTemplate('from', rendered.from);
-  const problem = 'from is required: the template has none';
+  const problem = 'from is required: the template does not set one';
   throw new DomainError('invalid_request', problem, { details: { from: [problem] } });
 };
 
 const requireSubject = ({ rendered: { subject } }: UsedTemplate): string => {
   if (subject !== '') return subject;
-  const problem = 'template: its subject is empty with these variables';
+  const problem = 'the subject of the template is empty with these variables';
   throw new DomainError('template_variables_invalid', problem, { details: { template: [problem] } });
 };
 

@@ -66,11 +66,11 @@ export const unsubscribe = z.union(
 /** Tracking of one message. Fields override the domain's defaults. */
 export const tracking = z
   .strictObject({
-    opens: z.boolean().optional().describe('Add an invisible image to the html. Loading it creates an `opened` event.'),
+    opens: z.boolean().optional().describe('true: add an invisible image that counts openings.'),
     clicks: z
       .boolean()
       .optional()
-      .describe('Route links in the html through this service, except those with `data-outbox-track="off"`.'),
+      .describe('true: track clicks on links, except links with `data-outbox-track="off"`.'),
   })
   .transform(
     ({ opens, clicks }): Partial<Tracking> => ({
@@ -123,7 +123,11 @@ const isSeveral = (text: string): boolean =>
 const readOneOf = (text: unknown, context: Context, path: Path): Mailbox => {
   const several = typeof text === 'string' && isSeveral(text) && typeof parseMailbox(text) === 'string';
   return several
-    ? complain(context, 'is not an email address: use an array for several, one address in each place', path)
+    ? complain(
+        context,
+        'is not an email address: to send to several addresses, use an array with one address per item',
+        path,
+      )
     : readMailbox(text, context, path);
 };
 
@@ -168,7 +172,7 @@ export const headerProblem = (name: string, value: string, isOneClick = false): 
     return 'must be email addresses separated by commas, each alone or as Name <address>';
   }
   return hasLongWord(value)
-    ? `must not have more than ${HEADER_WORD_CHARACTERS_MAX} characters without a space: a line holds no more`
+    ? `must not have more than ${HEADER_WORD_CHARACTERS_MAX} characters without a space: a header line cannot be longer`
     : listLinkProblem(name, value, isOneClick);
 };
 
@@ -191,9 +195,9 @@ function* headersProblems(fields: Readonly<Record<string, string>>): Generator<r
   const names = Object.keys(fields);
   const isOneClick = names.some(isOneClickHeader);
   if (charactersOf(fields) > HEADERS_CHARACTERS_MAX) {
-    yield [`must have at most ${HEADERS_CHARACTERS_MAX} characters in all`, []];
+    yield [`must have at most ${HEADERS_CHARACTERS_MAX} characters in total`, []];
   }
-  for (const name of repeatedNames(names)) yield ['is given twice: case makes no difference', [name]];
+  for (const name of repeatedNames(names)) yield ['is given twice: header names are case-insensitive', [name]];
   for (const [name, value] of Object.entries(fields)) {
     const problem = headerProblem(name, value, isOneClick);
     if (problem !== null) yield [problem, [name]];
@@ -297,7 +301,7 @@ export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
 export const ATTACHMENTS_MAX = 20;
 const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
-const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
+const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or characters such as . _ - @';
 
 /** Invitations and AMP are one each. */
 export const ALTERNATIVES_MAX = 5;
@@ -314,7 +318,7 @@ export const alternatives = atMost(
         .strictObject({
           content_type: z
             .string()
-            .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
+            .refine(isAttachmentType, 'must be a media type such as text/calendar, but not multipart/* or message/*')
             .describe('Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`.'),
           content: z
             .string()
@@ -349,7 +353,7 @@ const messageProblems = (attached: readonly AttachedMessages[]): readonly (strin
     if (!isMessageType(contentType)) return null;
     characters += content.length;
     const isFit = characters <= MESSAGE_BASE64_MAX && isSevenBit(Buffer.from(content, 'base64').toString('latin1'));
-    return isFit ? null : 'is a message that is large or not in lines of ASCII: attach it as application/octet-stream';
+    return isFit ? null : 'is a message that is too large, or not ASCII lines: attach it as application/octet-stream';
   });
 };
 
@@ -359,7 +363,7 @@ export const attachments = atMost(
     .array(
       z
         .strictObject({
-          filename: line(FILENAME_CHARACTERS_MAX).describe('The name that recipients see.'),
+          filename: line(FILENAME_CHARACTERS_MAX).describe('File name that recipients see.'),
           content: z
             .string()
             .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
@@ -368,15 +372,15 @@ export const attachments = atMost(
             .string()
             .refine(
               (type) => isAttachmentType(type) || isMessageType(type),
-              'must be a media type (RFC 6838), and neither multipart/* nor message/* but message/rfc822',
+              'must be a media type such as application/pdf, but not multipart/* or message/* (except message/rfc822)',
             )
             .optional()
-            .describe('Media type. Default: by the ending of `filename`, else `application/octet-stream`.'),
+            .describe('Media type. Default: by the extension of `filename`.'),
           content_id: z
             .string()
             .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
             .optional()
-            .describe('Shows the file where the HTML refers to it: `cid:logo` for `logo`.'),
+            .describe('Name by which the HTML refers to an inline image: `cid:logo` for `logo`.'),
         })
         .transform(
           ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({

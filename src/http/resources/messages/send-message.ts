@@ -40,7 +40,7 @@ const isRepeated = ({ raw }: FastifyRequest): boolean =>
 export const idempotencyKey = (request: FastifyRequest): string | null => {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return null;
-  if (isRepeated(request)) throw malformed('Idempotency-Key must be given once');
+  if (isRepeated(request)) throw malformed('Idempotency-Key must be sent only once');
   if (typeof header === 'string' && PRINTABLE.test(header)) return header;
   throw malformed('Idempotency-Key must be 1 to 255 printable ASCII characters');
 };
@@ -219,7 +219,9 @@ export const sendMessageRoute = (route: RouteContext): void => {
     route,
     'POST /v1/messages/send',
     {
-      summary: 'Send a message',
+      summary: 'Send an email',
+      description:
+        'Accepts a message for its recipients and stores it durably before it answers 202; delivery follows within moments, or at `scheduled_at`. Requires `from`, `to`, and a `subject` with `html` or `text`, or a `template`. Send an `Idempotency-Key` so that you can safely repeat the request. Follow the outcome with `GET /v1/messages/{id}`, events or webhooks.',
       body: sendRequestBody,
       examples: SEND_EXAMPLES,
       answer: sentMessageSchema,
@@ -234,16 +236,17 @@ export const sendMessageRoute = (route: RouteContext): void => {
   );
 };
 
-const DESCRIPTION = `Accepts the body of a send, and neither sends nor stores it. The result depends only on the message, not on lookups.
-A finding is an \`error\` if the message should not be sent as it is, a \`warning\` if it reduces the quality or delivery of
-the message, and an \`info\` otherwise. The verdict is \`fail\` with any error and \`warn\` with any warning.
-The score starts at 100. Each rule subtracts its points for every finding, up to its own maximum. Rules: version
-${RULES_VERSION}.`;
+const DESCRIPTION = `Checks the content of a message without sending or storing it. The body is the one of a send. The result depends only
+on the message: nothing is looked up.
+
+A finding is an \`error\` if you should not send the message as it is, a \`warning\` if the message will look or deliver
+worse, and an \`info\` otherwise. The verdict is \`fail\` with any error, and \`warn\` with any warning. The score starts at
+100; each rule subtracts its points for every finding, up to its own maximum. Version of the rules: ${RULES_VERSION}.`;
 
 export const analyzeMessageRoute = endpoint(
   'POST /v1/messages/analyze',
   {
-    summary: 'Analyse a message without sending it',
+    summary: 'Analyze a message',
     description: DESCRIPTION,
     body: sendRequestBody,
     examples: SEND_EXAMPLES,

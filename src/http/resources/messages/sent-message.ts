@@ -30,7 +30,7 @@ export const templateAnalysisSchema = analysisSchema
             source: z
               .strictObject({ field: z.string(), line: z.int().min(1), column: z.int().min(1) })
               .nullable()
-              .describe('Place in the template, such as `html` or `locales.de.html`; null: unknown.'),
+              .describe('Field of the template, such as `html` or `locales.de.html`. null: unknown.'),
           })
           .meta({ id: 'TemplateFinding' }),
       )

@@ -27,10 +27,10 @@ const scope = z.enum(SUPPRESSION_SCOPES);
 const entrySchema = z.strictObject({
   reason,
   scope,
-  topic_id: z.string().nullable().describe('Topic of an entry with scope `topic`; null otherwise.'),
+  topic_id: z.string().nullable().describe('Topic, if the scope is `topic`. Otherwise null.'),
   status,
-  evidence: z.string().nullable().describe('Reply of the server, or the note given with it.'),
-  message_id: z.string().nullable().describe('The message that caused it.'),
+  evidence: z.string().nullable().describe('Reply of the mail server, or your note.'),
+  message_id: z.string().nullable().describe('Message that caused the entry.'),
   recipient_id: z.string().nullable(),
   added_at: timeSchema(),
   expires_at: timeSchema().nullable(),
@@ -41,13 +41,13 @@ export const suppressionSchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('suppression'),
-    address: z.string().nullable().describe('null: erased.'),
+    address: z.string().nullable().describe('null: the address was erased.'),
     environment: environmentSchema,
     status,
-    scope: scope.describe('Mail that is blocked by the active entries together.'),
-    reason: reason.describe('Reason of the strongest entry, which also determines `expires_at`.'),
+    scope: scope.describe('Mail that the active entries block together.'),
+    reason: reason.describe('Reason of the entry that blocks the most. `expires_at` belongs to this entry.'),
     expires_at: timeSchema().nullable(),
-    entries: z.array(entrySchema).describe('All recorded entries, oldest first, including withdrawn ones.'),
+    entries: z.array(entrySchema).describe('All entries, oldest first, including removed and expired ones.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Suppression' });
@@ -57,8 +57,8 @@ export type SerializedSuppression = z.infer<typeof suppressionSchema>;
 export const addedSuppressionsSchema = z.strictObject({
   object: z.literal('suppressions_added'),
   added: z.number().int(),
-  unchanged: z.number().int().describe('The address was on the list for this reason already.'),
-  data: z.array(suppressionSchema).describe('In the order of `addresses`, each once.'),
+  unchanged: z.number().int().describe('Number of addresses that were already on the list for this reason.'),
+  data: z.array(suppressionSchema).describe('One entry per address, in the order of `addresses`, without duplicates.'),
 });
 
 export const suppressionCheckSchema = z.strictObject({
@@ -66,19 +66,23 @@ export const suppressionCheckSchema = z.strictObject({
   address: z.string(),
   suppressed: z
     .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
-    .describe('For mail without a topic. `entries` of the suppression name the topics.'),
-  opted_in: z.array(z.string()).describe('Ids of topics that its owner has opted in to, on the page or by you.'),
-  suppression: suppressionSchema.nullable().describe('Known facts about the address; null: none.'),
+    .describe(
+      'Whether mail without a topic is suppressed, for each stream. Topics are in `entries` of the suppression.',
+    ),
+  opted_in: z.array(z.string()).describe('Ids of the topics that the recipient has opted in to.'),
+  suppression: suppressionSchema
+    .nullable()
+    .describe('The suppression. null: there is none, or the key may not see it.'),
 });
 
 export const suppressionImportSchema = z.strictObject({
   object: z.literal('suppression_import'),
   imported: z.number().int(),
-  unchanged: z.number().int().describe('The address was on the list for this reason already.'),
+  unchanged: z.number().int().describe('Number of rows whose address was already on the list for this reason.'),
   refused: z.number().int(),
   problems: z
     .array(z.strictObject({ line: z.number().int(), message: z.string() }))
-    .describe('One for each refused row.'),
+    .describe('One entry for each invalid row.'),
 });
 
 const statusOf = (entry: SuppressionEntry, now: string): z.infer<typeof status> => {
@@ -180,14 +184,20 @@ export const suppressionFields = {
   scope: z
     .enum(SUPPRESSION_SCOPES)
     .default('all')
-    .describe('Mail to block: everything, messages of one `stream`, or messages of one topic.'),
+    .describe('Mail to block: all mail, mail of one `stream`, or mail about one topic.'),
   topic_id: z
     .string()
     .refine((id) => isId('top', id), 'is not the id of a topic')
     .optional()
-    .describe('Id of the topic. Required with scope `topic`, not allowed otherwise.'),
-  expires_at: timeField().nullable().default(null).describe('When it may be sent to again; null: never.'),
-  note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('Evidence for the suppression.'),
+    .describe('Id of the topic. Required with scope `topic`, otherwise not allowed.'),
+  expires_at: timeField()
+    .nullable()
+    .default(null)
+    .describe('Time from which mail may be sent to the address again. null: never.'),
+  note: text(NOTE_CHARACTERS_MAX)
+    .nullable()
+    .default(null)
+    .describe('Evidence for the suppression, such as how the person asked for it.'),
 };
 
 /** Each mailbox once; the first spelling is kept. */
@@ -201,21 +211,21 @@ const BODY_BYTES_MAX = 500_000;
 const DEADLINE_MS = 30_000;
 
 const body = z.strictObject({
-  address: addressField().optional().describe('One address; or several, in `addresses`.'),
+  address: addressField().optional().describe('One address. For several, use `addresses`.'),
   addresses: atMost(ADDRESSES_MAX, z.array(addressField()).min(1).max(ADDRESSES_MAX))
     .optional()
     .describe('Several addresses, suppressed for the same reason.'),
   ...suppressionFields,
 });
 
-const DESCRIPTION = `For one \`address\` the response is its suppression, for several \`addresses\` a result for each. An address that is
-already on the list stays there, and its \`expires_at\` can be changed. Several addresses are not one transaction: after a
-fault, repeat the request.`;
+const DESCRIPTION = `Blocks mail to one \`address\`, or to several \`addresses\`. The response is the suppression, or one result for each
+address. An address that is already on the list stays there; \`expires_at\` can change its end. Several addresses are
+recorded one by one: if the request fails, repeat it.`;
 
 /** `topic_id` is required with scope `topic` and not allowed with others. */
 export const topicProblem = (scope: unknown, topicId: unknown): string | null => {
-  if (scope === 'topic' && topicId === undefined) return 'topic_id is required with the scope topic';
-  return scope !== 'topic' && topicId !== undefined ? 'topic_id is allowed only with the scope topic' : null;
+  if (scope === 'topic' && topicId === undefined) return 'topic_id is required with scope topic';
+  return scope !== 'topic' && topicId !== undefined ? 'topic_id is allowed only with scope topic' : null;
 };
 
 const given = z.object({
@@ -258,12 +268,12 @@ export const addSuppressionsRoute = (route: RouteContext): void => {
     route,
     'POST /v1/suppressions',
     {
-      summary: 'Suppress one or several addresses',
+      summary: 'Suppress addresses',
       description: DESCRIPTION,
       body,
       examples: {
-        One: { address: 'ann@example.net', note: 'Asked for it by telephone' },
-        'Several, for a while, of bulk mail': {
+        One: { address: 'ann@example.net', note: 'Asked by telephone' },
+        'Several addresses, bulk mail only, for a limited time': {
           addresses: ['ann@example.net', 'bob@example.org'],
           scope: 'bulk',
           expires_at: '2099-12-31T23:59:59Z',

@@ -57,10 +57,10 @@ const columnsOf = (header: CsvRecord | undefined): readonly Column[] => {
   const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
   const columns = names.filter(isColumn);
   if (columns.length < names.length) {
-    throw refuse(`must have no other columns than ${SUPPRESSION_COLUMNS.join(', ')}, named in its first row`);
+    throw refuse(`must have only these columns, named in its first row: ${SUPPRESSION_COLUMNS.join(', ')}`);
   }
-  if (!columns.includes('address')) throw refuse('must have a column address, named in its first row');
-  if (new Set(columns).size < columns.length) throw refuse('must not have two columns of the same name');
+  if (!columns.includes('address')) throw refuse('must name the column address in its first row');
+  if (new Set(columns).size < columns.length) throw refuse('must not have two columns with the same name');
   return columns;
 };
 
@@ -130,23 +130,24 @@ const body = z.strictObject({
     .min(1)
     .max(CSV_CHARACTERS_MAX)
     .describe(
-      `The file as text, ${SUPPRESSION_ROWS_MAX} rows at most. Its first row names the columns: \`address\`, and optionally \`scope\`, ` +
+      `The CSV file as text, at most ${SUPPRESSION_ROWS_MAX} rows. Its first row names the columns: \`address\`, and optionally \`scope\`, ` +
         '`reason`, `expires_at`, `note` and, for scope `topic`, `topic_id`.',
     ),
 });
 
-const IMPORT_DESCRIPTION = `Accepts the format of the export, and CSV from spreadsheets (RFC 4180; separated by commas, semicolons or tabs). Invalid
-rows are reported with their line, and the others are imported. The import is not one transaction: without a response, or
-after a 503, some rows may be on the list. Repeat the request; existing entries are then reported as unchanged.`;
+const IMPORT_DESCRIPTION = `Suppresses the addresses of a CSV file: an export of this service, or a file from a spreadsheet (RFC 4180; separated by
+commas, semicolons or tabs). Invalid rows are reported with their line; all other rows are imported. The import is not
+one transaction: after a 503 or a lost connection, some rows may already be on the list. Repeat the request; rows that
+are already on the list are counted as unchanged.`;
 
 export const importSuppressionsRoute = endpoint(
   'POST /v1/suppressions/import',
   {
-    summary: 'Suppress the addresses of a CSV file',
+    summary: 'Import suppressions from CSV',
     description: IMPORT_DESCRIPTION,
     body,
     examples: {
-      'A few addresses': { csv: 'address\nann@example.net\nbob@example.org\n' },
+      'Addresses only': { csv: 'address\nann@example.net\nbob@example.org\n' },
       'All columns': {
         csv: 'address,scope,reason,expires_at,note\r\nann@example.net,bulk,unsubscribe,2099-12-31T23:59:59Z,"From the old list, 2025"\r\n',
       },
@@ -177,10 +178,10 @@ export const importSuppressionsRoute = endpoint(
   },
 );
 
-const EXPORT_DESCRIPTION = `All active entries, in no particular order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`, one row
-per reason. The import accepts this file unchanged. An apostrophe precedes cells that a spreadsheet would read as a formula.
-Erased addresses are omitted. A key with only \`send\` or \`read\` gets only entries caused by messages of its own domain.
-A response that ends early is incomplete.`;
+const EXPORT_DESCRIPTION = `Returns all active entries as CSV (RFC 4180), one row per reason, in no particular order. Columns:
+\`${SUPPRESSION_COLUMNS.join(', ')}\`. You can import this file unchanged. An apostrophe precedes cells that a spreadsheet
+would read as a formula. Erased addresses are omitted. A key with only \`send\` or \`read\` gets only entries that messages
+of its own domain caused.`;
 
 const rowsOf = (
   { entries }: ExistingSuppression,
@@ -221,7 +222,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
     route,
     'GET /v1/suppressions/export',
     {
-      summary: 'Export all suppressed addresses as CSV',
+      summary: 'Export suppressions as CSV',
       description: EXPORT_DESCRIPTION,
       answer: z.string(),
       mediaType: 'text/csv',

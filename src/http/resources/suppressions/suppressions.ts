@@ -157,16 +157,17 @@ const pageThen = async (
 };
 
 /** Said of every route that lists or shows suppressions. */
-const OWN_DOMAIN = `A key with only \`send\` or \`read\` sees what messages of its own domain have caused. A suppression holds for
-all domains of the organization: \`GET /v1/suppressions/check\` answers such a key yes or no for any address.`;
+const OWN_DOMAIN = `A suppression applies to all domains of the organization, but a key with only \`send\` or \`read\` sees only
+suppressions that messages of its own domain caused. For any other address, \`GET /v1/suppressions/check\` tells it
+whether the address is suppressed.`;
 
-const LIST_DESCRIPTION = `Active suppressions in the key's environment, latest addition first; with \`at\`, newest suppression first.
+const LIST_DESCRIPTION = `Returns the active suppressions in the key's environment, the latest addition first. With \`at\`, the newest suppression is first.
 ${OWN_DOMAIN}`;
 
 export const listSuppressionsRoute = listEndpoint(
   'GET /v1/suppressions',
   {
-    summary: 'List suppressed addresses, newest first',
+    summary: 'List suppressions',
     description: LIST_DESCRIPTION,
     of: 'suppressions',
     filters,
@@ -189,11 +190,11 @@ export const listSuppressionsRoute = listEndpoint(
   },
 );
 
-const GET_DESCRIPTION = `A removed suppression can still be read, with all its entries. ${OWN_DOMAIN}`;
+const GET_DESCRIPTION = `Returns a suppression with all of its entries, also after it was removed. ${OWN_DOMAIN}`;
 
 export const getSuppressionRoute = resourceEndpoint(
   'GET /v1/suppressions/:id',
-  { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
+  { summary: 'Get a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
   async ({ caller, id, reply }, route) => {
     const { contents, system } = route.deps.context;
     const { suppression, revision } = await loadVisible(route.deps, caller, id);
@@ -202,13 +203,13 @@ export const getSuppressionRoute = resourceEndpoint(
   },
 );
 
-const checkQuery = z.strictObject({ address: addressField().describe('The address to check.') });
+const checkQuery = z.strictObject({ address: addressField().describe('Address to check.') });
 
 export const checkSuppressionRoute = endpoint(
   'GET /v1/suppressions/check',
   {
-    summary: 'Check whether an address is suppressed now',
-    description: `\`suppressed\` is the answer for every key. ${OWN_DOMAIN} \`opted_in\` and \`suppression\` show it no more.`,
+    summary: 'Check an address',
+    description: `Returns whether mail to this address would be suppressed now. Every key gets \`suppressed\`. ${OWN_DOMAIN}`,
     query: checkQuery,
     answer: suppressionCheckSchema,
   },
@@ -235,8 +236,8 @@ export const checkSuppressionRoute = endpoint(
   },
 );
 
-const DELETE_DESCRIPTION = `The address can receive mail again, until it is suppressed for a new reason. The evidence stays on record. Adding the
-address suppresses it again.`;
+const DELETE_DESCRIPTION = `Removes the suppression, so that the address can receive mail again. It is suppressed again for the next reason, such
+as a bounce, or when you add it. The evidence stays on record.`;
 
 export const deleteSuppressionRoute = endpoint(
   'DELETE /v1/suppressions/:id',

@@ -91,10 +91,10 @@ const VERSION_MAX = 999_999_999;
 export const previewTemplateRoute = endpoint(
   'GET /v1/templates/:id/preview',
   {
-    summary: 'Preview a template as a page',
+    summary: 'Preview a template',
     description:
-      'The html of a message with the values of the examples, in a sandboxed document that cannot run scripts, submit ' +
-      'forms or load remote content; links open a new window. Nothing is stored.',
+      'Returns the html of a message, rendered with the example values, in a sandboxed document that cannot run scripts, ' +
+      'submit forms or load remote content. Links open in a new window. Nothing is stored.',
     query: z.strictObject({
       version: integerParameter(1, VERSION_MAX).optional().describe('Number of the version; the draft when absent.'),
       locale: localeField.optional(),
@@ -114,15 +114,16 @@ export const renderTemplateRoute = (route: RouteContext): void => {
     route,
     'POST /v1/templates/:id/render',
     {
-      summary: 'Render a template without sending it',
-      description: 'Nothing is stored.',
+      summary: 'Render a template',
+      description:
+        'Returns the subject, html and text of a message, and an analysis of them. Nothing is sent or stored.',
       body: z.strictObject({
         version: z.int().min(1).optional().describe('Number of the version; the draft when absent.'),
         locale: localeField.optional(),
         variables: variablesField.optional().describe('Values by variable name. Default: the values of the examples.'),
       }),
       bounds: BOUNDS,
-      examples: { 'The draft with its examples': {}, 'A version in German': { version: 1, locale: 'de-AT' } },
+      examples: { 'The draft with its example values': {}, 'A version in German': { version: 1, locale: 'de-AT' } },
       answer: renderedTemplateSchema,
     },
     async ({ caller, id, body: { version, locale = null, variables = null } }) => {
@@ -186,9 +187,8 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
     {
       summary: 'Send a test message from a template',
       description:
-        'The subject begins with `[Test]`. The message is delivered like any other, but it is not billed and not included in ' +
-        'statistics, warm-up quotas or sender reputation. ' +
-        'The sender is that of the template, or else `test@` the domain of the key.',
+        'Sends a real message whose subject begins with `[Test]`. It is not billed, and not counted in statistics, warm-up ' +
+        'quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.',
       body,
       bounds: BOUNDS,
       examples: { 'The draft with its examples': { to: 'you@example.net' } },

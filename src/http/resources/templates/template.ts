@@ -18,8 +18,12 @@ const templateFields = {
   name: z.string(),
   description: z.string().nullable(),
   status: z.enum(['draft', 'published']),
-  published_version: z.number().int().nullable().describe('Version used by sends that do not specify one.'),
-  has_draft: z.boolean().describe('True if there are unpublished changes.'),
+  published_version: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Version that messages use if they do not name one. null: not published yet.'),
+  has_draft: z.boolean().describe('true: there are unpublished changes.'),
   created_at: timeSchema(),
   updated_at: timeSchema(),
 };
@@ -32,7 +36,7 @@ export type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
 const localizedFields = {
   subject: z.string(),
   html: z.string(),
-  text: z.string().nullable().describe('null: derived from the html.'),
+  text: z.string().nullable().describe('null: the text is generated from the html.'),
   preheader: z.string().nullable(),
 };
 
@@ -63,7 +67,7 @@ export const templateSchema = z
   .strictObject({
     object: z.literal('template'),
     ...templateFields,
-    content: contentSchema.describe('Content of the draft or, if there is no draft, of the newest version.'),
+    content: contentSchema.describe('Content of the draft, or of the newest version if there is no draft.'),
   })
   .meta({ id: 'Template' });
 export type SerializedWholeTemplate = z.infer<typeof templateSchema>;
@@ -72,9 +76,11 @@ const versionFields = {
   object: z.literal('template_version'),
   template_id: z.string(),
   version: z.number().int(),
-  published: z.boolean().describe('Version used by sends that do not specify one.'),
+  published: z.boolean().describe('true: messages that do not name a version use this one.'),
   published_at: timeSchema(),
-  published_by: z.string().describe('`key:` and the id of the API key, or `operator`.'),
+  published_by: z
+    .string()
+    .describe('Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`.'),
   content_digest: z.string().describe('SHA-256 of the content, in hex.'),
 };
 
@@ -91,7 +97,7 @@ export const publishedVersionSchema = z
     ...versionFields,
     analysis: templateAnalysisSchema
       .nullable()
-      .describe('Rendered with the values of the examples; null: a variable has no example.'),
+      .describe('Analysis of the template rendered with its example values. null: a variable has no example.'),
   })
   .meta({ id: 'PublishedTemplateVersion' });
 
@@ -105,14 +111,14 @@ export const templateDiffSchema = z
     to: z.number().int(),
     changes: z.array(
       z.strictObject({
-        field: z.string().describe('`html`, `locales.de.subject`, `variables`.'),
-        from: z.unknown().describe('Value in the version `from`; null: none.'),
-        to: z.unknown().describe('Value in the version `to`; null: none.'),
+        field: z.string().describe('Path of the changed field: `html`, `locales.de.subject`, `variables`.'),
+        from: z.unknown().describe('Value in the version `from`. null: the field is not set.'),
+        to: z.unknown().describe('Value in the version `to`. null: the field is not set.'),
         lines: z
           .array(lineChange)
           .nullable()
           .describe(
-            'The lines that changed and three around each; null for a text of one line, and where too many lines differ.',
+            'The changed lines, with three lines around each. null: the text has one line, or too many lines differ.',
           ),
       }),
     ),
@@ -130,10 +136,10 @@ export const renderedTemplateSchema = z
     text: z
       .string()
       .nullable()
-      .describe('The template’s own text, or the text derived from the html; null: the html contains no words.'),
+      .describe('The text of the template, or the text generated from the html. null: the html contains no words.'),
     from: z.string().nullable(),
     reply_to: z.array(z.string()),
-    unused_variables: z.array(z.string()).describe('Values given that the template does not declare.'),
+    unused_variables: z.array(z.string()).describe('Names of sent values that the template does not declare.'),
     analysis: templateAnalysisSchema,
   })
   .meta({ id: 'RenderedTemplate' });
@@ -208,12 +214,12 @@ const RESERVED: readonly string[] = [
   ...['__proto__', 'constructor', 'prototype'],
 ];
 
-const alias = z.string().refine(isAlias, 'must be 1 to 64 of a-z, 0-9 and -');
+const alias = z.string().refine(isAlias, 'must be 1 to 64 characters of a-z, 0-9 and -');
 
 export const localeField = z
   .string()
   .refine((tag) => LOCALE.test(tag), 'must be a language tag such as de or de-AT')
-  .describe('A language tag: `de-AT` falls back to `de`, and that to the template’s default.');
+  .describe('A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template.');
 
 /** Values for the variables, by name. */
 export const variablesField = atMost(VARIABLES_MAX, z.record(z.string(), z.unknown()));
@@ -235,54 +241,54 @@ const isVariableName = (name: string): boolean => VARIABLE.test(name);
 const variable = z.strictObject({
   name: z
     .string()
-    .refine(isVariableName, 'must be 1 to 64 letters, digits and _, and begin with no digit')
+    .refine(isVariableName, 'must be 1 to 64 letters, digits or _, and must not begin with a digit')
     .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
   type: z.enum(VARIABLE_TYPES),
   required: z.boolean().default(true),
-  default: z.unknown().optional().describe('Default value when a send gives none.'),
-  example: z
-    .unknown()
-    .optional()
-    .describe('Example value, used when the template is published or previewed without values.'),
-  description: line(NAME_CHARACTERS_MAX).optional().describe('For people.'),
+  default: z.unknown().optional().describe('Value that is used if a message does not set the variable.'),
+  example: z.unknown().optional().describe('Value that is used to check and preview the template.'),
+  description: line(NAME_CHARACTERS_MAX).optional().describe('A note for people who use the template.'),
 });
 
 const uniqueNames = (variables: readonly { readonly name: string }[]): boolean =>
   new Set(variables.map(({ name }) => name)).size === variables.length;
 
 const fields = {
-  subject: subject.describe('Liquid. One line.'),
+  subject: subject.describe('Subject, one line. May contain Liquid.'),
   html: html.describe(
-    'Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters.',
+    'Html with Liquid: `{{ name }}` inserts a value escaped, `{{ name | raw }}` as html. At most 200,000 characters.',
   ),
-  text: plain.nullable().describe('Liquid; null: derived from the html.'),
-  preheader: preheader.nullable().describe('Liquid; preview text that mail programs show after the subject.'),
-  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Liquid; default sender of messages.'),
+  text: plain.nullable().describe('Plain text with Liquid. null: generated from the html.'),
+  preheader: preheader
+    .nullable()
+    .describe('Preview text that mail programs show after the subject. May contain Liquid.'),
+  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Default `from` of messages. May contain Liquid.'),
   reply_to: atMost(REPLY_TO_MAX, z.array(line(ADDRESS_CHARACTERS_MAX))).describe(
-    'Liquid; default `reply_to` of messages.',
+    'Default `reply_to` of messages. May contain Liquid.',
   ),
   layout: alias
     .nullable()
     .describe(
-      'Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication.',
+      'Alias of the layout: a template that contains `{{ content }}`. Publishing copies the published version of the layout.',
     ),
-  format: z.enum(TEMPLATE_FORMATS).describe('Language of `html`.'),
-  inline_css: z.boolean().describe('Inline the styles into the elements at publication.'),
-  variables: atMost(VARIABLES_MAX, z.array(variable).refine(uniqueNames, 'must not name a variable twice')).describe(
-    'Every variable that the parts use, at most 100.',
-  ),
+  format: z.enum(TEMPLATE_FORMATS).describe('Language in which `html` is written.'),
+  inline_css: z.boolean().describe('true: publishing moves the styles into the elements.'),
+  variables: atMost(
+    VARIABLES_MAX,
+    z.array(variable).refine(uniqueNames, 'must not contain the same name twice'),
+  ).describe('All variables that the template uses, at most 100.'),
   locales: atMost(LOCALES_MAX, z.record(localeField, inOneLocale)).describe(
-    'The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above.',
+    'The same fields in other languages, by language tag. `de-AT` falls back to `de`, and `de` to the fields above.',
   ),
 };
 
 const about = {
-  name: line(NAME_CHARACTERS_MAX).describe('For people.'),
-  description: line(NAME_CHARACTERS_MAX).nullable().describe('For people.'),
+  name: line(NAME_CHARACTERS_MAX).describe('Name shown in the dashboard.'),
+  description: line(NAME_CHARACTERS_MAX).nullable().describe('A note for people who use the template.'),
 };
 
 export const createBody = z.strictObject({
-  alias: alias.describe('Unique in your organization. You can use it instead of the id.'),
+  alias: alias.describe('A short name, unique in your organization, that you can use instead of the id.'),
   name: about.name,
   description: about.description.default(null),
   ...fields,

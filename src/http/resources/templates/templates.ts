@@ -61,7 +61,7 @@ const BOUNDS = bodyOf(1_000_000);
 export const createTemplateRoute = endpoint(
   'POST /v1/templates',
   {
-    summary: 'Create a template, as a draft',
+    summary: 'Create a template',
     body: createBody,
     bounds: BOUNDS,
     examples: {
@@ -97,7 +97,7 @@ export const createTemplateRoute = endpoint(
 
 export const listTemplatesRoute = listEndpoint(
   'GET /v1/templates',
-  { summary: 'List templates, newest first', of: 'templates', item: listedTemplateSchema, takesAt: true },
+  { summary: 'List templates', of: 'templates', item: listedTemplateSchema, takesAt: true },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.templates.list({ organizationId, ...by });
     const streams = page.items.map(({ templateId }) => templateStream(templateId));
@@ -108,7 +108,7 @@ export const listTemplatesRoute = listEndpoint(
 
 export const getTemplateRoute = resourceEndpoint(
   'GET /v1/templates/:id',
-  { summary: 'Read a template and its newest content', answer: templateSchema, large: true },
+  { summary: 'Get a template', answer: templateSchema, large: true },
   async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {
     const { template, revision } = await loadTemplate(context.store, organizationId, id);
     setRevision(reply, revision);
@@ -119,10 +119,10 @@ export const getTemplateRoute = resourceEndpoint(
 export const changeTemplateRoute = endpoint(
   'PATCH /v1/templates/:id',
   {
-    summary: 'Change the draft of a template',
+    summary: 'Update a template',
     description:
-      'Absent fields stay unchanged; `variables` and `locales` are replaced as a whole. Sends use the published ' +
-      'version until the draft is published.',
+      'Changes the draft. Omitted fields stay unchanged; `variables` and `locales` are replaced as a whole. Messages use ' +
+      'the published version until you publish the draft.',
     body: changeBody,
     bounds: BOUNDS,
     examples: { 'Another subject': { subject: 'Your order is on its way' } },
@@ -149,7 +149,7 @@ export const changeTemplateRoute = endpoint(
 export const publishTemplateRoute = endpoint(
   'POST /v1/templates/:id/publish',
   {
-    summary: 'Publish the draft as the next version',
+    summary: 'Publish a template',
     description:
       'Every variable that a part uses must be declared, and every declared variable must be used. The template is rendered ' +
       'with the values of the examples and must produce valid HTML. A version never changes.',
@@ -174,9 +174,10 @@ export const publishTemplateRoute = endpoint(
 export const rollBackTemplateRoute = endpoint(
   'POST /v1/templates/:id/rollback',
   {
-    summary: 'Send an earlier version again',
-    description: 'Sends that do not specify a version use this one from now on. The draft stays unchanged.',
-    body: z.strictObject({ version: z.int().min(1).describe('Number of a version.') }),
+    summary: 'Roll back a template',
+    description:
+      'Makes an earlier version the published one: messages that do not name a version use it from now on. The draft stays unchanged.',
+    body: z.strictObject({ version: z.int().min(1).describe('Number of the version to send from now on.') }),
     examples: { 'The first version': { version: 1 } },
     answer: listedTemplateSchema,
   },
@@ -197,7 +198,7 @@ export const deleteTemplateRoute = endpoint(
   'DELETE /v1/templates/:id',
   {
     summary: 'Delete a template',
-    description: 'The template can no longer be used. Messages sent with it stay unchanged.',
+    description: 'New messages can no longer use the template. Messages that were sent with it stay unchanged.',
   },
   async ({ caller: { organizationId }, origin, id, request }, route) => {
     const { context } = route.deps;
@@ -214,8 +215,8 @@ const listOfTemplate = (id: string): string => `template-versions/${id}`;
 export const listTemplateVersionsRoute = endpoint(
   'GET /v1/templates/:id/versions',
   {
-    summary: 'List the versions of a template, newest first',
-    description: 'Also works for deleted templates, because messages refer to their versions.',
+    summary: 'List the versions of a template',
+    description: 'Returns the published versions, also of a deleted template, because its messages refer to them.',
     query: z.strictObject(pageParameters),
     answer: listSchema(listedVersionSchema),
   },
@@ -253,7 +254,7 @@ const loadVersion = async (
 
 export const getTemplateVersionRoute = endpoint(
   'GET /v1/templates/:id/versions/:version',
-  { summary: 'Read a version of a template', answer: versionSchema, etag: false, large: true },
+  { summary: 'Get a version of a template', answer: versionSchema, etag: false, large: true },
   async ({ caller: { organizationId }, request }, route) => {
     const { context } = route.deps;
     const { template, version } = await loadVersion(route.deps, organizationId, request);
@@ -269,9 +270,9 @@ export const compareTemplateVersionsRoute = endpoint(
     query: z.strictObject({
       with: z
         .string()
-        .refine((text) => text === 'draft' || NUMBER.test(text), 'must be the number of a version, or draft')
+        .refine((text) => text === 'draft' || NUMBER.test(text), 'must be the number of a version, or "draft"')
         .transform((text) => (text === 'draft' ? text : Number(text)))
-        .describe('Number of the version to compare with, usually an earlier one; or `draft`.'),
+        .describe('Number of the version to compare with, usually an earlier one, or `draft`.'),
     }),
     answer: templateDiffSchema,
     etag: false,

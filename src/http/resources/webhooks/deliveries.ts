@@ -27,9 +27,9 @@ const webhookRequestSchema = z.strictObject({
   url: z.string(),
   headers: z
     .record(z.string(), z.string())
-    .describe(`Without the signature; values of custom headers are \`${HIDDEN}\`.`),
+    .describe(`Headers of the request, without the signature. Values of custom headers are shown as \`${HIDDEN}\`.`),
   body_bytes: z.number().int(),
-  body_sha256: z.string().describe('SHA-256 of the body, in hex: the event as it was at that time.'),
+  body_sha256: z.string().describe('SHA-256 of the body that was posted, in hex.'),
 });
 
 const webhookDeliverySchema = z
@@ -41,8 +41,8 @@ const webhookDeliverySchema = z
     event_type: z.string(),
     recipient: eventRecipientSchema
       .nullable()
-      .describe('Recipient that the event concerns; null: not about a message.'),
-    replay_id: z.string().nullable().describe('The replay that it is part of; null: none.'),
+      .describe('Recipient that the event is about. null: the event is not about a recipient.'),
+    replay_id: z.string().nullable().describe('Replay that the delivery belongs to. null: no replay.'),
     status: z.enum(DELIVERY_STATES),
     created_at: timeSchema(),
     next_attempt_at: timeSchema().nullable(),
@@ -50,9 +50,9 @@ const webhookDeliverySchema = z
       z.strictObject({
         at: timeSchema(),
         request: webhookRequestSchema,
-        status: z.number().int().nullable().describe('Status of the response; null: no response.'),
+        status: z.number().int().nullable().describe('Status of the response. null: there was no response.'),
         duration_ms: z.number(),
-        response: z.string().describe('The first 1 kB of the response, or the reason why there was none.'),
+        response: z.string().describe('First 1 kB of the response, or the reason for which there was no response.'),
       }),
     ),
   })
@@ -65,8 +65,8 @@ const shownWebhookDeliverySchema = webhookDeliverySchema
     body: z
       .string()
       .describe(
-        'The exact body as it would be posted now. Values that have been erased or have expired are null, so its ' +
-          'SHA-256 may differ from that of the attempts.',
+        'The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can ' +
+          'differ from the one of earlier attempts.',
       ),
   })
   .meta({ id: 'ShownWebhookDelivery' });
@@ -136,16 +136,16 @@ const deliveriesOf = (id: string): string => `webhook-deliveries/${id}`;
 
 const deliveryFilter = z.strictObject({
   ...pageParameters,
-  status: z.enum(DELIVERY_STATES).optional().describe('Deliveries with this status only.'),
-  event_type: z.enum(CUSTOMER_EVENT_TYPES).optional().describe('Deliveries of events of this type only.'),
+  status: z.enum(DELIVERY_STATES).optional().describe('Only deliveries with this status.'),
+  event_type: z.enum(CUSTOMER_EVENT_TYPES).optional().describe('Only deliveries of events of this type.'),
 });
 
 export const listWebhookDeliveriesRoute = endpoint(
   'GET /v1/webhooks/:id/deliveries',
   {
-    summary: 'List the deliveries of a webhook with all attempts, newest first',
+    summary: 'List the deliveries of a webhook',
     description:
-      'The filters search at most 5,000 deliveries per page, so a page may be empty although `has_more` is true: continue ' +
+      'Returns the deliveries with all of their attempts. The filters search at most 5,000 deliveries per page, so a page can be empty although `has_more` is true: continue ' +
       'with `next_cursor`.',
     query: deliveryFilter,
     answer: listSchema(webhookDeliverySchema),
@@ -184,7 +184,7 @@ const loadDelivery = async (
 
 export const getWebhookDeliveryRoute = endpoint(
   'GET /v1/webhooks/:id/deliveries/:delivery',
-  { summary: 'Read a delivery of a webhook with all attempts', answer: shownWebhookDeliverySchema, etag: false },
+  { summary: 'Get a delivery of a webhook', answer: shownWebhookDeliverySchema, etag: false },
   async ({ caller, request }, { deps }) => {
     const { webhook, delivery } = await loadDelivery(deps, caller, request);
     const [event] = await serializeFor(deps, caller, [delivery.event]);
@@ -196,10 +196,10 @@ export const getWebhookDeliveryRoute = endpoint(
 export const resendWebhookDeliveryRoute = endpoint(
   'POST /v1/webhooks/:id/deliveries/:delivery/resend',
   {
-    summary: 'Post a delivery again now',
+    summary: 'Resend a delivery',
     description:
-      'Works for delivered, failed and waiting deliveries. The delivery keeps the id of its event and its attempts, and is ' +
-      'retried for the rest of its schedule. The request is recorded with its sender.',
+      'Posts the event again now. Works for delivered, failed and waiting deliveries. The delivery keeps its event id and ' +
+      'its attempts, and follows the rest of its retry schedule. The request is recorded.',
     answer: webhookDeliverySchema,
     etag: false,
   },
@@ -221,12 +221,12 @@ const replaySchema = z
     webhook_id: z.string(),
     status: z
       .enum(['running', 'completed', 'cancelled'])
-      .describe('`completed`: all of its deliveries have been created.'),
-    since: timeSchema().nullable().describe('null: it started at a cursor.'),
+      .describe('`completed`: all deliveries of the replay were created.'),
+    since: timeSchema().nullable().describe('null: the replay started at a cursor.'),
     until: timeSchema(),
     deliveries: z
       .strictObject({ pending: z.number().int(), delivered: z.number().int(), failed: z.number().int() })
-      .describe('Number of its deliveries in each state so far.'),
+      .describe('Number of deliveries in each state so far.'),
     created_at: timeSchema(),
     ended_at: timeSchema().nullable(),
   })
@@ -247,13 +247,13 @@ const serializeReplay = ({ counts, ...replay }: CountedReplay): SerializedReplay
 
 const body = z
   .strictObject({
-    since: timeField().optional().describe('Events from this time on.'),
-    until: timeField().optional().describe('Events before this time; absent: up to now.'),
+    since: timeField().optional().describe('Replay events from this time on.'),
+    until: timeField().optional().describe('Replay events before this time. Default: now.'),
     after: pageParameters.after.describe(
-      `Events after this cursor of the feed, or \`${START}\`; instead of \`since\`.`,
+      `Replay events after this cursor of the event feed, or from \`${START}\`. Use instead of \`since\`.`,
     ),
   })
-  .refine(({ since, after }) => (since === undefined) !== (after === undefined), 'must have either since or after')
+  .refine(({ since, after }) => (since === undefined) !== (after === undefined), 'must contain either since or after')
   .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
     path: ['until'],
     message: 'must be later than since',
@@ -269,14 +269,14 @@ export const replayWebhookRoute = (route: RouteContext): void => {
     route,
     'POST /v1/webhooks/:id/replay',
     {
-      summary: 'Post events of the past again',
+      summary: 'Replay past events',
       description:
-        'Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep ' +
-        'their ids; the header `webhook-replay` has the id of the replay. A webhook has one replay at a time. It continues after a restart, and ' +
-        'waits while the webhook is disabled.',
+        'Posts the events of a past period again: those that match the current subscription and filters of the webhook, at most ' +
+        '100 a second. Events keep their ids; the header `webhook-replay` contains the id of the replay. A webhook can have one ' +
+        'replay at a time. A replay continues after a restart of the service, and waits while the webhook is disabled.',
       body,
       examples: {
-        'Events missed during a night': { since: '2026-01-30T22:00:00Z', until: '2026-01-31T06:00:00Z' },
+        'Events of one night': { since: '2026-01-30T22:00:00Z', until: '2026-01-31T06:00:00Z' },
         Everything: { after: START },
       },
       answer: replaySchema,
@@ -311,8 +311,8 @@ const replaysOf = (id: string): string => `webhook-replays/${id}`;
 export const listWebhookReplaysRoute = endpoint(
   'GET /v1/webhooks/:id/replays',
   {
-    summary: 'List the replays of a webhook, newest first',
-    description: 'Replays are deleted 30 days after they ended.',
+    summary: 'List the replays of a webhook',
+    description: 'A replay is deleted 30 days after it ended.',
     query: z.strictObject(pageParameters),
     answer: listSchema(replaySchema),
   },
@@ -343,7 +343,7 @@ const loadReplay = async (
 
 export const getWebhookReplayRoute = endpoint(
   'GET /v1/webhooks/:id/replays/:replay',
-  { summary: 'Read the progress of a replay', answer: replaySchema, etag: false },
+  { summary: 'Get a replay', answer: replaySchema, etag: false },
   async ({ caller, request }, route) => serializeReplay(await loadReplay(route.deps, caller, request)),
 );
 
@@ -351,7 +351,7 @@ export const cancelWebhookReplayRoute = endpoint(
   'DELETE /v1/webhooks/:id/replays/:replay',
   {
     summary: 'Cancel a replay',
-    description: 'Deliveries that have not been tried yet are dropped. Those that wait for a retry are kept.',
+    description: 'Drops the deliveries that have not been attempted yet. Deliveries that wait for a retry are kept.',
   },
   async ({ caller, request }, { deps }) => {
     const { id } = await loadReplay(deps, caller, request);

@@ -20,12 +20,12 @@ export const webhookSchema = z
     environment: environmentSchema,
     status: z
       .enum(['enabled', 'disabled', 'paused'])
-      .describe('`paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted.'),
+      .describe('`paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook.'),
     owned_by: z
       .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
       .describe(
-        'The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without ' +
-          '`read`, posts contain no contents of mail.',
+        'Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts ' +
+          'contain no mail contents.',
       ),
     disabled_reason: z
       .enum(['gone', 'failing', 'requested'])
@@ -34,16 +34,16 @@ export const webhookSchema = z
     failing_since: timeSchema()
       .nullable()
       .describe(
-        'Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled ' +
-          '5 days later.',
+        'Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, ' +
+          'or there was none.',
       ),
     filters: z.strictObject({
       domain_ids: z
         .array(z.string())
-        .describe('Events of these sending domains and of their messages only; empty: all.'),
-      tags: z.array(z.string()).describe('Events of messages with one of these tags only; empty: all.'),
+        .describe('Only events of these sending domains and of their messages. Empty: all.'),
+      tags: z.array(z.string()).describe('Only events of messages with one of these tags. Empty: all.'),
     }),
-    header_names: z.array(z.string()).describe('Custom headers, whose values are not shown.'),
+    header_names: z.array(z.string()).describe('Names of the custom headers. Their values are not shown.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Webhook' });
@@ -60,7 +60,7 @@ export const pingedWebhookSchema = z
     object: z.literal('webhook_ping'),
     webhook_id: z.string(),
     event_id: z.string(),
-    delivery_id: z.string().describe('The delivery shows how the endpoint answered.'),
+    delivery_id: z.string().describe('Id of the delivery, which shows how the endpoint answered.'),
   })
   .meta({ id: 'WebhookPing' });
 
@@ -125,25 +125,28 @@ const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const headerValue = z
   .string()
   .max(HEADER_VALUE_CHARACTERS_MAX)
-  .refine((value) => VISIBLE.test(value), 'must be visible ASCII characters, with spaces inside only');
+  .refine(
+    (value) => VISIBLE.test(value),
+    'must contain only printable ASCII characters, without spaces at the start or end',
+  );
 const customHeaders = z
   .record(z.string(), headerValue)
   .refine(
     (headers) => Object.keys(headers).every((name) => name.length <= HEADER_NAME_CHARACTERS_MAX && TOKEN.test(name)),
-    `must have names of HTTP headers, of at most ${HEADER_NAME_CHARACTERS_MAX} characters`,
+    `must have valid HTTP header names of at most ${HEADER_NAME_CHARACTERS_MAX} characters`,
   )
   .refine(
     (headers) => !Object.keys(headers).some((name) => RESERVED.test(name.toLowerCase())),
-    'must not have headers that the service or the connection sets',
+    'must not contain headers that the service or the connection sets',
   );
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
 export const webhookFields = {
   url: line(URL_CHARACTERS_MAX).describe(
-    'Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and ' +
-      'password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses ' +
-      'are allowed too. The name is resolved at registration and at every post.',
+    'URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail ' +
+      'is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is ' +
+      'resolved now and before every post.',
   ),
   events: atMost(
     EVENTS_MAX,
@@ -151,22 +154,22 @@ export const webhookFields = {
   )
     .transform(unique)
     .describe(`Event types (\`message.delivered\`) or families: ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`),
-  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().describe('A note for people.'),
+  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().describe('A note for people who manage the webhook.'),
   filters: z
     .strictObject({
       domain_ids: atMost(FILTERED_MAX, z.array(z.string().max(64)))
         .transform(unique)
         .default([])
-        .describe('Only events of these sending domains and of their messages; empty: all.'),
+        .describe('Only events of these sending domains and of their messages. Empty: all.'),
       tags: atMost(FILTERED_MAX, z.array(line(TAG_CHARACTERS_MAX)))
         .transform(unique)
         .default([])
-        .describe('Only events of messages with one of these tags, by name and value: `order:1234`; empty: all.'),
+        .describe('Only events of messages with one of these tags: `order:1234`. Empty: all.'),
     })
     .describe('Filters for the events that are posted. Both must match.'),
   headers: atMost(HEADERS_MAX, customHeaders).describe(
-    `At most ${HEADERS_MAX} headers for every post, such as \`authorization\`. Their values are kept encrypted and not shown ` +
-      'again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection.',
+    `Headers to add to every post, at most ${HEADERS_MAX}, such as \`authorization\`. Their values are stored encrypted and ` +
+      'not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection.',
   ),
 };
 
@@ -182,7 +185,7 @@ export const filtersOf = async (
   { domain_ids, tags }: SentFilters,
 ): Promise<WebhookFilters> => {
   if (tags.length > 0 && !allows(caller.permissions, 'read')) {
-    throw new DomainError('permission_missing', "API key lacks 'read' permission: it cannot filter by tags");
+    throw new DomainError('permission_missing', "API key lacks 'read' permission, which a filter by tags requires");
   }
   const found = await Promise.all(domain_ids.map((id) => loadDomain(deps, caller, id)));
   return { domains: found.map(({ domain: { domainId: id, name } }) => ({ id, name })), tags: [...tags] };

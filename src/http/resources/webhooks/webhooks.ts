@@ -86,7 +86,10 @@ const createWithinLimit = ({ context, readModels, webhooksMax = WEBHOOKS_MAX_DEF
     underWay.set(organizationId, before + 1);
     try {
       if ((await count(organizationId)) + before >= webhooksMax) {
-        throw new DomainError('too_many_webhooks', `an organization has at most ${webhooksMax} webhooks`);
+        throw new DomainError(
+          'too_many_webhooks',
+          `an organization has at most ${webhooksMax} webhooks: delete one that you no longer need`,
+        );
       }
       return await register();
     } finally {
@@ -104,8 +107,8 @@ export const registerWebhookRoute = (route: RouteContext): void => {
     route,
     'POST /v1/webhooks',
     {
-      summary: 'Register a webhook; its secret is shown only once',
-      description: `An organization has at most ${WEBHOOKS_MAX_DEFAULT} webhooks, of both environments, unless the operator of the service allows another number.`,
+      summary: 'Create a webhook',
+      description: `Registers a URL that events are posted to. The response contains the signing secret, which is shown only once. An organization has at most ${WEBHOOKS_MAX_DEFAULT} webhooks, in both environments together, unless the operator of the service has set another limit.`,
       body,
       examples: {
         'Outcomes of messages': {
@@ -114,7 +117,7 @@ export const registerWebhookRoute = (route: RouteContext): void => {
           description: 'Order mail',
         },
         Everything: { url: 'https://example.com/hooks/all', events: ['message.*', 'domain.*', 'api_key.*'] },
-        'Mail of one kind, with a password of yours': {
+        'Events of one kind of mail, with a header of your own': {
           url: 'https://example.com/hooks/receipts',
           events: ['message.*'],
           filters: { tags: ['kind:receipt'] },
@@ -144,7 +147,7 @@ export const registerWebhookRoute = (route: RouteContext): void => {
 
 export const listWebhooksRoute = listEndpoint(
   'GET /v1/webhooks',
-  { summary: 'List webhooks, newest first', of: 'webhooks', item: webhookSchema, takesAt: true },
+  { summary: 'List webhooks', of: 'webhooks', item: webhookSchema, takesAt: true },
   async (by, { organizationId, environment }, { deps }) => {
     const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
     const streams = page.items.map(({ webhookId }) => webhookStream(webhookId));
@@ -156,7 +159,7 @@ export const listWebhooksRoute = listEndpoint(
 
 export const getWebhookRoute = resourceEndpoint(
   'GET /v1/webhooks/:id',
-  { summary: 'Read a webhook, without its secret', answer: webhookSchema },
+  { summary: 'Get a webhook', description: 'Returns the webhook without its secret.', answer: webhookSchema },
   async ({ caller, id, reply }, route) => {
     const { webhook, revision } = await loadWebhook(route.deps, caller, id);
     setRevision(reply, revision);
@@ -169,7 +172,7 @@ const changes = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe('false: nothing is posted and deliveries wait. true: posting resumes with the waiting deliveries.'),
+    .describe('false: nothing is posted, and deliveries wait. true: posting resumes with the waiting deliveries.'),
 });
 
 export const updateWebhookRoute = (route: RouteContext): void => {
@@ -178,10 +181,10 @@ export const updateWebhookRoute = (route: RouteContext): void => {
     route,
     'PATCH /v1/webhooks/:id',
     {
-      summary: 'Change, enable or disable a webhook',
+      summary: 'Update a webhook',
       description:
-        'Absent fields stay unchanged; `filters` and `headers` are replaced as a whole. Events that happened while the webhook ' +
-        'was disabled are not posted automatically: replay them.',
+        'Changes, enables or disables a webhook. Omitted fields stay unchanged; `filters` and `headers` are replaced as a whole. ' +
+        'Events that happened while the webhook was disabled are not posted automatically: use a replay.',
       body: changes,
       examples: {
         'Another address': { url: 'https://example.com/hooks/v2' },
@@ -211,11 +214,12 @@ export const updateWebhookRoute = (route: RouteContext): void => {
 export const adoptWebhookRoute = endpoint(
   'POST /v1/webhooks/:id/adopt',
   {
-    summary: 'Take over a webhook from the key that made it',
+    summary: 'Adopt a webhook',
     description:
-      'A webhook is paused when the key in `owned_by` ends, if that key had an expiry or was restricted to networks. A member, ' +
-      'or a key without these restrictions, can adopt the webhook, which then continues with the waiting events. Adopt the ' +
-      'webhooks of a key before you revoke it to avoid the pause.',
+      'Makes you the owner of a webhook whose key has ended, or will end. A webhook is paused when the key in `owned_by` ends, ' +
+      'if that key had an expiry or was restricted to networks. A member, or a key without these restrictions, can adopt the ' +
+      'webhook, which then continues with the waiting events. Adopt the webhooks of a key before you revoke it to avoid the ' +
+      'pause.',
     answer: webhookSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
@@ -234,19 +238,19 @@ const rotation = z.strictObject({
     .min(0)
     .max(GRACE_PERIOD_MINUTES_MAX)
     .default(GRACE_PERIOD_MINUTES_DEFAULT)
-    .describe('Minutes for which posts are signed with the old secret too.'),
+    .describe('Minutes for which posts are also signed with the previous secret (grace period).'),
 });
 
 export const rotateWebhookSecretRoute = endpoint(
   'POST /v1/webhooks/:id/rotate-secret',
   {
-    summary: 'Give a webhook another secret, which is shown only once',
+    summary: 'Rotate the secret of a webhook',
     description:
-      'Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.',
+      'Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.',
     body: rotation,
     examples: {
-      'Keep the old secret for an hour': { grace_period_minutes: 60 },
-      'At once': { grace_period_minutes: 0 },
+      'Keep the previous secret for an hour': { grace_period_minutes: 60 },
+      'Replace it immediately': { grace_period_minutes: 0 },
     },
     answer: rotatedWebhookSchema,
   },
@@ -264,8 +268,9 @@ export const rotateWebhookSecretRoute = endpoint(
 export const pingWebhookRoute = endpoint(
   'POST /v1/webhooks/:id/ping',
   {
-    summary: 'Post an event to a webhook, to see whether it answers',
-    description: 'Posts a `webhook.ping` to this endpoint only, even if it does not subscribe to it.',
+    summary: 'Ping a webhook',
+    description:
+      'Posts the event `webhook.ping` to this webhook only, even if it does not subscribe to it. The delivery shows how your endpoint answered.',
     answer: pingedWebhookSchema,
     etag: false,
   },

@@ -36,7 +36,7 @@ describe('an identity provider', () => {
     const answer = await ask();
     expect([codeOf(answer), answer.json().error.message]).toEqual([
       [503, 'unavailable'],
-      'the identity provider does not answer just now',
+      'the identity provider does not answer: try again, or sign in with a link or a passkey',
     ]);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     const server = createServer((_request, response) => {

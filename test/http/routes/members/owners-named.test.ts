@@ -75,10 +75,10 @@ describe('a member whose role does not allow something', () => {
     await join(by, 'owner', 'Ada Moreno');
     const auditor = await join(by, 'auditor', 'Aud');
     expect(await refused(auditor.cookie, 'GET', '/v1/messages/msg_1/content')).toBe(
-      "the role 'auditor' sees no contents of mail: Ada Moreno, an owner, can allow it to this role, or give you the role 'owner' or 'developer'",
+      "the role 'auditor' cannot see mail contents: Ada Moreno, an owner, can allow this role to see them, or give you the role 'owner' or 'developer'",
     );
     expect(await refused(auditor.cookie, 'DELETE', '/v1/webhooks/whk_1')).toMatch(
-      /^the role 'auditor' reads alone: Ada Moreno, an owner, can give you the role 'owner'/,
+      /^the role 'auditor' is read-only: Ada Moreno, an owner, can give you the role 'owner'/,
     );
   });
 

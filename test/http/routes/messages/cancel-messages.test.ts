@@ -93,7 +93,7 @@ describe('POST /v1/messages/cancel', () => {
         {
           error: {
             code: 'permission_missing',
-            message: "API key lacks 'read' permission, which a filter needs beside 'send': name the messages in ids",
+            message: "API key lacks 'read' permission, which a filter requires: name the messages in ids instead",
           },
         },
       ]);

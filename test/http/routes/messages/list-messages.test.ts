@@ -70,7 +70,7 @@ describe('GET /v1/messages finds', () => {
     const { body } = await get({ subject });
     expect([body.error.code, body.error.details]).toEqual([
       'invalid_request',
-      { subject: ['subject must have a word of two characters or more, or be a whole subject in double quotes'] },
+      { subject: ['subject must contain a word of two characters or more, or be a whole subject in double quotes'] },
     ]);
   });
 

@@ -34,7 +34,7 @@ test('a batch larger than the whole limit is 422, even if none of the limit is u
   const key = await limitedKey();
   const refusal = {
     code: 'batch_exceeds_limit',
-    details: { messages: ['messages must have at most 3 items: the key may send no more in a minute'] },
+    details: { messages: ['messages must have at most 3 items: this is how many the key may send per minute'] },
   };
   const fresh = await post(key, messages(LIMIT + 1));
   expect(fresh).toMatchObject({ status: 422, error: refusal });

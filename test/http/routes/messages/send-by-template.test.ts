@@ -121,7 +121,7 @@ describe('a send by template', () => {
       subject: ['subject is required'],
     });
     const nobody = await send({ to: 'a@example.net', template: { id: await make(), variables: { name: 'x' } } });
-    expect(nobody.body.error.details.from).toEqual(['from is required: the template has none']);
+    expect(nobody.body.error.details.from).toEqual(['from is required: the template does not set one']);
   });
 
   test('of another organization is not found', async () => {

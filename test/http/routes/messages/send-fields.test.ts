@@ -54,7 +54,7 @@ describe('a message', () => {
     const attachments = [{ filename: 'a', content: '', content_type }];
     expect(await detailsOf({ ...VALID, attachments })).toEqual({
       attachments: [
-        'attachments[0].content_type must be a media type (RFC 6838), and neither multipart/* nor message/* but message/rfc822',
+        'attachments[0].content_type must be a media type such as application/pdf, but not multipart/* or message/* (except message/rfc822)',
       ],
     });
   });
@@ -70,7 +70,7 @@ describe('a message', () => {
   test('refuses two attachments with the same content_id as a mistake', async () => {
     const image = { filename: 'a.png', content: '', content_type: 'image/png', content_id: 'logo' };
     expect(await detailsOf({ ...VALID, attachments: [image, { ...image, content_id: 'other' }, image] })).toEqual({
-      attachments: ['attachments[2].content_id is the same as that of attachments[0]'],
+      attachments: ['attachments[2].content_id is already used by attachments[0]'],
     });
     const html = '<p><img src="cid:nowhere" alt=""></p>';
     expect((await send({ ...VALID, html, attachments: [image] })).statusCode).toBe(202);
@@ -124,7 +124,7 @@ describe('a message', () => {
     [
       'a header without a place to fold it',
       { headers: { References: `<1@x.test> ${'x'.repeat(999)}` } },
-      'headers.References must not have more than 998 characters without a space: a line holds no more',
+      'headers.References must not have more than 998 characters without a space: a header line cannot be longer',
     ],
     [
       'a header that is too long',
@@ -134,12 +134,12 @@ describe('a message', () => {
     [
       'headers that are too long together',
       { headers: Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`X-${at}`, 'x '.repeat(7_000)])) },
-      'headers must have at most 64000 characters in all',
+      'headers must have at most 64000 characters in total',
     ],
     [
       'one header under two names',
       { headers: { References: '<1@example.org>', references: '<2@example.org>' } },
-      'headers.references is given twice: case makes no difference',
+      'headers.references is given twice: header names are case-insensitive',
     ],
     ['21 attachments', { attachments: many(21, () => file) }, 'attachments must have at most 20 items'],
     [

@@ -241,6 +241,6 @@ describe('an Idempotency-Key', () => {
   ])('is refused by %s when it is repeated', async (url, payload) => {
     const headers = { 'idempotency-key': ['twice', 'twice'] };
     const answer = await service.request({ method: 'POST', url, key, payload, headers });
-    expect(answer.json().error?.details).toEqual({ 'Idempotency-Key': ['Idempotency-Key must be given once'] });
+    expect(answer.json().error?.details).toEqual({ 'Idempotency-Key': ['Idempotency-Key must be sent only once'] });
   });
 });

@@ -153,7 +153,7 @@ describe('names and addresses', () => {
   test.each(['a@x.test, Bob <b@y.test>', 'A <a@x.test>, B <b@y.test>', 'a@x.test; b@y.test'])(
     'are refused if several are in one string: %s',
     async (to) => {
-      expect((await send({ to })).body.error.details.to[0]).toContain('use an array for several');
+      expect((await send({ to })).body.error.details.to[0]).toContain('use an array with one address per item');
     },
   );
 

@@ -79,10 +79,10 @@ describe('importing a file', () => {
     ['', 'csv must not be empty'],
     [
       'ann@example.net\n',
-      'csv must have no other columns than address, scope, reason, expires_at, note, topic_id, named in its first row',
+      'csv must have only these columns, named in its first row: address, scope, reason, expires_at, note, topic_id',
     ],
-    ['note\nx\n', 'csv must have a column address, named in its first row'],
-    ['address,address\na@example.net,b@example.net\n', 'csv must not have two columns of the same name'],
+    ['note\nx\n', 'csv must name the column address in its first row'],
+    ['address,address\na@example.net,b@example.net\n', 'csv must not have two columns with the same name'],
     ['address,note\na@example.net,"x\n', 'csv must have quotes only around whole fields, doubled within'],
     ['address,note\na@example.net,"x"y\n', 'csv must have quotes only around whole fields, doubled within'],
     [`address\n${'a@example.net\n'.repeat(10_001)}`, 'csv must have at most 10000 rows'],

@@ -54,8 +54,8 @@ describe('a replay', () => {
   });
 
   test.each([
-    [{}, 'must have either since or after'],
-    [{ since: '2026-01-01T00:00:00Z', after: 'start' }, 'must have either since or after'],
+    [{}, 'must contain either since or after'],
+    [{ since: '2026-01-01T00:00:00Z', after: 'start' }, 'must contain either since or after'],
     [{ since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }, 'until must be later than since'],
     [{ since: '2026-01-01' }, 'since must be a time'],
   ])('of %j is refused', async (asked, problem) => {
