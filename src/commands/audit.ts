@@ -190,9 +190,13 @@ export const rotateAuditKey = (context: AuditContext, origin: Origin, tree: stri
   retryConflicts(async () => {
     const loaded = await loadAuditLog(context, tree);
     const { signing, former } = loaded.state;
-    if (signing === null) throw new DomainError('not_found', 'nothing was signed yet: there is no key to replace');
+    if (signing === null)
+      throw new DomainError('not_found', 'nothing has been signed yet, so there is no key to replace');
     if (former !== null)
-      throw new DomainError('resource_conflict', 'the key before has not signed its last checkpoint yet');
+      throw new DomainError(
+        'resource_conflict',
+        'the previous key has not signed its last checkpoint yet: try again in a minute',
+      );
     const organizationId = organizationOf(tree);
     const key = await newKey(context, organizationId, signing.origin);
     const events: AuditEvent[] = [{ type: 'AuditKeyAdded', data: { organizationId, origin: signing.origin, ...key } }];
@@ -305,7 +309,7 @@ export const reopenAuditLog = (
   retryConflicts(async () => {
     const loaded = await loadAuditLog(context, tree);
     const { signing, last } = loaded.state;
-    if (signing === null || last === null) throw new DomainError('not_found', 'nothing was signed yet');
+    if (signing === null || last === null) throw new DomainError('not_found', 'nothing has been signed yet');
     const organizationId = organizationOf(tree);
     const next = originAfter(signing.origin);
     const key = await newKey(context, organizationId, next);

@@ -78,7 +78,10 @@ export const addAuditor = async (
   const { allowedCidrs } = by.bounds;
   requireWithin(by, { allowedCidrs, expiresAt, rateLimits: {} });
   if ((await auditorsOf(loadKeyCache, organizationId)).length >= AUDITORS_MAX)
-    throw new DomainError('too_many_auditors', `an organization has at most ${AUDITORS_MAX} auditors`);
+    throw new DomainError(
+      'too_many_auditors',
+      `an organization has at most ${AUDITORS_MAX} auditors: remove one first`,
+    );
   const auditorId = formatId('aud', system.randomBytes(ID_BYTES));
   const contactId = system.uuid();
   const token = formatSecret('audit', system.randomBytes(SECRET_RANDOM_BYTES));

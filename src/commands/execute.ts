@@ -179,7 +179,7 @@ export const readWholeStream = async (
 /** @throws {DomainError} `precondition_failed` if the stream is at another revision. */
 export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<Loaded<unknown>, 'revision'>): void => {
   if (atRevisions === undefined || atRevisions.some((wanted) => wanted === revision)) return;
-  throw new DomainError('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
+  throw new DomainError('precondition_failed', 'the resource has changed: If-Match is not its current ETag');
 };
 
 const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promise<Appended> => {

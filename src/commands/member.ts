@@ -146,7 +146,10 @@ export const inviteMember = (
     const known = await load(store, members, stream);
     const others = await named(context, ofState(known.state));
     if (others.some((one) => isSameAddress(one.email, email)))
-      throw new DomainError('member_already_exists', 'a person with this address is already a member');
+      throw new DomainError(
+        'member_already_exists',
+        'a person with this address is already a member: create a new link for them instead',
+      );
     const memberId = formatId('mbr', system.randomBytes(ID_BYTES));
     const contactId = system.uuid();
     const made = makeToken(context);

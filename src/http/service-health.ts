@@ -27,7 +27,7 @@ const partsSchema = z.strictObject({
     version: z.string(),
     roles: z.array(roleSchema),
     uptime_seconds: seconds('Time since this process started.'),
-    memory_bytes: bytes('Resident memory of this process.'),
+    memory_bytes: bytes('Resident memory of the answering instance.'),
     event_loop_delay_ms: z.strictObject({
       mean: milliseconds('Mean in the last minute.'),
       max: milliseconds('Maximum in the last minute.'),

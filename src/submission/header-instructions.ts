@@ -57,7 +57,7 @@ const pairsOf = (mail: ParsedMail, header: string, problems: Problem[]): readonl
 
 const once = (mail: ParsedMail, header: string, problems: Problem[]): string | undefined => {
   const values = valuesOf(mail, header);
-  if (values.length > 1) problems.push(['headers', `${header} must be given once`]);
+  if (values.length > 1) problems.push(['headers', `${header} must be given only once`]);
   return values[0];
 };
 
@@ -79,7 +79,8 @@ const idempotencyKeyOf = (mail: ParsedMail, envelope: readonly string[], problem
   }
   if (way === undefined) return key ?? null;
   if (way !== 'message-id') problems.push(['headers', 'X-Outbox-Idempotency must be message-id']);
-  if (key !== undefined) problems.push(['headers', 'X-Outbox-Idempotency is not allowed beside Idempotency-Key']);
+  if (key !== undefined)
+    problems.push(['headers', 'X-Outbox-Idempotency is not allowed together with Idempotency-Key']);
   return keyOfMessageId(mail, envelope, problems);
 };
 
@@ -91,7 +92,7 @@ const tagsOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<string, 
 const metadataOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<string, unknown>> => {
   const pairs = pairsOf(mail, METADATA, problems);
   const names = new Set(pairs.map(([name]) => name));
-  if (names.size < pairs.length) problems.push(['metadata', `${METADATA} names a key twice`]);
+  if (names.size < pairs.length) problems.push(['metadata', `${METADATA} contains the same name twice`]);
   if (names.has('__proto__')) problems.push(['metadata', 'metadata.__proto__ is not allowed']);
   return pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) };
 };
@@ -114,7 +115,7 @@ export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): I
   // A misspelt instruction would be ignored silently.
   for (const { name } of mail.headers) {
     if (name.toLowerCase().startsWith(PREFIX) && !KNOWN.has(name.toLowerCase())) {
-      problems.push(['headers', `${name} is not known to this service`]);
+      problems.push(['headers', `${name} is not a known header of this service`]);
     }
   }
   const fields = Object.entries(SINGLE).flatMap(([header, field]) => {

@@ -107,7 +107,10 @@ const restrictPlaintext = (session: SMTPServerSession, options: SubmissionOption
   const ranges = (options.plaintextNetworks ?? LOOPBACK).map(parseRange).filter((range) => range !== null);
   if (isWithin(ranges, session.remoteAddress)) return;
   if (!options.hasTls) {
-    throw new SmtpRefusal(554, '5.7.0 only clients on loopback are accepted: this service has no TLS certificate');
+    throw new SmtpRefusal(
+      554,
+      '5.7.0 only clients on this machine are accepted, because the service has no TLS certificate',
+    );
   }
   session.disabledCommands = [...JOKE_COMMANDS, 'AUTH'];
 };

@@ -130,7 +130,7 @@ const FIRST_BLOCK_BYTES = 8_192;
 
 const tooLarge = (): SmtpRefusal => new SmtpRefusal(552, `5.3.4 the message is larger than ${MESSAGE_BYTES_MAX} bytes`);
 const noRoom = (): SmtpRefusal =>
-  new SmtpRefusal(451, '4.3.1 too many messages are arriving: try again in a few seconds');
+  new SmtpRefusal(451, '4.3.1 too many messages are in progress: try again in a few seconds');
 const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the connection ended before the message');
 
 interface ReceivedMessage {

@@ -112,7 +112,7 @@ const repeatedProblem = ({ name, value }: RepeatedHeader): string | null => {
 const requireOnce = ({ headers }: ParsedMail, problems: Problem[]): void => {
   const seen = new Set<string>();
   for (const { name } of headers.filter((header) => isAtMostOnce(header.name))) {
-    if (seen.has(name.toLowerCase())) problems.push(['headers', `${name} must be given once`]);
+    if (seen.has(name.toLowerCase())) problems.push(['headers', `${name} must be given only once`]);
     seen.add(name.toLowerCase());
   }
 };
@@ -123,7 +123,7 @@ const headersOf = (mail: ParsedMail, problems: Problem[]): Headers => {
     problems.push(['headers', `headers must have at most ${HEADERS_MAX} keys`]);
     return { headers: {}, repeated: [] };
   }
-  if (mail.headers.some(isNoHeader)) problems.push(['headers', 'a line of the header is not a header']);
+  if (mail.headers.some(isNoHeader)) problems.push(['headers', 'a line of the message header is not a valid header']);
   requireOnce(mail, problems);
   const firsts = new Map<string, RepeatedHeader>();
   const repeated: RepeatedHeader[] = [];
@@ -163,12 +163,16 @@ const alternativesOf = ({ alternatives }: ParsedMail, problems: Problem[]): read
 /** Reports messages that would change if they were composed again. */
 const requireComposable = (mail: ParsedMail, problems: Problem[]): void => {
   if (isSealed(mail)) {
-    problems.push(['attachments', 'a signed or encrypted message cannot be sent unchanged: send it without']);
+    problems.push([
+      'attachments',
+      'a signed or encrypted message cannot be sent unchanged: send it without signature and encryption',
+    ]);
   }
-  if (mail.multiparts.includes(REPORT)) problems.push(['attachments', 'a report cannot be sent unchanged']);
+  if (mail.multiparts.includes(REPORT))
+    problems.push(['attachments', 'a delivery report cannot be sent unchanged: attach it to another message']);
   for (const [index, { isSevenBit, content }] of mail.attachments.entries()) {
     if (isSevenBit === undefined || (isSevenBit && content.length <= MESSAGE_BASE64_MAX)) continue;
-    const problem = 'is a message that is large or not in lines of ASCII, and must not be encoded (RFC 2046 §5.2.1)';
+    const problem = 'is a message that is too large, or not ASCII lines, and must not be encoded (RFC 2046 §5.2.1)';
     problems.push(['attachments', `attachments[${index}] ${problem}: attach it as application/octet-stream`]);
   }
 };

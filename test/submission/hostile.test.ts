@@ -87,7 +87,7 @@ describe('a client', () => {
     const release = await holdAllRoom(hasty.bodies);
     const reply = await hasty.sendRaw(`${HEADER}\r\nHi`);
     release();
-    expect(reply).toMatch(/^451 4\.3\.1 too many messages are arriving/);
+    expect(reply).toMatch(/^451 4\.3\.1 too many messages are in progress/);
     expect(await hasty.sendRaw(`${HEADER}\r\nHi`)).toMatch(/^250/);
     await hasty.close();
   });

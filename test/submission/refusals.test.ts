@@ -35,17 +35,17 @@ describe('mail that cannot be represented is refused in one line, and nothing is
 
   test.each<[string, string, RegExp]>([
     ['no From', 'Subject: x\r\n\r\nHi', /^554 5\.6\.0 from is required/],
-    ['two From', `${HEADER}From: eve@example.test\r\n\r\nHi`, /^554 5\.6\.0 .*From must be given once/],
+    ['two From', `${HEADER}From: eve@example.test\r\n\r\nHi`, /^554 5\.6\.0 .*From must be given only once/],
     [
       'From of two',
       'From: ann@example.test, eve@example.test\r\nSubject: x\r\n\r\nHi',
       /^554 5\.6\.0 from must be one/,
     ],
-    ['two subjects', `${HEADER}Subject: y\r\n\r\nHi`, /^554 5\.6\.0 Subject must be given once/],
+    ['two subjects', `${HEADER}Subject: y\r\n\r\nHi`, /^554 5\.6\.0 Subject must be given only once/],
     [
       'References twice',
       `${HEADER}References: <1@x.test>\r\nreferences: <2@x.test>\r\n\r\nHi`,
-      /^554 5\.6\.0 references must be given once/,
+      /^554 5\.6\.0 references must be given only once/,
     ],
     [
       'a repeated header that is too long',
@@ -57,9 +57,17 @@ describe('mail that cannot be represented is refused in one line, and nothing is
       `${HEADER}${'X-A: 1\r\n'.repeat(101)}\r\nHi`,
       /^554 5\.6\.0 headers must have at most 100 keys/,
     ],
-    ['no header name', `${HEADER}this is no header\r\n\r\nHi`, /^554 5\.6\.0 a line of the header is not a header/],
+    [
+      'no header name',
+      `${HEADER}this is no header\r\n\r\nHi`,
+      /^554 5\.6\.0 a line of the message header is not a valid header/,
+    ],
     ['__proto__', `${HEADER}__proto__: 1\r\n\r\nHi`, /^554 5\.6\.0 headers\.__proto__ is not allowed/],
-    ['a misspelt instruction', `${HEADER}X-Outbox-Tags: a=b\r\n\r\nHi`, /^554 5\.6\.0 X-Outbox-Tags is not known/],
+    [
+      'a misspelt instruction',
+      `${HEADER}X-Outbox-Tags: a=b\r\n\r\nHi`,
+      /^554 5\.6\.0 X-Outbox-Tags is not a known header/,
+    ],
     ['a tag without value', `${HEADER}X-Outbox-Tag: a\r\n\r\nHi`, /^554 5\.6\.0 x-outbox-tag must be name=value/],
     [
       'half a word',
@@ -72,7 +80,7 @@ describe('mail that cannot be represented is refused in one line, and nothing is
     [
       'unsubscribe twice',
       `${HEADER}X-Outbox-Unsubscribe: managed\r\nList-Unsubscribe: <https://a.test/>\r\n\r\nHi`,
-      /^554 5\.6\.0 headers\.List-Unsubscribe is not allowed beside/,
+      /^554 5\.6\.0 headers\.List-Unsubscribe is not allowed together with/,
     ],
     [
       'no Message-ID to know it by',
@@ -103,7 +111,7 @@ describe('mail that cannot be represented is refused in one line, and nothing is
     [
       'a message in a message that is not in ASCII',
       multipart('multipart/mixed', '\r\nHi', 'Content-Type: message/rfc822\r\n\r\nSubject: y\r\n\r\nHö'),
-      /^554 5\.6\.0 attachments\[0\] is a message that is large or not in lines of ASCII/,
+      /^554 5\.6\.0 attachments\[0\] is a message that is too large, or not ASCII lines/,
     ],
     [
       'a piece of a message',
@@ -113,7 +121,7 @@ describe('mail that cannot be represented is refused in one line, and nothing is
     [
       'a report',
       multipart('multipart/report; report-type=x', '\r\nHi', 'Content-Type: text/x-report\r\n\r\nHo'),
-      /^554 5\.6\.0 a report cannot be sent unchanged/,
+      /^554 5\.6\.0 a delivery report cannot be sent unchanged: attach it to another message/,
     ],
     [
       'a signature',

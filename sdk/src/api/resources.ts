@@ -201,7 +201,7 @@ export const messages = (call: Call) => ({
    *
    * Accepts a message for its recipients and stores it durably before it answers 202; delivery follows within moments, or at `scheduled_at`. Requires `from`, `to`, and a `subject` with `html` or `text`, or a `template`. Send an `Idempotency-Key` so that you can safely repeat the request. Follow the outcome with `GET /v1/messages/{id}`, events or webhooks.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   send: (body: SendMessage, options?: SendOptions) =>
     call.json<SentMessage>({ method: 'POST', path: '/v1/messages/send', body, takesIdempotencyKey: true }, options),
@@ -215,7 +215,7 @@ export const messages = (call: Call) => ({
    * worse, and an `info` otherwise. The verdict is `fail` with any error, and `warn` with any warning. The score starts at
    * 100; each rule subtracts its points for every finding, up to its own maximum. Version of the rules: 4.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   analyze: (body: SendMessage, options?: RequestOptions) =>
     call.json<Analysis>({ method: 'POST', path: '/v1/messages/analyze', body, changesNothing: true }, options),
@@ -231,7 +231,7 @@ export const messages = (call: Call) => ({
    *
    * A batch is not one transaction: after a 503, send the same request with the same `Idempotency-Key` to complete it.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   sendBatch: (body: SendBatch, options?: SendOptions) =>
     call.json<Batch>({ method: 'POST', path: '/v1/messages/batch', body, takesIdempotencyKey: true }, options),
@@ -241,14 +241,14 @@ export const messages = (call: Call) => ({
    * With `at`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
    * its limit, and the filter `status` is not available.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   list: (query: ListMessagesQuery = {}, options?: RequestOptions) =>
     call.list<ListedMessage, ListMessagesAnswer>({ method: 'GET', path: '/v1/messages', query }, options),
   /**
    * Get a message
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetMessageQuery = {}, options?: RequestOptions) =>
     call.json<GetMessageAnswer>({ method: 'GET', path: path`/v1/messages/${id}`, query }, options),
@@ -257,7 +257,7 @@ export const messages = (call: Call) => ({
    *
    * Moves a scheduled message to an earlier or later time, at most 30 days ahead. This is possible until the first attempt starts. The time to live keeps its length and starts at the new time.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   reschedule: (id: string, body: RescheduleMessageRequest, options?: ChangeOptions) =>
     call.json<Message>({ method: 'PATCH', path: path`/v1/messages/${id}`, body }, options),
@@ -266,7 +266,7 @@ export const messages = (call: Call) => ({
    *
    * Returns the subject, bodies, headers and attachments. They are stored for the retention time of the organization (`content_retention_days`); afterwards the response is 410.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   getContent: (id: string, options?: RequestOptions) =>
     call.json<MessageContent>({ method: 'GET', path: path`/v1/messages/${id}/content` }, options),
@@ -275,7 +275,7 @@ export const messages = (call: Call) => ({
    *
    * Returns the html, or the text, in a sandboxed document that cannot run scripts, submit forms or load remote content. Images from its attachments are included, and links open in a new window. Viewing is not counted as an opening, but it is recorded in the audit log.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   preview: (id: string, query: PreviewMessageQuery = {}, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/messages/${id}/preview`, query }, options),
@@ -284,14 +284,14 @@ export const messages = (call: Call) => ({
    *
    * Returns the message as a file (RFC 5322 with MIME). Parts that differ between copies are missing: DKIM signatures, tracking, managed unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading the source is recorded in the audit log.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   getRaw: (id: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/messages/${id}/raw` }, options),
   /**
    * List the events of a message
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   listEvents: (id: string, query: ListMessageEventsQuery = {}, options?: RequestOptions) =>
     call.list<OutboxEvent, ListMessageEventsAnswer>({ method: 'GET', path: path`/v1/messages/${id}/events`, query }, options),
@@ -300,7 +300,7 @@ export const messages = (call: Call) => ({
    *
    * Explains in sentences what happened to a message and what happens next: the request, the key, the checks, every attempt with replies and transport security, every wait with its reason, and each webhook attempt. `facts` contains the codes behind each sentence. Sentences are for people and can change; types and facts are stable. Once the content has expired, addresses and reply texts are null. With `at`, returns what was known at that time.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   explain: (id: string, query: ExplainMessageQuery = {}, options?: RequestOptions) =>
     call.json<ExplainMessageAnswer>({ method: 'GET', path: path`/v1/messages/${id}/explain`, query }, options),
@@ -309,7 +309,7 @@ export const messages = (call: Call) => ({
    *
    * Stops a message that has not been sent: recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being sent, the response is 409. Cancelling a cancelled message succeeds and changes nothing.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   cancel: (id: string, options?: ChangeOptions) =>
     call.json<Message>({ method: 'POST', path: path`/v1/messages/${id}/cancel` }, options),
@@ -318,7 +318,7 @@ export const messages = (call: Call) => ({
    *
    * Cancels the listed messages, or up to 500 waiting messages that match a filter. Each message is cancelled separately: a message that is being sent or has ended is reported in `data` and does not stop the others. Repeating the request has no further effect. A filter requires the permission `read` in addition to `send`. Every 25 messages use one request of the rate limit `send`, also with `dry_run`, so a key with a low limit can cancel fewer messages per request.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   cancelMany: (body: CancelMessagesRequest, options?: RequestOptions) =>
     call.json<CancelMessagesAnswer>({ method: 'POST', path: '/v1/messages/cancel', body }, options),
@@ -331,14 +331,14 @@ export const apiKeys = (call: Call) => ({
    *
    * A new key cannot have more networks or a later expiry than the key that creates it.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   create: (body: CreateKeyRequest, options?: RequestOptions) =>
     call.json<CreatedApiKey>({ method: 'POST', path: '/v1/api-keys', body }, options),
   /**
    * List API keys
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   list: (query: ListKeysQuery = {}, options?: RequestOptions) =>
     call.list<ApiKey, ListKeysAnswer>({ method: 'GET', path: '/v1/api-keys', query }, options),
@@ -347,7 +347,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns the key without its secret.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetKeyQuery = {}, options?: RequestOptions) =>
     call.json<GetKeyAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}`, query }, options),
@@ -356,7 +356,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Omitted fields stay unchanged. Only `admin` sets `rate_limits` and changes keys with `admin`. A key cannot get more networks or a later expiry than the requesting key.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   update: (id: string, body: UpdateKeyRequest, options?: ChangeOptions) =>
     call.json<ApiKey>({ method: 'PATCH', path: path`/v1/api-keys/${id}`, body }, options),
@@ -365,7 +365,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Revokes the key and removes it from the list. You can still read its history.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/api-keys/${id}` }, options),
@@ -374,7 +374,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns changes and refused changes, the newest first, also of a deleted key. Secrets are never returned.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   listHistory: (id: string, query: ListKeyHistoryQuery = {}, options?: RequestOptions) =>
     call.list<ApiKeyHistoryEntry, ListKeyHistoryAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}/history`, query }, options),
@@ -383,7 +383,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns who created each secret, when and why it ended, and how much was sent with it; the newest first, also for a deleted key. The secrets themselves are never returned. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the secrets are as they were at that time, but the counts include everything sent until now.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   listSecrets: (id: string, query: ListKeySecretsQuery = {}, options?: RequestOptions) =>
     call.list<ApiKeySecret, ListKeySecretsAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}/secrets`, query }, options),
@@ -392,7 +392,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Creates a new secret and returns it once. The previous secret works until the grace period ends. You cannot rotate a key that has more networks (`allowed_cidrs`) or a later expiry (`expires_at`) than the key that sends the request.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   rotate: (id: string, body: RotateKeyRequest = {}, options?: ChangeOptions) =>
     call.json<RotatedApiKey>({ method: 'POST', path: path`/v1/api-keys/${id}/rotate`, body }, options),
@@ -401,7 +401,7 @@ export const apiKeys = (call: Call) => ({
    *
    * All secrets of the key stop working within a second. This cannot be undone.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   revoke: (id: string, options?: ChangeOptions) =>
     call.json<ApiKey>({ method: 'POST', path: path`/v1/api-keys/${id}/revoke` }, options),
@@ -412,21 +412,21 @@ export const domains = (call: Call) => ({
   /**
    * Add a sending domain
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   register: (body: RegisterDomainRequest, options?: RequestOptions) =>
     call.json<Domain>({ method: 'POST', path: '/v1/domains', body }, options),
   /**
    * List sending domains
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   list: (query: ListDomainsQuery = {}, options?: RequestOptions) =>
     call.list<Domain, ListDomainsAnswer>({ method: 'GET', path: '/v1/domains', query }, options),
   /**
    * Get a domain and its DNS records
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetDomainQuery = {}, options?: RequestOptions) =>
     call.json<GetDomainAnswer>({ method: 'GET', path: path`/v1/domains/${id}`, query }, options),
@@ -435,7 +435,7 @@ export const domains = (call: Call) => ({
    *
    * Changes the tracking and the appearance of recipient pages. Omitted fields stay unchanged.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   update: (id: string, body: UpdateDomainRequest = {}, options?: ChangeOptions) =>
     call.json<Domain>({ method: 'PATCH', path: path`/v1/domains/${id}`, body }, options),
@@ -444,7 +444,7 @@ export const domains = (call: Call) => ({
    *
    * Deletes the domain and revokes the API keys bound to it. Waiting messages of the domain fail when they become due: cancel them first to end them now.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/domains/${id}` }, options),
@@ -453,7 +453,7 @@ export const domains = (call: Call) => ({
    *
    * Queries the DNS without a cache, and returns the value and the problem found for each record. The domain is verified once all `required` records are valid. If the DNS does not answer, nothing changes.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   verify: (id: string, options?: ChangeOptions) =>
     call.json<Domain>({ method: 'POST', path: path`/v1/domains/${id}/verify` }, options),
@@ -462,7 +462,7 @@ export const domains = (call: Call) => ({
    *
    * Creates new DKIM keys and returns the DNS records to publish. The current keys sign until a check finds the new RSA record in the DNS; the check runs automatically, or when you call `verify`. Keep the earlier records until `safe_to_remove_at`: receivers verify mail in transit with them. Rotating again before the new record is found replaces the pending keys.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   rotateDkim: (id: string, options?: ChangeOptions) =>
     call.json<Domain>({ method: 'POST', path: path`/v1/domains/${id}/dkim/rotate` }, options),
@@ -471,7 +471,7 @@ export const domains = (call: Call) => ({
    *
    * Returns the bounce and complaint rates of live bulk mail, the level that follows from them, and its effect. Counts the outcomes of the last seven days (UTC). Fewer than 200 recipients, or fewer than five bounces or complaints, are not evaluated. A level ends when the rate has fallen a fifth below its limit.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getReputation: (id: string, options?: RequestOptions) =>
     call.json<GetDomainReputationAnswer>({ method: 'GET', path: path`/v1/domains/${id}/reputation` }, options),
@@ -480,14 +480,14 @@ export const domains = (call: Call) => ({
    *
    * Ends the restriction of a domain that was slowed or paused because of its rates, and restarts the count of bounces and complaints. Waiting mail is sent within seconds; a long backlog shares capacity with other mail. A restriction of the whole organization is released with `POST /v1/organization/release`.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   releaseSending: (id: string, options?: RequestOptions) =>
     call.json<ReleaseSendingAnswer>({ method: 'POST', path: path`/v1/domains/${id}/release` }, options),
   /**
    * Get the warm-up of a domain
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getWarmUp: (id: string, options?: RequestOptions) =>
     call.json<GetWarmUpAnswer>({ method: 'GET', path: path`/v1/domains/${id}/warm-up` }, options),
@@ -496,7 +496,7 @@ export const domains = (call: Call) => ({
    *
    * Limits how many recipients the domain sends to per day and destination, with a quota that grows daily. The plan starts today (UTC) and replaces another plan; if the same plan is running, it continues. A destination is the mailbox provider of a recipient domain, or the recipient domain itself if a smarthost accepts all mail (`MAIL_URL=smtp://…`). All live mail counts. Bulk mail above the quota waits for a later day, and its `ttl_seconds` stop meanwhile unless they are below the default. Transactional mail never waits.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   startWarmUp: (id: string, body: StartWarmUpRequest = {}, options?: RequestOptions) =>
     call.json<StartWarmUpAnswer>({ method: 'PUT', path: path`/v1/domains/${id}/warm-up`, body }, options),
@@ -505,7 +505,7 @@ export const domains = (call: Call) => ({
    *
    * Ends the plan early. Waiting mail is sent within seconds; a long backlog shares capacity with other mail. Without a plan, nothing changes.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   endWarmUp: (id: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/domains/${id}/warm-up` }, options),
@@ -516,21 +516,21 @@ export const templates = (call: Call) => ({
   /**
    * Create a template
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   create: (body: CreateTemplateRequest, options?: RequestOptions) =>
     call.json<Template>({ method: 'POST', path: '/v1/templates', body }, options),
   /**
    * List templates
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   list: (query: ListTemplatesQuery = {}, options?: RequestOptions) =>
     call.list<ListedTemplate, ListTemplatesAnswer>({ method: 'GET', path: '/v1/templates', query }, options),
   /**
    * Get a template
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetTemplateQuery = {}, options?: RequestOptions) =>
     call.json<GetTemplateAnswer>({ method: 'GET', path: path`/v1/templates/${id}`, query }, options),
@@ -539,7 +539,7 @@ export const templates = (call: Call) => ({
    *
    * Changes the draft. Omitted fields stay unchanged; `variables` and `locales` are replaced as a whole. Messages use the published version until you publish the draft.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   change: (id: string, body: ChangeTemplateRequest = {}, options?: ChangeOptions) =>
     call.json<Template>({ method: 'PATCH', path: path`/v1/templates/${id}`, body }, options),
@@ -548,7 +548,7 @@ export const templates = (call: Call) => ({
    *
    * New messages can no longer use the template. Messages that were sent with it stay unchanged.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/templates/${id}` }, options),
@@ -557,7 +557,7 @@ export const templates = (call: Call) => ({
    *
    * Every variable that a part uses must be declared, and every declared variable must be used. The template is rendered with the values of the examples and must produce valid HTML. A version never changes.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   publish: (id: string, options?: ChangeOptions) =>
     call.json<PublishedTemplateVersion>({ method: 'POST', path: path`/v1/templates/${id}/publish` }, options),
@@ -566,7 +566,7 @@ export const templates = (call: Call) => ({
    *
    * Makes an earlier version the published one: messages that do not name a version use it from now on. The draft stays unchanged.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   rollBack: (id: string, body: RollBackTemplateRequest, options?: ChangeOptions) =>
     call.json<ListedTemplate>({ method: 'POST', path: path`/v1/templates/${id}/rollback`, body }, options),
@@ -575,21 +575,21 @@ export const templates = (call: Call) => ({
    *
    * Returns the published versions, also of a deleted template, because its messages refer to them.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   listVersions: (id: string, query: ListTemplateVersionsQuery = {}, options?: RequestOptions) =>
     call.list<ListedTemplateVersion, ListTemplateVersionsAnswer>({ method: 'GET', path: path`/v1/templates/${id}/versions`, query }, options),
   /**
    * Get a version of a template
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getVersion: (id: string, version: string, options?: RequestOptions) =>
     call.json<TemplateVersion>({ method: 'GET', path: path`/v1/templates/${id}/versions/${version}` }, options),
   /**
    * Compare two versions of a template
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   compareVersions: (id: string, version: string, query: CompareTemplateVersionsQuery, options?: RequestOptions) =>
     call.json<TemplateDiff>({ method: 'GET', path: path`/v1/templates/${id}/versions/${version}/diff`, query }, options),
@@ -598,7 +598,7 @@ export const templates = (call: Call) => ({
    *
    * Returns the subject, html and text of a message, and an analysis of them. Nothing is sent or stored.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   render: (id: string, body: RenderTemplateRequest = {}, options?: RequestOptions) =>
     call.json<RenderedTemplate>({ method: 'POST', path: path`/v1/templates/${id}/render`, body, changesNothing: true }, options),
@@ -607,7 +607,7 @@ export const templates = (call: Call) => ({
    *
    * Returns the html of a message, rendered with the example values, in a sandboxed document that cannot run scripts, submit forms or load remote content. Links open in a new window. Nothing is stored.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   preview: (id: string, query: PreviewTemplateQuery = {}, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/templates/${id}/preview`, query }, options),
@@ -616,7 +616,7 @@ export const templates = (call: Call) => ({
    *
    * Sends a real message whose subject begins with `[Test]`. It is not billed, and not counted in statistics, warm-up quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.
    *
-   * Requires an API key with `send`. Rate limit: `send`.
+   * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   testSend: (id: string, body: TestSendTemplateRequest, options?: RequestOptions) =>
     call.json<SentMessage>({ method: 'POST', path: path`/v1/templates/${id}/test-send`, body }, options),
@@ -629,14 +629,14 @@ export const webhooks = (call: Call) => ({
    *
    * Registers a URL that events are posted to. The response contains the signing secret, which is shown only once. An organization has at most 50 webhooks, in both environments together, unless the operator of the service has set another limit.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   register: (body: RegisterWebhookRequest, options?: RequestOptions) =>
     call.json<CreatedWebhook>({ method: 'POST', path: '/v1/webhooks', body }, options),
   /**
    * List webhooks
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   list: (query: ListWebhooksQuery = {}, options?: RequestOptions) =>
     call.list<Webhook, ListWebhooksAnswer>({ method: 'GET', path: '/v1/webhooks', query }, options),
@@ -645,7 +645,7 @@ export const webhooks = (call: Call) => ({
    *
    * Returns the webhook without its secret.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetWebhookQuery = {}, options?: RequestOptions) =>
     call.json<GetWebhookAnswer>({ method: 'GET', path: path`/v1/webhooks/${id}`, query }, options),
@@ -654,14 +654,14 @@ export const webhooks = (call: Call) => ({
    *
    * Changes, enables or disables a webhook. Omitted fields stay unchanged; `filters` and `headers` are replaced as a whole. Events that happened while the webhook was disabled are not posted automatically: use a replay.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   update: (id: string, body: UpdateWebhookRequest = {}, options?: ChangeOptions) =>
     call.json<Webhook>({ method: 'PATCH', path: path`/v1/webhooks/${id}`, body }, options),
   /**
    * Delete a webhook
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/webhooks/${id}` }, options),
@@ -670,7 +670,7 @@ export const webhooks = (call: Call) => ({
    *
    * Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   rotateSecret: (id: string, body: RotateWebhookSecretRequest = {}, options?: ChangeOptions) =>
     call.json<RotatedWebhook>({ method: 'POST', path: path`/v1/webhooks/${id}/rotate-secret`, body }, options),
@@ -679,7 +679,7 @@ export const webhooks = (call: Call) => ({
    *
    * Makes you the owner of a webhook whose key has ended, or will end. A webhook is paused when the key in `owned_by` ends, if that key had an expiry or was restricted to networks. A member, or a key without these restrictions, can adopt the webhook, which then continues with the waiting events. Adopt the webhooks of a key before you revoke it to avoid the pause.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   adopt: (id: string, options?: ChangeOptions) =>
     call.json<Webhook>({ method: 'POST', path: path`/v1/webhooks/${id}/adopt` }, options),
@@ -688,7 +688,7 @@ export const webhooks = (call: Call) => ({
    *
    * Posts the event `webhook.ping` to this webhook only, even if it does not subscribe to it. The delivery shows how your endpoint answered.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   ping: (id: string, options?: ChangeOptions) =>
     call.json<WebhookPing>({ method: 'POST', path: path`/v1/webhooks/${id}/ping` }, options),
@@ -697,14 +697,14 @@ export const webhooks = (call: Call) => ({
    *
    * Returns the deliveries with all of their attempts. The filters search at most 5,000 deliveries per page, so a page can be empty although `has_more` is true: continue with `next_cursor`.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   listDeliveries: (id: string, query: ListWebhookDeliveriesQuery = {}, options?: RequestOptions) =>
     call.list<WebhookDelivery, ListWebhookDeliveriesAnswer>({ method: 'GET', path: path`/v1/webhooks/${id}/deliveries`, query }, options),
   /**
    * Get a delivery of a webhook
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getDelivery: (id: string, delivery: string, options?: RequestOptions) =>
     call.json<ShownWebhookDelivery>({ method: 'GET', path: path`/v1/webhooks/${id}/deliveries/${delivery}` }, options),
@@ -713,7 +713,7 @@ export const webhooks = (call: Call) => ({
    *
    * Posts the event again now. Works for delivered, failed and waiting deliveries. The delivery keeps its event id and its attempts, and follows the rest of its retry schedule. The request is recorded.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   resendDelivery: (id: string, delivery: string, options?: RequestOptions) =>
     call.json<WebhookDelivery>({ method: 'POST', path: path`/v1/webhooks/${id}/deliveries/${delivery}/resend` }, options),
@@ -722,7 +722,7 @@ export const webhooks = (call: Call) => ({
    *
    * Posts the events of a past period again: those that match the current subscription and filters of the webhook, at most 100 a second. Events keep their ids; the header `webhook-replay` contains the id of the replay. A webhook can have one replay at a time. A replay continues after a restart of the service, and waits while the webhook is disabled.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   replay: (id: string, body: ReplayWebhookRequest, options?: RequestOptions) =>
     call.json<WebhookReplay>({ method: 'POST', path: path`/v1/webhooks/${id}/replay`, body }, options),
@@ -731,14 +731,14 @@ export const webhooks = (call: Call) => ({
    *
    * A replay is deleted 30 days after it ended.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   listReplays: (id: string, query: ListWebhookReplaysQuery = {}, options?: RequestOptions) =>
     call.list<WebhookReplay, ListWebhookReplaysAnswer>({ method: 'GET', path: path`/v1/webhooks/${id}/replays`, query }, options),
   /**
    * Get a replay
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getReplay: (id: string, replay: string, options?: RequestOptions) =>
     call.json<WebhookReplay>({ method: 'GET', path: path`/v1/webhooks/${id}/replays/${replay}` }, options),
@@ -747,7 +747,7 @@ export const webhooks = (call: Call) => ({
    *
    * Drops the deliveries that have not been attempted yet. Deliveries that wait for a retry are kept.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   cancelReplay: (id: string, replay: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/webhooks/${id}/replays/${replay}` }, options),
@@ -762,7 +762,7 @@ export const suppressions = (call: Call) => ({
    * address. An address that is already on the list stays there; `expires_at` can change its end. Several addresses are
    * recorded one by one: if the request fails, repeat it.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   add: (body: AddSuppressionsRequest = {}, options?: RequestOptions) =>
     call.json<AddSuppressionsAnswer>({ method: 'POST', path: '/v1/suppressions', body }, options),
@@ -774,7 +774,7 @@ export const suppressions = (call: Call) => ({
    * suppressions that messages of its own domain caused. For any other address, `GET /v1/suppressions/check` tells it
    * whether the address is suppressed.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   list: (query: ListSuppressionsQuery = {}, options?: RequestOptions) =>
     call.list<Suppression, ListSuppressionsAnswer>({ method: 'GET', path: '/v1/suppressions', query }, options),
@@ -785,7 +785,7 @@ export const suppressions = (call: Call) => ({
    * suppressions that messages of its own domain caused. For any other address, `GET /v1/suppressions/check` tells it
    * whether the address is suppressed.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   check: (query: CheckSuppressionQuery, options?: RequestOptions) =>
     call.json<CheckSuppressionAnswer>({ method: 'GET', path: '/v1/suppressions/check', query }, options),
@@ -797,7 +797,7 @@ export const suppressions = (call: Call) => ({
    * would read as a formula. Erased addresses are omitted. A key with only `send` or `read` gets only entries that messages
    * of its own domain caused.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   export: (options?: RequestOptions) =>
     call.response({ method: 'GET', path: '/v1/suppressions/export' }, options),
@@ -809,7 +809,7 @@ export const suppressions = (call: Call) => ({
    * one transaction: after a 503 or a lost connection, some rows may already be on the list. Repeat the request; rows that
    * are already on the list are counted as unchanged.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   importMany: (body: ImportSuppressionsRequest, options?: RequestOptions) =>
     call.json<ImportSuppressionsAnswer>({ method: 'POST', path: '/v1/suppressions/import', body }, options),
@@ -820,7 +820,7 @@ export const suppressions = (call: Call) => ({
    * suppressions that messages of its own domain caused. For any other address, `GET /v1/suppressions/check` tells it
    * whether the address is suppressed.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetSuppressionQuery = {}, options?: RequestOptions) =>
     call.json<GetSuppressionAnswer>({ method: 'GET', path: path`/v1/suppressions/${id}`, query }, options),
@@ -830,7 +830,7 @@ export const suppressions = (call: Call) => ({
    * Removes the suppression, so that the address can receive mail again. It is suppressed again for the next reason, such
    * as a bounce, or when you add it. The evidence stays on record.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/suppressions/${id}` }, options),
@@ -843,14 +843,14 @@ export const topics = (call: Call) => ({
    *
    * Creates a kind of mail that recipients can choose separately, such as offers or event invitations. Send the returned id as `topic` with each message about it. An organization has at most 100 topics, shared by both environments.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   create: (body: CreateTopicRequest, options?: RequestOptions) =>
     call.json<Topic>({ method: 'POST', path: '/v1/topics', body }, options),
   /**
    * List topics
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   list: (query: ListTopicsQuery = {}, options?: RequestOptions) =>
     call.list<Topic, ListTopicsAnswer>({ method: 'GET', path: '/v1/topics', query }, options),
@@ -859,7 +859,7 @@ export const topics = (call: Call) => ({
    *
    * Records consent that you collected elsewhere, such as in a shop or on paper. From now on these recipients get mail about a topic with `default: "out"`. An opt-in cancels an earlier opt-out of this topic. It does not lift unsubscriptions from all mail, bounces, complaints or suppressions that you added. Recipients can opt out again on the preference page; you can opt them out with a suppression of scope `topic`. The latest choice applies. Addresses are recorded one by one: if the request fails, repeat it.
    *
-   * Requires an API key with `manage`. Rate limit: `manage`.
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   optIn: (id: string, body: OptInRequest, options?: RequestOptions) =>
     call.json<TopicOptIns>({ method: 'POST', path: path`/v1/topics/${id}/opt-ins`, body }, options),
@@ -868,14 +868,14 @@ export const topics = (call: Call) => ({
    *
    * Returns the current opt-ins in the key’s environment, the latest first. Recipients who opted out later are not listed. A listed address can still be suppressed for another reason: check it with `GET /v1/suppressions/check`. A key with only `send` or `read` sees only opt-ins made through messages of its own domain.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   listOptIns: (id: string, query: ListOptInsQuery = {}, options?: RequestOptions) =>
     call.list<TopicOptIn, ListOptInsAnswer>({ method: 'GET', path: path`/v1/topics/${id}/opt-ins`, query }, options),
   /**
    * Get a topic
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetTopicQuery = {}, options?: RequestOptions) =>
     call.json<GetTopicAnswer>({ method: 'GET', path: path`/v1/topics/${id}`, query }, options),
@@ -884,7 +884,7 @@ export const topics = (call: Call) => ({
    *
    * Changes the name or the description. Omitted fields stay unchanged.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   update: (id: string, body: UpdateTopicRequest = {}, options?: ChangeOptions) =>
     call.json<Topic>({ method: 'PATCH', path: path`/v1/topics/${id}`, body }, options),
@@ -893,7 +893,7 @@ export const topics = (call: Call) => ({
    *
    * New messages can no longer use the topic, and recipients no longer see it. Messages that were already accepted are still sent. The choices of recipients stay on record.
    *
-   * Requires an API key of the live environment with `manage`. Rate limit: `manage`.
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/topics/${id}` }, options),
@@ -920,7 +920,7 @@ export const events = (call: Call) => ({
    * cursor. A comment is sent every 15 s. A client that reads nothing for 60 s is disconnected. If the service ends a stream,
    * the last event is `end` with the `reason` and the `next_cursor` from which to continue.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   read: (query: ReadEventsQuery = {}, options?: RequestOptions) =>
     call.list<OutboxEvent, ReadEventsAnswer>({ method: 'GET', path: '/v1/events', query }, options),
@@ -936,7 +936,7 @@ export const stats = (call: Call) => ({
    * the smallest number of whole hours, days, weeks or months (in the time zone) for which the periods do not overlap. At most
    * 25 groups are returned, those with the most accepted recipients; the group `(other)` contains the rest.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   get: (query: GetStatsQuery = {}, options?: RequestOptions) =>
     call.json<Stats>({ method: 'GET', path: '/v1/stats', query }, options),
@@ -952,7 +952,7 @@ export const search = (call: Call) => ({
    * match first, and only what you may read. If you may not see mail contents, you cannot search by address, subject or tag.
    * Changes of the last moments may be missing.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   search: (query: SearchQuery, options?: RequestOptions) =>
     call.list<SearchResult, SearchAnswer>({ method: 'GET', path: '/v1/search', query }, options),
@@ -965,7 +965,7 @@ export const submission = (call: Call) => ({
    *
    * Returns the settings for programs that can only send by SMTP. The password is an API key with `send`; the user name is ignored.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   get: (options?: RequestOptions) =>
     call.json<Submission>({ method: 'GET', path: '/v1/submission' }, options),
@@ -978,7 +978,7 @@ export const requests = (call: Call) => ({
    *
    * Returns the requests of API keys and members that were answered with 4xx in the last seven days. Requests over a rate limit, and requests beyond the recording limit of an organization, are counted per minute: their `count` is above 1. Keys without `manage` or `admin` see only the requests of their own domain.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   listRefused: (query: ListRefusedRequestsQuery = {}, options?: RequestOptions) =>
     call.list<RequestRefusal, ListRefusedRequestsAnswer>({ method: 'GET', path: '/v1/requests', query }, options),
@@ -987,7 +987,7 @@ export const requests = (call: Call) => ({
    *
    * Counts the refused requests by error code and by who sent them, the most frequent first. Counts at most the newest 50,000 entries of the list.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   countRefused: (query: CountRefusedRequestsQuery = {}, options?: RequestOptions) =>
     call.json<RequestRefusalCounts>({ method: 'GET', path: '/v1/requests/counts', query }, options),
@@ -996,7 +996,7 @@ export const requests = (call: Call) => ({
    *
    * Returns a refused request with its body, by the `X-Request-Id` of its response. Of requests that were counted per minute, only the first can be found.
    *
-   * Requires an API key with `read`. Rate limit: `read`.
+   * Needs a key with `read`. Counts against its limit of `read` requests.
    */
   getRefused: (id: string, options?: RequestOptions) =>
     call.json<ShownRequestRefusal>({ method: 'GET', path: path`/v1/requests/${id}` }, options),
@@ -1007,21 +1007,21 @@ export const billing = (call: Call) => ({
   /**
    * Get the plan and its usage
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   get: (options?: RequestOptions) =>
     call.json<Billing>({ method: 'GET', path: '/v1/billing' }, options),
   /**
    * Get the usage of a month by day
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getUsage: (query: GetUsageQuery = {}, options?: RequestOptions) =>
     call.json<Usage>({ method: 'GET', path: '/v1/billing/usage', query }, options),
   /**
    * List available plans
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   listPlans: (options?: RequestOptions) =>
     call.list<Plan, ListPlansAnswer>({ method: 'GET', path: '/v1/billing/plans' }, options),
@@ -1030,14 +1030,14 @@ export const billing = (call: Call) => ({
    *
    * Changes the plan. Its quota applies immediately, and its price from the start of the current day (UTC). The previous plan is charged for its days.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   choosePlan: (body: ChoosePlanRequest, options?: ChangeOptions) =>
     call.json<Plan>({ method: 'PUT', path: '/v1/billing/plan', body }, options),
   /**
    * List invoices
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   listInvoices: (query: ListInvoicesQuery = {}, options?: RequestOptions) =>
     call.list<Invoice, ListInvoicesAnswer>({ method: 'GET', path: '/v1/billing/invoices', query }, options),
@@ -1046,7 +1046,7 @@ export const billing = (call: Call) => ({
    *
    * With `Accept: application/pdf` it comes as a document for people.
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getInvoice: (id: string, options?: RequestOptions) =>
     call.json<Invoice>({ method: 'GET', path: path`/v1/billing/invoices/${id}` }, options),
@@ -1059,14 +1059,14 @@ export const audit = (call: Call) => ({
    *
    * Returns the events of the log as they are stored, in both environments. With a filter that matches few events, a page can have fewer entries than `limit`, or none, although `has_more` is true: continue with the cursor.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listLog: (query: ListAuditLogQuery = {}, options?: RequestOptions) =>
     call.list<AuditEntry, ListAuditLogAnswer>({ method: 'GET', path: '/v1/audit/log', query }, options),
   /**
    * List signed checkpoints
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listCheckpoints: (query: ListCheckpointsQuery = {}, options?: RequestOptions) =>
     call.list<AuditCheckpoint, ListCheckpointsAnswer>({ method: 'GET', path: '/v1/audit/checkpoints', query }, options),
@@ -1075,7 +1075,7 @@ export const audit = (call: Call) => ({
    *
    * Signs a checkpoint that covers all events so far. While there are new events, one is also signed automatically every minute.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   createCheckpoint: (options?: RequestOptions) =>
     call.json<AuditCheckpoint>({ method: 'POST', path: '/v1/audit/checkpoints' }, options),
@@ -1084,7 +1084,7 @@ export const audit = (call: Call) => ({
    *
    * Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`, as in `GET /v1/events` and webhooks. With `Accept: text/plain` the response is a C2SP tlog-proof. If no checkpoint covers the event yet, the response is 409: try again after a minute, or sign a checkpoint.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getProof: (id: string, options?: RequestOptions) =>
     call.json<AuditProof>({ method: 'GET', path: path`/v1/audit/proof/${id}` }, options),
@@ -1093,7 +1093,7 @@ export const audit = (call: Call) => ({
    *
    * Returns the content that the event commits to by hash, such as the recipients and the subject. Pass the `event_id` of an audit entry, or the id of a customer event (`evt_…`). The hashes of the parts form the `content_root` of the event, so you can show each part separately. For a removed part only its hash is returned. Each disclosure is recorded as `DataRead`.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getDisclosure: (id: string, options?: RequestOptions) =>
     call.json<AuditDisclosure>({ method: 'GET', path: path`/v1/audit/disclosures/${id}` }, options),
@@ -1102,7 +1102,7 @@ export const audit = (call: Call) => ({
    *
    * Proves that events were only added to the log between two sizes, such as those of two checkpoints: no earlier event was changed or removed. `to` defaults to the size of the newest checkpoint.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getConsistencyProof: (query: GetConsistencyProofQuery, options?: RequestOptions) =>
     call.json<AuditConsistency>({ method: 'GET', path: '/v1/audit/consistency', query }, options),
@@ -1114,7 +1114,7 @@ export const audit = (call: Call) => ({
    * incomplete. `npm run outbox -- audit verify` verifies an export without the service. Every export is itself recorded in
    * the log.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   exportLog: (query: ExportAuditLogQuery = {}, options?: RequestOptions) =>
     call.response({ method: 'GET', path: '/v1/audit/export', query }, options),
@@ -1123,7 +1123,7 @@ export const audit = (call: Call) => ({
    *
    * Returns a signed note (C2SP tlog-tiles, tlog-checkpoint). Tiles are served up to its size.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getTlogCheckpoint: (organization: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/audit/tlog/${organization}/checkpoint` }, options),
@@ -1132,7 +1132,7 @@ export const audit = (call: Call) => ({
    *
    * Returns the hashes of a level (`tile/<level>/<index>`) or the leaves (`tile/entries/<index>`), complete or up to a width (`.p/<width>`), named as in C2SP tlog-tiles. The contents of a tile never change.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getTlogTile: (organization: string, tile: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/audit/tlog/${organization}/tile/${tile}` }, options),
@@ -1141,7 +1141,7 @@ export const audit = (call: Call) => ({
    *
    * For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with proofs that each event is in the signed log. The PDF contains the proofs as an attachment.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getKeyReport: (id: string, query: GetKeyReportQuery = {}, options?: RequestOptions) =>
     call.json<AuditReport>({ method: 'GET', path: path`/v1/audit/reports/api-keys/${id}`, query }, options),
@@ -1150,7 +1150,7 @@ export const audit = (call: Call) => ({
    *
    * For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with proofs that each event is in the signed log. The PDF contains the proofs as an attachment. While its contents are stored, it shows addresses and the subject, and reading it is recorded.
    *
-   * Requires an API key of the live environment with `admin`, or the token of an auditor. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getMessageReport: (id: string, query: GetMessageReportQuery = {}, options?: RequestOptions) =>
     call.json<AuditReport>({ method: 'GET', path: path`/v1/audit/reports/messages/${id}`, query }, options),
@@ -1161,21 +1161,21 @@ export const audit = (call: Call) => ({
    * token is shown only once. Exports by an auditor are recorded under `auditor:<id>`. An organization has at most
    * 100 auditors.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   addAuditor: (body: AddAuditorRequest, options?: RequestOptions) =>
     call.json<AddedAuditor>({ method: 'POST', path: '/v1/audit/auditors', body }, options),
   /**
    * List auditors
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   listAuditors: (options?: RequestOptions) =>
     call.list<Auditor, ListAuditorsAnswer>({ method: 'GET', path: '/v1/audit/auditors' }, options),
   /**
    * Get an auditor
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   getAuditor: (id: string, options?: RequestOptions) =>
     call.json<Auditor>({ method: 'GET', path: path`/v1/audit/auditors/${id}` }, options),
@@ -1184,7 +1184,7 @@ export const audit = (call: Call) => ({
    *
    * The token stops working within a second. The record of what the auditor read is kept.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   removeAuditor: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/audit/auditors/${id}` }, options),
@@ -1205,14 +1205,14 @@ export const erasures = (call: Call) => ({
    * The erasure runs in the background and ends with the event `erasure.completed`. If one is already running for this
    * address, the response is that erasure.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   request: (body: RequestErasureRequest, options?: RequestOptions) =>
     call.json<Erasure>({ method: 'POST', path: '/v1/erasures', body }, options),
   /**
    * List erasures
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   list: (query: ListErasuresQuery = {}, options?: RequestOptions) =>
     call.list<Erasure, ListErasuresAnswer>({ method: 'GET', path: '/v1/erasures', query }, options),
@@ -1221,14 +1221,14 @@ export const erasures = (call: Call) => ({
    *
    * Counts what an erasure would remove, and changes nothing. Counts at most the newest 1,000 messages.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   preview: (body: PreviewErasureRequest, options?: RequestOptions) =>
     call.json<PreviewErasureAnswer>({ method: 'POST', path: '/v1/erasures/preview', body, changesNothing: true }, options),
   /**
    * Get an erasure
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   get: (id: string, options?: RequestOptions) =>
     call.json<Erasure>({ method: 'GET', path: path`/v1/erasures/${id}` }, options),
@@ -1239,7 +1239,7 @@ export const organization = (call: Call) => ({
   /**
    * Get the organization
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   get: (options?: RequestOptions) =>
     call.json<GetOrganizationAnswer>({ method: 'GET', path: '/v1/organization' }, options),
@@ -1248,7 +1248,7 @@ export const organization = (call: Call) => ({
    *
    * Changes the settings. Omitted fields stay unchanged. Only the operator of the service can set rate limit ceilings.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   update: (body: UpdateOrganizationRequest = {}, options?: ChangeOptions) =>
     call.json<UpdateOrganizationAnswer>({ method: 'PATCH', path: '/v1/organization', body }, options),
@@ -1257,7 +1257,7 @@ export const organization = (call: Call) => ({
    *
    * Applies the rules of domains to all domains of the organization together. An organization is evaluated once more than one of its domains has sent bulk mail.
    *
-   * Requires an API key with `manage`. Rate limit: `read`.
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   getReputation: (options?: RequestOptions) =>
     call.json<GetOrganizationReputationAnswer>({ method: 'GET', path: '/v1/organization/reputation' }, options),
@@ -1266,7 +1266,7 @@ export const organization = (call: Call) => ({
    *
    * Begins or ends a legal hold. During the hold nothing of the organization is removed: retention is suspended, and erasures are `held`. Start and end are recorded.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   setLegalHold: (body: SetLegalHoldRequest, options?: ChangeOptions) =>
     call.json<SetLegalHoldAnswer>({ method: 'PUT', path: '/v1/organization/holds', body }, options),
@@ -1275,7 +1275,7 @@ export const organization = (call: Call) => ({
    *
    * Analysts and auditors cannot see addresses, subjects and bodies of mail unless an owner allows it here. Only owners can call this, not API keys. The change applies to open sessions and event streams within a second, and is recorded.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   setContentsRoles: (body: SetContentsRolesRequest, options?: ChangeOptions) =>
     call.json<SetContentsRolesAnswer>({ method: 'PUT', path: '/v1/organization/contents', body }, options),
@@ -1284,7 +1284,7 @@ export const organization = (call: Call) => ({
    *
    * Ends the restriction of an organization that was slowed or paused because of its rates, and restarts the count of bounces and complaints. A domain that is restricted by its own rates is released with `POST /v1/domains/{id}/release`.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   releaseSending: (options?: RequestOptions) =>
     call.json<ReleaseOrganizationSendingAnswer>({ method: 'POST', path: '/v1/organization/release' }, options),
@@ -1293,7 +1293,7 @@ export const organization = (call: Call) => ({
    *
    * While bulk mail is paused, live bulk mail of all domains is still accepted, but it waits, and expires when its time to live ends. Messages that are being sent are not stopped, and transactional mail is not affected. When you resume, waiting mail is sent within seconds. Both actions are recorded.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   pauseBulkMail: (body: PauseBulkMailRequest, options?: RequestOptions) =>
     call.json<PauseBulkMailAnswer>({ method: 'PUT', path: '/v1/organization/bulk-mail', body }, options),
@@ -1306,7 +1306,7 @@ export const session = (call: Call) => ({
    *
    * Returns the key or member that sends the request, and its permissions. Any key can call it.
    *
-   * Requires an API key with any permission. Rate limit: `read`.
+   * Needs a key with any permission. Counts against its limit of `read` requests.
    */
   get: (options?: RequestOptions) =>
     call.json<Session>({ method: 'GET', path: '/v1/session' }, options),
@@ -1321,21 +1321,21 @@ export const members = (call: Call) => ({
    * subjects and bodies of mail. `auditor`: can read everything except these, and change nothing. Owners can allow both
    * roles to see them with `PUT /v1/organization/contents`. The response contains the link that accepts the invitation. It works once, for 7 days, and is shown only here. If this service sends mail, the link is also mailed to the person (`link.mailed`). To renew the invitation, create another link (`POST /v1/members/:id/links`). To withdraw it, remove the member (`DELETE /v1/members/:id`). An organization has at most 200 members.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   invite: (body: InviteMemberRequest, options?: RequestOptions) =>
     call.json<InvitedMember>({ method: 'POST', path: '/v1/members', body }, options),
   /**
    * List members
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   list: (options?: RequestOptions) =>
     call.list<Member, ListMembersAnswer>({ method: 'GET', path: '/v1/members' }, options),
   /**
    * Get a member
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   get: (id: string, options?: RequestOptions) =>
     call.json<Member>({ method: 'GET', path: path`/v1/members/${id}` }, options),
@@ -1346,7 +1346,7 @@ export const members = (call: Call) => ({
    * subjects and bodies of mail. `auditor`: can read everything except these, and change nothing. Owners can allow both
    * roles to see them with `PUT /v1/organization/contents`. The change applies to open sessions within a second. You cannot change the role of the last owner who has signed in.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   change: (id: string, body: ChangeMemberRequest, options?: RequestOptions) =>
     call.json<Member>({ method: 'PATCH', path: path`/v1/members/${id}`, body }, options),
@@ -1355,7 +1355,7 @@ export const members = (call: Call) => ({
    *
    * Removes the member and ends their sessions within a second. Their actions stay on record. If the person has not joined yet, this withdraws the invitation: its links stop working.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   remove: (id: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/members/${id}` }, options),
@@ -1364,14 +1364,14 @@ export const members = (call: Call) => ({
    *
    * The link works once, for 15 minutes, and is shown only here. For a person who has not joined yet, it renews the invitation: the link works for 7 days and is mailed like the first one. Earlier links keep working. At most 5 links are valid at once; another link revokes the oldest.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   createLink: (id: string, options?: RequestOptions) =>
     call.json<SignInLink>({ method: 'POST', path: path`/v1/members/${id}/links` }, options),
   /**
    * List the passkeys of a member
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   listPasskeys: (id: string, options?: RequestOptions) =>
     call.list<Passkey, ListMemberPasskeysAnswer>({ method: 'GET', path: path`/v1/members/${id}/passkeys` }, options),
@@ -1380,7 +1380,7 @@ export const members = (call: Call) => ({
    *
    * Use this when a device is lost. The passkey can no longer sign in. End the open sessions of the member as well.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   removePasskey: (id: string, passkey: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/members/${id}/passkeys/${passkey}` }, options),
@@ -1391,14 +1391,14 @@ export const sessions = (call: Call) => ({
   /**
    * List open sessions
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   list: (options?: RequestOptions) =>
     call.list<MemberSession, ListMemberSessionsAnswer>({ method: 'GET', path: '/v1/sessions' }, options),
   /**
    * Get an open session
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   get: (id: string, options?: RequestOptions) =>
     call.json<MemberSession>({ method: 'GET', path: path`/v1/sessions/${id}` }, options),
@@ -1407,7 +1407,7 @@ export const sessions = (call: Call) => ({
    *
    * Signs the browser out within a second.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   end: (id: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/sessions/${id}` }, options),
@@ -1420,7 +1420,7 @@ export const inbox = (call: Call) => ({
    *
    * Lists the mail that this service captured instead of sending it, without contents.
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   list: (query: ListInboxQuery = {}, options?: RequestOptions) =>
     call.list<ListedCapturedMail, ListInboxAnswer>({ method: 'GET', path: '/v1/inbox', query }, options),
@@ -1429,7 +1429,7 @@ export const inbox = (call: Call) => ({
    *
    * Deletes the mail that the query selects, or all of it without a query.
    *
-   * Requires an API key with `admin`. Rate limit: `manage`.
+   * Needs a key with `admin`. Counts against its limit of `manage` requests.
    */
   delete: (query: DeleteInboxQuery = {}, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: '/v1/inbox', query }, options),
@@ -1438,21 +1438,21 @@ export const inbox = (call: Call) => ({
    *
    * Returns headers, text and html, each cut at 1 MB. A mail with a sign-in link (`confidential`) is shown only to an owner who has confirmed their presence.
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getCapturedMail: (id: string, options?: RequestOptions) =>
     call.json<CapturedMail>({ method: 'GET', path: path`/v1/inbox/${id}` }, options),
   /**
    * Delete a captured mail
    *
-   * Requires an API key with `admin`. Rate limit: `manage`.
+   * Needs a key with `admin`. Counts against its limit of `manage` requests.
    */
   deleteCapturedMail: (id: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/inbox/${id}` }, options),
   /**
    * Get the source of a captured mail
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getRawCapturedMail: (id: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/inbox/${id}/raw` }, options),
@@ -1461,7 +1461,7 @@ export const inbox = (call: Call) => ({
    *
    * Returns the attachment at this place in `attachments`, counted from 0.
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getCapturedAttachment: (id: string, place: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/inbox/${id}/attachments/${place}` }, options),
@@ -1474,7 +1474,7 @@ export const destinations = (call: Call) => ({
    *
    * Lists the destinations to which no mail is sent at the moment. A destination that does not answer or asks for less mail is suspended for one minute, then longer each time, up to half an hour. Its messages wait, and expire when their time to live ends. Other destinations are not affected. A destination that asked only your sending domain for less mail is suspended for this domain only, and listed as `dom_…@google.com`. Recipient domains with broken DNS records or policies are not listed: see `GET /v1/messages/{id}/explain`.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `read`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */
   list: (query: ListDestinationsQuery = {}, options?: RequestOptions) =>
     call.list<{
@@ -1496,7 +1496,7 @@ export const destinations = (call: Call) => ({
    *
    * Counts the recipients whose mail was deferred and waits for its next attempt, with the newest reply of each recipient domain. Examines the newest 2000 deferrals. Mail that is due, scheduled or held is not counted.
    *
-   * Requires an API key with `admin`. Rate limit: `read`.
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getBacklog: (options?: RequestOptions) =>
     call.json<DestinationBacklog>({ method: 'GET', path: '/v1/destinations/backlog' }, options),
@@ -1505,7 +1505,7 @@ export const destinations = (call: Call) => ({
    *
    * Ends the suspension early. Mail that is due is sent within seconds; deferred mail keeps the time of its next attempt. If the problem persists, the destination is suspended again.
    *
-   * Requires an API key of the live environment with `admin`. Rate limit: `manage`.
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   release: (body: ReleaseDestinationRequest, options?: RequestOptions) =>
     call.json<ReleaseDestinationAnswer>({ method: 'POST', path: '/v1/destinations/release', body }, options),

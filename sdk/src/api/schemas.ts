@@ -2598,13 +2598,13 @@ export interface Plan {
   id: string;
   name: string;
   currency: string;
-  /** For a month, in the currency’s minor unit. */
+  /** Price per month, in the smallest unit of the currency, such as cents. */
   price: number;
-  /** Recipients a month; null: any number. */
+  /** Recipients included per month. null: unlimited. */
   included: number | null;
-  /** For each 1,000 recipients above those included, in the currency’s minor unit; a decimal string. */
+  /** Price per 1,000 recipients beyond the included ones, in the smallest unit of the currency, as a decimal string. */
   overage_per_1000: string;
-  /** Recipients a month above which sends are refused; null: none. */
+  /** Recipients per month beyond which messages are rejected. null: no limit. */
   hard_limit: number | null;
 }
 

@@ -116,9 +116,9 @@ export const claimAttempt = async (
 
 const SENTENCES: Readonly<Record<SuppressionReason, string>> = {
   bounce: 'the address is suppressed: an earlier message to it bounced',
-  complaint: 'the address is suppressed: its owner complained about an earlier message',
-  unsubscribe: 'the address is suppressed: its owner unsubscribed',
-  manual: 'the address is suppressed: it was put on the list',
+  complaint: 'the address is suppressed: the recipient complained about an earlier message',
+  unsubscribe: 'the address is suppressed: the recipient unsubscribed',
+  manual: 'the address is suppressed: it was added to the list',
   import: 'the address is suppressed: it was imported into the list',
 };
 
@@ -128,7 +128,7 @@ const reasonOf = (state: Suppression, { accepted: { stream, topic } }: ExistingM
   if (entry !== null)
     return entry.scope === 'topic' ? `${SENTENCES[entry.reason]} (${entry.topicId})` : SENTENCES[entry.reason];
   if (topic?.default !== 'out' || hasOptedIn(state, topic.id)) return null;
-  return `its owner has not opted in to topic ${topic.id}, which is sent only to those who have`;
+  return `the recipient has not opted in to topic ${topic.id}, which requires an opt-in`;
 };
 
 /** The fate of a sandbox address is in its name, at every message again. */

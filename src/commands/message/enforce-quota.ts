@@ -84,7 +84,7 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
         void refresh(organizationId, entry).catch(() => undefined); // the next send tries again
       }
       if (entry.counted < 0) {
-        throw new DomainError('unavailable', 'the quota cannot be checked just now', {
+        throw new DomainError('unavailable', 'the quota cannot be checked at the moment: try again', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
       }
@@ -106,7 +106,7 @@ const exceeded = ({ id }: Plan, limit: number, used: number, month: Month): Doma
   const resetsAt = `${requirePeriod(nextMonth(month)).start}T00:00:00.000Z`;
   return new DomainError(
     'quota_exceeded',
-    `the plan '${id}' allows ${limit} recipients a month: ${used} are used, and it resets at ${resetsAt}`,
+    `the plan '${id}' allows ${limit} recipients per month, and ${used} are used: choose another plan, or wait until ${resetsAt}`,
     { details: { quota: [`plan ${id}`, `limit ${limit}`, `used ${used}`, `resets at ${resetsAt}`] } },
   );
 };

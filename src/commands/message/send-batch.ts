@@ -37,7 +37,7 @@ export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
   readonly refusals: ReadonlyMap<number, DomainError>;
   constructor(refusals: ReadonlyMap<number, DomainError>) {
-    super(`${refusals.size} messages of the batch are refused`);
+    super(`${refusals.size} messages of the batch are invalid`);
     this.refusals = refusals;
   }
 }
@@ -109,7 +109,7 @@ const findOpening = async ({ context, identities }: Batch): Promise<Opening | nu
   if (state.status === 'absent') return null;
   const opener = identities.indexOf(state.accepted.bodyDigest);
   if (opener >= 0) return { opener };
-  throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+  throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was already used with another request body');
 };
 
 /**

@@ -81,7 +81,11 @@ const change = async (
     known === undefined
       ? await execute(context, { ...execution, ...(atRevisions === undefined ? {} : { atRevisions }) })
       : await executeOnce(context, { ...execution, known });
-  if (executed === null) throw new DomainError('resource_conflict', 'the template was changed at the same time');
+  if (executed === null)
+    throw new DomainError(
+      'resource_conflict',
+      'another request changed the template at the same time: read it again and retry',
+    );
   const { state, revision } = executed;
   return { template: requireOwn(state, origin.organizationId, 'template'), revision: Number(revision) };
 };
@@ -152,7 +156,7 @@ export const changeDraft = async (
 };
 
 const invalid = (details: Details): DomainError =>
-  new DomainError('template_invalid', 'the template cannot be published: see details', { details });
+  new DomainError('template_invalid', 'the template has errors and cannot be published: see details', { details });
 
 /** @throws {DomainError} `template_invalid` naming the parts, with line and column. */
 const requireSound = async (
@@ -216,7 +220,7 @@ export const publishTemplate = async (
 ): Promise<PublishedTemplate> => {
   const { organizationId } = origin;
   const { known, before } = await loadFor(context, origin, existing);
-  if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no draft to publish');
+  if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no unpublished changes');
   const draft = await templateContent(context.contents, before.draft);
   await requireSound(context, organizationId, draft);
   const content = await compileContent(context, before, draft);

@@ -76,7 +76,7 @@ interface Templates {
 const LAYOUTS_MAX = 5;
 
 const invalidLayout = (alias: string, why: string): DomainError =>
-  new DomainError('template_invalid', 'the template cannot be published', {
+  new DomainError('template_invalid', 'the template has errors and cannot be published', {
     details: { layout: [`layout '${alias}' ${why}`] },
   });
 
@@ -89,7 +89,7 @@ const publishedLayout = async (
 ): Promise<{ readonly existing: ExistingTemplate; readonly version: number; readonly content: TemplateContent }> => {
   const { state } = await load(store, template, templateStream(templateIdOf(organizationId, alias)));
   if (state.status === 'absent' || state.organizationId !== organizationId || state.status === 'deleted') {
-    throw invalidLayout(alias, 'is no template of your organization');
+    throw invalidLayout(alias, 'is not a template of your organization');
   }
   if (state.publishedVersion === null) throw invalidLayout(alias, 'is not published');
   const version = requireVersion(state, state.publishedVersion);
@@ -109,9 +109,11 @@ const layoutsOf = async (
     ...(layout.compiled?.layouts ?? []),
   ];
   if (layouts.some((each) => each.templateId === templateId))
-    throw invalidLayout(alias, 'would contain itself: it is this template, or a layout of it leads back here');
-  if (layouts.length > LAYOUTS_MAX) throw invalidLayout(alias, `is more than ${LAYOUTS_MAX} deep in others`);
-  if (!SAYS_CONTENT.test(layout.html)) throw invalidLayout(alias, 'does not say {{ content }}: it surrounds nothing');
+    throw invalidLayout(alias, 'would contain itself, directly or through its own layouts');
+  if (layouts.length > LAYOUTS_MAX)
+    throw invalidLayout(alias, `uses more than ${LAYOUTS_MAX} layouts inside each other`);
+  if (!SAYS_CONTENT.test(layout.html))
+    throw invalidLayout(alias, 'has no {{ content }}, where the content of the template is inserted');
   const own = new Set(variables.map(({ name }) => name));
   return { layouts, layoutVariables: variablesOf(layout).filter(({ name }) => !own.has(name)) };
 };

@@ -104,11 +104,11 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
 
   const findIn = (state: Template, organizationId: string, asked: number | null): TemplateVersion => {
     if (state.status === 'absent' || state.status === 'deleted' || state.organizationId !== organizationId)
-      throw notPublished('id', 'names no template of your organization');
+      throw notPublished('id', 'is not a template of your organization');
     const wanted = asked ?? state.publishedVersion;
-    if (wanted === null) throw notPublished('id', 'names a template that is not published');
+    if (wanted === null) throw notPublished('id', 'is a template that is not published');
     const version = state.versions.find((each) => each.version === wanted);
-    if (version === undefined) throw notPublished('version', 'names no version of the template');
+    if (version === undefined) throw notPublished('version', 'is not a version of the template');
     return version;
   };
 
@@ -184,9 +184,13 @@ export const renderContent = async (
     return { rendered: await pacedBy(renderer.isTurnOver, rendering), unused };
   } catch (error) {
     if (!(error instanceof TemplateFailed)) throw error;
-    throw new DomainError('template_variables_invalid', 'the template cannot be rendered with these variables', {
-      details: { [field]: [error.message] },
-    });
+    throw new DomainError(
+      'template_variables_invalid',
+      'the template cannot be rendered with these values: see details',
+      {
+        details: { [field]: [error.message] },
+      },
+    );
   }
 };
 
@@ -214,7 +218,7 @@ export const requireValidHtml = async (
     };
     sentences.push(`${source.field} line ${source.line}, column ${source.column}: ${message}`);
   }
-  throw new DomainError(code, 'the template makes no valid html with these values: see details', {
+  throw new DomainError(code, 'with these values, the template does not produce valid html: see details', {
     details: { [field]: sentences },
   });
 };

@@ -29,7 +29,7 @@ const RECORDS = [
 const STATES: Readonly<Record<Exclude<RecordState, 'valid'>, string>> = {
   missing: 'is missing',
   invalid: 'is not valid',
-  include_broken: 'includes this service, whose own record is missing or wrong',
+  include_broken: 'includes the record of this service, which is missing or wrong',
   unknown: 'has not been checked yet',
 };
 
@@ -45,7 +45,7 @@ function* records(domain: DomainFacts): Generator<Discovery> {
 /** Reports how receivers will judge the sending domain, based on the last DNS check. */
 export const authentication: Check = function* ({ domain }) {
   if (domain.capturing) {
-    yield discovery('mail-captured', 'from', `mail is captured here, so no receiver judges ${domain.name}`);
+    yield discovery('mail-captured', 'from', `mail is captured on this machine, so no receiver checks ${domain.name}`);
     return;
   }
   if (!domain.verified) yield discovery('domain-not-verified', 'from', `the domain ${domain.name} is not verified`);
@@ -86,7 +86,7 @@ export const sender: Check = function* ({ from, replyTo }) {
     yield* misleading(replyTo.length === 1 ? 'reply_to' : `reply_to[${index}]`, mailbox);
   }
   if (replyTo.length === 0 && NO_REPLY.test(from.address)) {
-    yield discovery('sender-no-reply', 'from', `replies to ${from.address} are not read`);
+    yield discovery('sender-no-reply', 'from', `replies to ${from.address} will not be read`);
   }
 };
 
@@ -153,18 +153,18 @@ const OVERRIDE = /[\u202d\u202e]/;
 /** Reports problems in the subject, which decides whether people open the mail. */
 export const subject: Check = function* ({ subject: text, headers }) {
   if (seenCharacters(text) === 0) {
-    yield discovery('subject-blank', 'subject', 'the subject has no character that can be seen');
+    yield discovery('subject-blank', 'subject', 'the subject has no visible character');
     return;
   }
   yield* length(text);
   yield* shouting(text);
   if (OVERRIDE.test(text)) {
-    const said = `the subject ${quoted(text)} contains a hidden character that reverses the letters after it`;
+    const said = `the subject ${quoted(text)} contains a hidden character that reverses the text after it`;
     yield discovery('subject-deceptive', 'subject', said);
   }
   const prefix = REPLY.exec(text)?.[0];
   if (prefix !== undefined && !Object.keys(headers).some((name) => ANSWERS.has(name.toLowerCase()))) {
-    const said = `the subject begins with ${quoted(prefix)}, but the mail says of no message that it answers it`;
+    const said = `the subject begins with ${quoted(prefix)}, but the message is not a reply (no In-Reply-To)`;
     yield discovery('subject-fake-reply', 'subject', said);
   }
 };
@@ -187,7 +187,7 @@ export const unsubscribe: Check = function* (facts) {
   if (facts.unsubscribe === undefined && headerOf(facts, 'list-unsubscribe') === undefined) {
     yield discovery('unsubscribe-missing', 'unsubscribe', 'bulk mail has no way to unsubscribe');
   } else if (!isOneClick(facts)) {
-    yield discovery('unsubscribe-not-one-click', 'unsubscribe', 'unsubscribing takes more than one click');
+    yield discovery('unsubscribe-not-one-click', 'unsubscribe', 'recipients need more than one click to unsubscribe');
   }
 };
 
@@ -271,11 +271,15 @@ function* judged(attachment: AttachmentFact): Generator<Discovery> {
   const program = executable(attachment);
   if (program !== null) yield discovery('attachment-executable', field, program);
   if (DIRECTION.test(filename)) {
-    const said = `the name ${quoted(filename)} contains characters that turn the direction of text`;
+    const said = `the file name ${quoted(filename)} contains characters that change the text direction`;
     yield discovery('attachment-name-deceptive', field, said);
   }
   if (ARCHIVE_TYPES.has(endings(filename)[0] ?? '')) {
-    yield discovery('attachment-archive', field, `${quoted(filename)} is an archive, into which filters may not see`);
+    yield discovery(
+      'attachment-archive',
+      field,
+      `${quoted(filename)} is an archive, which spam filters may not be able to open`,
+    );
   }
 }
 

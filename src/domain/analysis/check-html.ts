@@ -34,11 +34,11 @@ export const validHtml: Check = function* ({ html }) {
   if (html === null) return;
   yield* invalidHtml(html.problems);
   for (const { what, offset } of html.repeatedAttributes) {
-    yield discovery('html-attribute-repeated', 'html', () => `the attribute ${what} is written twice in a tag`, offset);
+    yield discovery('html-attribute-repeated', 'html', () => `the attribute ${what} appears twice in one tag`, offset);
   }
   if (html.depth > DEPTH_MAX) yield discovery('html-deep', 'html', `elements are nested ${html.depth} deep`);
   if (html.root?.lang === '') {
-    yield discovery('html-lang-missing', 'html', 'the html element has no lang', html.root.offset);
+    yield discovery('html-lang-missing', 'html', 'the html element has no attribute lang', html.root.offset);
   }
 };
 
@@ -68,7 +68,12 @@ export const activeContent: Check = function* ({ html }) {
     yield discovery('active-content', 'html', () => `${what} does not work in mail`, offset);
   }
   for (const { what, offset } of html?.externalStyles ?? []) {
-    yield discovery('external-style', 'html', () => `${what} loads a style sheet, which most readers do not`, offset);
+    yield discovery(
+      'external-style',
+      'html',
+      () => `${what} loads a style sheet, which most mail programs do not load`,
+      offset,
+    );
   }
 };
 
@@ -98,10 +103,10 @@ export const hiddenText: Check = function* ({ html }) {
 type Told = readonly [rule: RuleName, sentence: (link: LinkFact) => string];
 
 const BY_KIND: Readonly<Partial<Record<Target['kind'], Told>>> = {
-  script: ['link-script', ({ href }) => `a link runs ${quoted(href)}`],
+  script: ['link-script', ({ href }) => `a link runs the script ${quoted(href)}`],
   data: ['link-script', ({ href }) => `a link opens the data URI ${quoted(href)}`],
-  file: ['link-private-host', ({ href }) => `a link goes to ${quoted(href)}, a file on the sender’s machine`],
-  malformed: ['link-malformed', ({ href }) => `a link’s address ${quoted(href)} is not a whole one`],
+  file: ['link-private-host', ({ href }) => `a link goes to ${quoted(href)}, a file on your machine`],
+  malformed: ['link-malformed', ({ href }) => `a link has the incomplete address ${quoted(href)}`],
   empty: ['link-empty', ({ text }) => `the link ${quoted(text)} has no target`],
 };
 
@@ -163,11 +168,11 @@ function* judged(field: string, { href, target: { host, plain }, offset }: WebLi
     return;
   }
   if (USER_NAME.test(href)) {
-    yield discovery('link-user-name', field, () => `${shown()} goes to ${host}, behind a user name`, offset);
+    yield discovery('link-user-name', field, () => `${shown()} goes to ${host}, hidden behind a user name`, offset);
   }
-  if (isIpAddress(host)) yield discovery('link-ip-address', field, () => `${shown()} names no host`, offset);
+  if (isIpAddress(host)) yield discovery('link-ip-address', field, () => `${shown()} has no host name`, offset);
   if (URL_SHORTENERS.has(host)) {
-    yield discovery('link-shortener', field, () => `${shown()} hides where it leads behind a shortener`, offset);
+    yield discovery('link-shortener', field, () => `${shown()} hides its target behind a link shortener`, offset);
   }
   if (plain) yield discovery('link-plain-http', field, () => `${shown()} is not encrypted`, offset);
 }
@@ -223,7 +228,7 @@ const contentIdOf = (src: string): string => {
 
 function* source({ src, target, offset }: ImageFact, contentIds: ReadonlySet<string>): Generator<Discovery> {
   if (target.kind === 'data') {
-    yield discovery('image-data-uri', 'html', 'an image is written into the html as a data URI', offset);
+    yield discovery('image-data-uri', 'html', 'an image is embedded in the html as a data URI', offset);
   } else if (CONTENT_ID.test(src)) {
     const said = (): string => `the image ${quoted(src)} is not among the attachments`;
     if (!contentIds.has(contentIdOf(src))) yield discovery('image-attachment-missing', 'html', said, offset);
@@ -245,13 +250,15 @@ function* host({ src, target, offset }: ImageFact): Generator<Discovery> {
 function* description(image: ImageFact): Generator<Discovery> {
   const { src, alt, width, offset } = image;
   if (isPixel(image)) {
-    const said = (): string => `the image ${quoted(src)} is too small to be seen, like one that tracks`;
+    const said = (): string => `the image ${quoted(src)} is too small to be visible, like a tracking pixel`;
     if (image.target.kind === 'web') yield discovery('tracking-pixel', 'html', said, offset);
     return;
   }
   const shown = (): string => quoted(src);
-  if (alt === null) yield discovery('image-without-alt', 'html', () => `the image ${shown()} has no alt`, offset);
-  if (width === null) yield discovery('image-without-width', 'html', () => `the image ${shown()} has no width`, offset);
+  if (alt === null)
+    yield discovery('image-without-alt', 'html', () => `the image ${shown()} has no attribute alt`, offset);
+  if (width === null)
+    yield discovery('image-without-width', 'html', () => `the image ${shown()} has no attribute width`, offset);
 }
 
 const contentIdsOf = (attachments: readonly AttachmentFact[]): ReadonlySet<string> =>
@@ -268,7 +275,7 @@ function* unused({ source, images }: HtmlFacts, attachments: readonly Attachment
   for (const { field, filename, contentType, contentId, disposition } of attachments) {
     const isInline = contentId !== undefined && disposition !== 'attachment' && IMAGE.test(contentType);
     if (!isInline || used.has(contentId.replace(BRACKETS, '$1'))) continue;
-    const said = `no \`cid:\` in the html refers to the inline image ${quoted(filename)}, so readers may not see it`;
+    const said = `no \`cid:\` in the html refers to the inline image ${quoted(filename)}, so recipients may not see it`;
     yield discovery('image-attachment-unused', field, said);
   }
 }

@@ -80,7 +80,7 @@ const IN_HTML = new RegExp(`${DAMAGED}|&amp;${ENTITY}`, 'g');
 const damageOf =
   ({ text }: Hit) =>
   () =>
-    text.startsWith('&') ? `${quoted(text)} is escaped once too often` : `${quoted(text)} is text in a wrong encoding`;
+    text.startsWith('&') ? `${quoted(text)} is escaped twice` : `${quoted(text)} is in the wrong character encoding`;
 
 /** Reports text that was read or written in the wrong encoding. */
 export const encodingDamage: Check = function* (facts) {
@@ -104,7 +104,12 @@ const SECRET =
 const SHOWN_CHARACTERS = 8;
 
 const found = (field: string, { text, offset }: Hit): Discovery =>
-  discovery('secret', field, () => `what begins with ${text.slice(0, SHOWN_CHARACTERS)} looks like a secret`, offset);
+  discovery(
+    'secret',
+    field,
+    () => `the text that begins with ${text.slice(0, SHOWN_CHARACTERS)} looks like a secret`,
+    offset,
+  );
 
 /** Reports secrets in the texts. */
 export const secrets: Check = function* ({ html, text = '' }) {
@@ -155,7 +160,7 @@ function* emptiness(html: HtmlFacts | null, text: string | undefined): Generator
   const showsNothing = html !== null && html.visibleCharacters === 0 && html.images.length === 0;
   if (showsNothing) yield discovery('body-empty', 'html', 'the html shows nothing');
   const isBlank = text !== undefined && seenCharacters(text) === 0;
-  if (isBlank) yield discovery('body-empty', 'text', 'the text has no character that can be seen');
+  if (isBlank) yield discovery('body-empty', 'text', 'the text has no visible character');
 }
 
 /** Reports a plain text that is missing, empty or different from the HTML. */
@@ -163,8 +168,8 @@ export const textPart: Check = function* ({ html, text }) {
   yield* emptiness(html, text);
   if (html === null) return;
   if (text === undefined) {
-    yield discovery('text-missing', 'text', 'there is no plain text: one will be derived from the html');
+    yield discovery('text-missing', 'text', 'there is no plain text: it will be generated from the html');
   } else if (isFar(text, html)) {
-    yield discovery('text-differs', 'text', 'the plain text does not say what the html says');
+    yield discovery('text-differs', 'text', 'the plain text and the html do not say the same');
   }
 };

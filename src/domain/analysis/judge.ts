@@ -103,7 +103,7 @@ const bounded = (findings: readonly Finding[]): readonly Finding[] => {
   const listed = findings.slice(0, FINDINGS_MAX);
   const last = listed.at(-1);
   if (last === undefined || findings.length === listed.length) return listed;
-  const message = `${last.message} ${findings.length - listed.length} findings of less weight are not listed.`;
+  const message = `${last.message} ${findings.length - listed.length} less important findings are not listed.`;
   return [...listed.slice(0, -1), { ...last, message }];
 };
 

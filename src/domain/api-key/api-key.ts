@@ -130,19 +130,17 @@ export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumst
 
 /** Rejects changes of a key that has ended for good. @throws {DomainError} `key_not_active`. */
 const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
-  if (key.status === 'revoked')
-    throw new DomainError('key_not_active', 'API key is revoked: create a new one in its place');
+  if (key.status === 'revoked') throw new DomainError('key_not_active', 'API key is revoked: create a new one instead');
   if (endedWithDomain)
     throw new DomainError(
       'key_not_active',
-      'API key ended when its domain was deleted: create a new one on another domain',
+      'API key ended when its domain was deleted: create a new one for another domain',
     );
 };
 
 /** @throws {DomainError} `key_not_active`. */
 const requireNotExpired = (key: ExistingApiKey, { now }: KeyCircumstances): void => {
-  if (isExpired(key, now))
-    throw new DomainError('key_not_active', 'API key is expired: give it another expires_at first');
+  if (isExpired(key, now)) throw new DomainError('key_not_active', 'API key has expired: set a new expires_at first');
 };
 
 /**
@@ -158,7 +156,7 @@ export interface CreateKey
 
 /** @throws {DomainError} `permission_missing`, `environment_not_allowed`, `wider_than_own_key`. */
 export const createKey = (state: ApiKey, { by, ...key }: CreateKey): readonly ApiKeyEvent[] => {
-  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'API key exists already');
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'API key already exists');
   requireKeyAuthority(by, key);
   if (Object.keys(key.rateLimits ?? {}).length > 0) requireLimitAuthority(by);
   const bounds = inheritBounds(by, key);
@@ -216,7 +214,7 @@ export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEve
   if (!endsNow && liveEarlierSecrets(key, command.now).length >= EARLIER_SECRETS_MAX) {
     throw new DomainError(
       'too_many_live_secrets',
-      `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work: wait until one ends, or rotate with grace_period_minutes 0 or revoke_previous true`,
+      `API key already has ${EARLIER_SECRETS_MAX} earlier secrets that still work: wait until one ends, or rotate with grace_period_minutes 0 or revoke_previous true`,
     );
   }
   const graceMs = endsNow ? 0 : command.gracePeriodMinutes * MINUTE_MS;
@@ -297,8 +295,7 @@ export interface RevokeKey extends KeyCircumstances {
 export const revokeKey = (state: ApiKey, command: RevokeKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);
   requireKeyAuthority(command.by, key);
-  if (key.status === 'revoked')
-    throw new DomainError('key_not_active', 'API key is revoked already: nothing is left to do');
+  if (key.status === 'revoked') throw new DomainError('key_not_active', 'API key is already revoked');
   requireNotEnded(key, command);
   return [{ type: 'KeyRevoked', data: { keyId: key.keyId } }];
 };

@@ -74,7 +74,7 @@ export const requireKeyAuthority = (
 /** Only admins may set a key's rate limits. @throws {DomainError} `permission_missing`. */
 export const requireLimitAuthority = (by: KeyAuthority): void => {
   if (!isAdmin(by)) {
-    throw new DomainError('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
+    throw new DomainError('permission_missing', "API key lacks 'admin' permission, which rate_limits requires");
   }
 };
 
@@ -107,18 +107,18 @@ const excess = (by: Exclude<KeyAuthority, 'operator'>, key: KeyBounds): Details 
   const details: Record<string, string[]> = {};
   if (!covers(allowedCidrs, key.allowedCidrs)) {
     details.allowed_cidrs = [
-      `allowed_cidrs must lie within those of the key that asks: ${new Intl.ListFormat('en').format(allowedCidrs)}`,
+      `allowed_cidrs must be within those of your own key: ${new Intl.ListFormat('en').format(allowedCidrs)}`,
     ];
   }
   if (endsLater(key.expiresAt, expiresAt)) {
-    details.expires_at = [`expires_at must not be later than ${expiresAt}, when the key that asks ends`];
+    details.expires_at = [`expires_at must not be later than ${expiresAt}, when your own key expires`];
   }
   const higher = by.permissions.includes('admin')
     ? []
     : ACTION_KINDS.filter((kind) => limitOf(key, kind) > limitOf(by.bounds, kind));
   if (higher.length > 0) {
     details.rate_limits = higher.map(
-      (kind) => `rate_limits.${kind} must be at most ${limitOf(by.bounds, kind)}, the limit of the key that asks`,
+      (kind) => `rate_limits.${kind} must be at most ${limitOf(by.bounds, kind)}, the limit of your own key`,
     );
   }
   return details;
@@ -131,7 +131,7 @@ export const requireWithin = (by: KeyAuthority, key: KeyBounds): void => {
   if (Object.keys(details).length === 0) return;
   throw new DomainError(
     'wider_than_own_key',
-    'an API key cannot make, widen or rotate a key that reaches further than itself: see details',
+    'an API key cannot create, change or rotate a key with more rights than its own: see details',
     { details },
   );
 };

@@ -313,7 +313,7 @@ export const releaseAdminKeys = (
   if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
     throw new DomainError(
       'last_admin_key',
-      'this would take away the last usable admin key of the organization: create another one first, which lasts as long',
+      'this would leave the organization without a working admin key: first create another one that is valid for as long',
     );
   }
   const keys = lost.map(({ key, revision }) => ({ keyId: key.keyId, revision }));

@@ -18,18 +18,20 @@ const wholeNumber = (max: number) => z.number().int().min(0).max(max);
 
 /** The terms of a plan. Events contain a copy, so that a later change of the plans file changes no invoice. */
 export const planSchema = z.strictObject({
-  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, - and _'),
+  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, - or _'),
   name: z.string().trim().min(1).max(100),
-  currency: z.string().regex(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as EUR'),
-  price: wholeNumber(PRICE_MAX).describe('For a month, in the currency’s minor unit.'),
-  included: wholeNumber(RECIPIENTS_MAX).nullable().describe('Recipients a month; null: any number.'),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 currency code, such as EUR'),
+  price: wholeNumber(PRICE_MAX).describe('Price per month, in the smallest unit of the currency, such as cents.'),
+  included: wholeNumber(RECIPIENTS_MAX).nullable().describe('Recipients included per month. null: unlimited.'),
   overagePer1000: z
     .string()
     .regex(RATE, `must be a decimal string with at most ${RATE_DIGITS} digits after the point, such as "40.5"`)
-    .describe('For each 1,000 recipients above those included, in the currency’s minor unit; a decimal string.'),
+    .describe(
+      'Price per 1,000 recipients beyond the included ones, in the smallest unit of the currency, as a decimal string.',
+    ),
   hardLimit: wholeNumber(RECIPIENTS_MAX)
     .nullable()
-    .describe('Recipients a month above which sends are refused; null: none.'),
+    .describe('Recipients per month beyond which messages are rejected. null: no limit.'),
 });
 export type Plan = Readonly<z.infer<typeof planSchema>>;
 
@@ -73,12 +75,19 @@ const isFree = ({ price, overagePer1000: rate }: Plan): boolean => price === 0 &
  */
 export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: string): Plan | null => {
   const plan = plans.offered.find(({ id }) => id === planId);
-  if (plan === undefined) throw new DomainError('plan_not_offered', `there is no plan '${planId}' to choose`);
+  if (plan === undefined)
+    throw new DomainError(
+      'plan_not_offered',
+      `you cannot choose the plan '${planId}': GET /v1/billing/plans lists the plans`,
+    );
   const current = chosen.at(-1)?.plan;
   if (canonicalJson(plan) === canonicalJson(current ?? null)) return null;
   const paid = [plans.default, ...chosen.map((each) => each.plan)].filter((each) => !isFree(each));
   if (paid.every(({ currency }) => currency === plan.currency)) return plan;
-  throw new DomainError('resource_conflict', 'the plan is in another currency than the one before: ask the operator');
+  throw new DomainError(
+    'resource_conflict',
+    'this plan has another currency than your current plan: ask the operator to change it',
+  );
 };
 
 /** Recipients a month that a plan allows; null if unlimited. `isHard`: recipients beyond it are rejected. */
@@ -158,7 +167,7 @@ export const periodOf = (text: string): Period | null => {
 /** @throws {RangeError} if the month is outside those years. */
 export const requirePeriod = (month: Month): Period => {
   const period = periodOf(month);
-  if (period === null) throw new RangeError(`${month} is no month that could be billed`);
+  if (period === null) throw new RangeError(`${month} is not a month that can be billed`);
   return period;
 };
 

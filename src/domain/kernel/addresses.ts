@@ -32,7 +32,7 @@ export const rangeProblem = (text: string): string | null => {
   const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = kind.networkAddressFromCIDR(`${address}/${bits}`).toString();
   if (network === address.toString()) return null;
-  return `must not have bits beyond its prefix: write ${network}/${bits} for the network, or the address alone`;
+  return `must not have bits after its prefix: use ${network}/${bits} for the network, or the address without a prefix`;
 };
 
 /** Whether the address is in one of the ranges. `::ffff:1.2.3.4` is treated as 1.2.3.4. */

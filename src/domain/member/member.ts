@@ -157,7 +157,7 @@ const requireOwnerBeside = (state: Members, { memberId, role, status }: Member):
   if (others.some((one) => one.role === 'owner' && one.status === 'joined')) return;
   throw new DomainError(
     'last_owner',
-    'this would take away the last owner who has signed in: make another member an owner first',
+    'this would remove the last owner who has signed in: make another member an owner first',
   );
 };
 
@@ -182,7 +182,7 @@ export const inviteMember = (
   { memberId, contactId, role, linkHash, now, minutes = INVITATION_MINUTES }: InviteMember,
 ): readonly MemberEvent[] => {
   if (Object.keys(state.members).length >= MEMBERS_MAX)
-    throw new DomainError('too_many_members', `an organization has at most ${MEMBERS_MAX} members`);
+    throw new DomainError('too_many_members', `an organization has at most ${MEMBERS_MAX} members: remove one first`);
   return [
     { type: 'MemberInvited', data: { memberId, contactId, role } },
     { type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt: expiryAfter(now, minutes) } },
@@ -298,18 +298,15 @@ export const PASSKEYS_MAX = 10;
 
 /** The message does not reveal what is wrong with the passkey. */
 export const passkeyInvalid = (): DomainError =>
-  new DomainError('passkey_invalid', 'this passkey cannot be used to sign in: use another, or a link');
+  new DomainError('passkey_invalid', 'this passkey cannot be used to sign in: use another one, or a link');
 
 /** The message does not reveal whether a link never existed, was used, was ended or has expired. */
 export const linkInvalid = (): DomainError =>
-  new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');
+  new DomainError('sign_in_link_invalid', 'this link was already used, or has expired: request a new one');
 
 /** The same error for every action that needs recent reauthentication. */
 export const presenceRequired = (): DomainError =>
-  new DomainError(
-    'presence_required',
-    'prove again who you are, with a passkey or a fresh link, and repeat this: it needs you to be present',
-  );
+  new DomainError('presence_required', 'confirm that it is you, with a passkey or a new link, then repeat the request');
 
 export interface AddPasskey extends Omit<Passkey, 'addedAt'> {
   readonly memberId: string;
@@ -328,9 +325,9 @@ export const addPasskey = (
   const { passkeys } = requireMember(state, memberId);
   if (!isPresent && passkeys.length > 0) throw presenceRequired();
   if (passkeys.some((one) => one.credentialId === credentialId))
-    throw new DomainError('resource_conflict', 'this passkey was added before');
+    throw new DomainError('resource_conflict', 'this passkey was already added');
   if (passkeys.length >= PASSKEYS_MAX)
-    throw new DomainError('too_many_passkeys', `a member has at most ${PASSKEYS_MAX} passkeys`);
+    throw new DomainError('too_many_passkeys', `a member has at most ${PASSKEYS_MAX} passkeys: remove one first`);
   const added = { memberId, passkeyId, credentialId, publicKey, counter, isSynced };
   return [{ type: 'PasskeyAdded', data: isPresent ? added : { ...added, withoutPresence: true } }];
 };

@@ -195,7 +195,7 @@ export const firstPasskeyUntil = (
 
 /** The message does not reveal what is wrong with the provider's response. */
 export const oidcInvalid = (): DomainError =>
-  new DomainError('oidc_invalid', 'this sign-in cannot be completed: begin again, in the same browser');
+  new DomainError('oidc_invalid', 'this sign-in cannot be completed: start again in the same browser');
 
 interface CreateSignInLink {
   readonly memberId: string;
@@ -244,9 +244,13 @@ export const mailSignInLink = (
     own.length >= MAILED_LINKS_PER_NETWORK_MAX ? [own, MAILED_LINKS_PER_NETWORK_MAX] : [mailed, MAILED_LINKS_MAX];
   const [oldest] = open;
   if (oldest !== undefined && open.length >= max)
-    throw new DomainError('rate_limit_exceeded', `${max} mailed links of this member work already: use one of them`, {
-      retryAfterSeconds: Math.ceil((Date.parse(oldest.expiresAt) - Date.parse(now)) / 1000),
-    });
+    throw new DomainError(
+      'rate_limit_exceeded',
+      `this member already has ${max} mailed links that work: use one of them`,
+      {
+        retryAfterSeconds: Math.ceil((Date.parse(oldest.expiresAt) - Date.parse(now)) / 1000),
+      },
+    );
   const expiresAt = expiryAfter(now, LINK_MINUTES);
   return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt, mailed: true, network } }];
 };

@@ -62,7 +62,7 @@ const requireAcceptable = ({
 }: AcceptMessage): void => {
   requireUnsuspended(suspension);
   if (!sendable) {
-    const problem = `domain ${accepted.fromDomain} is not verified`;
+    const problem = `domain ${accepted.fromDomain} is not verified: publish its DNS records and verify it first`;
     throw new DomainError('domain_not_verified', problem, { details: { from: [problem] } });
   }
   if (scheduledAt !== null) requireSchedulable(scheduledAt, now);
@@ -83,7 +83,7 @@ export const acceptMessage = (state: Message, command: AcceptMessage): readonly 
   const { accepted, scheduledAt } = command;
   if (state.status !== 'absent') {
     if (state.accepted.bodyDigest === accepted.bodyDigest) return [];
-    throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+    throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was already used with another request body');
   }
   requireAcceptable(command);
   const first: MessageEvent = { type: 'MessageAccepted', data: { ...accepted, sequence: 1 } };
@@ -121,9 +121,9 @@ export const requireSchedulable = (scheduledAt: string, now: string): void => {
   throw new DomainError('schedule_not_possible', problem, { details: { scheduled_at: [problem] } });
 };
 
-const beingSent = (): DomainError => new DomainError('message_being_sent', 'the message is being sent right now');
+const beingSent = (): DomainError => new DomainError('message_being_sent', 'the message is being sent at this moment');
 const allEnded = (): DomainError =>
-  new DomainError('message_ended', 'every recipient of the message has its final outcome: send a new message');
+  new DomainError('message_ended', 'the message has ended for all of its recipients: send a new message');
 
 interface CancelMessage {
   readonly organizationId: string;

@@ -56,11 +56,11 @@ const LIKE_ENCODED_WORD = /=\?[^?]*\?/;
  */
 export const unsubscribeUrlProblem = (text: string): string | null => {
   if (text.length > LINK_CHARACTERS_MAX) return `must have at most ${LINK_CHARACTERS_MAX} characters`;
-  if (!URL_TEXT.test(text)) return 'must be an absolute https URL in ASCII, percent-encoded where needed';
+  if (!URL_TEXT.test(text)) return 'must be a complete https URL in ASCII, percent-encoded where needed';
   const parsed = URL.parse(text);
-  if (parsed === null || parsed.hostname === '') return 'must be an absolute https URL with a host';
+  if (parsed === null || parsed.hostname === '') return 'must be a complete https URL with a host name';
   if (text.split(/[/?#]/)[2]?.includes('@') === true) return 'must not contain a user name or password';
-  return LIKE_ENCODED_WORD.test(text) ? 'must not contain =?…?, which reads as an encoded word' : null;
+  return LIKE_ENCODED_WORD.test(text) ? 'must not contain =?…?, which mail programs read as an encoded word' : null;
 };
 
 /** Checks headers that could impersonate another sender, or link to something other than a page or an address. */
@@ -114,9 +114,9 @@ export const listLinkProblem = (name: string, value: string, isOneClick: boolean
   if (!LIST_LINKS.test(name)) return null;
   const schemes = schemesIn(value);
   const other = schemes.find((scheme) => !SCHEMES.has(scheme));
-  if (other !== undefined) return `must have https:, http: and mailto: links only, not ${other}:`;
+  if (other !== undefined) return `must have only https:, http: and mailto: links, not ${other}:`;
   return isOneClick && UNSUBSCRIBE.test(name) && schemes.includes('http')
-    ? 'must not have an http: link beside List-Unsubscribe-Post: one-click needs https: (RFC 8058 §3.1)'
+    ? 'must not have an http: link together with List-Unsubscribe-Post: one-click requires https: (RFC 8058 §3.1)'
     : null;
 };
 

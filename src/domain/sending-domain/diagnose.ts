@@ -34,9 +34,9 @@ export const diagnoseOwnership = (sighting: Sighting, expected: string): Verdict
   if (first === undefined) return absence(sighting, 'TXT');
   if (answer.records.some((text) => meaning(text) === meaning(expected))) return VALID;
   const quoted = answer.records.find((text) => hasQuotes(text) && meaning(withoutQuotes(text)) === meaning(expected));
-  if (quoted !== undefined) return invalid(`the value has quotes in it: publish ${expected} without them`);
+  if (quoted !== undefined) return invalid(`the value contains quotes: publish ${expected} without quotes`);
   if (isWildcard) return wildcard(host);
-  return invalid(`the value is ${answer.records.map(told).slice(0, 3).join(', ')}, and should be "${expected}"`);
+  return invalid(`the value is ${answer.records.map(told).slice(0, 3).join(', ')}, but should be "${expected}"`);
 };
 
 const plainTarget = (name: string): string => name.toLowerCase().replace(/\.$/, '');
@@ -49,7 +49,7 @@ export const diagnoseAlias = (sighting: Sighting, expected: string): Verdict => 
   if (target === undefined) return absence(sighting, 'CNAME');
   return plainTarget(target) === plainTarget(expected)
     ? VALID
-    : invalid(`the host ${host} is a CNAME to ${plainTarget(target)}, and should be one to ${expected}`);
+    : invalid(`the host ${host} is a CNAME to ${plainTarget(target)}, but should be a CNAME to ${expected}`);
 };
 
 /** RFC 7489 §6.3: the version comes first. */
@@ -59,11 +59,11 @@ const POLICIES = ['none', 'quarantine', 'reject'];
 const problemInPolicy = (text: string): string | null => {
   const policy = parseTagList(text)?.get('p');
   if (policy === undefined) {
-    return `the DMARC record ${told(text)} has no policy: p=none, p=quarantine or p=reject`;
+    return `the DMARC record ${told(text)} has no policy: add p=none, p=quarantine or p=reject`;
   }
   return POLICIES.includes(policy.toLowerCase())
     ? null
-    : `the policy of the DMARC record is p=${told(policy)}, and should be none, quarantine or reject`;
+    : `the policy of the DMARC record is p=${told(policy)}, but should be none, quarantine or reject`;
 };
 
 /** Diagnoses the policy as receivers read it: several records invalidate each other (RFC 7489 §6.6.3). */
@@ -74,12 +74,12 @@ export const diagnoseDmarc = (sighting: Sighting): Verdict => {
   const [first, ...others] = answer.records.filter((text) => DMARC.test(text));
   if (first === undefined) {
     return answer.records.some((text) => hasQuotes(text) && DMARC.test(withoutQuotes(text)))
-      ? invalid('the DMARC record has quotes in it: publish it without them')
+      ? invalid('the DMARC record contains quotes: publish it without quotes')
       : missing(`there is no DMARC record (v=DMARC1; p=…) among the TXT records of ${host}`);
   }
   if (others.length > 0) {
     return invalid(
-      `there are ${others.length + 1} DMARC records, and receivers ignore all of them (RFC 7489 §6.6.3): leave one`,
+      `this host has ${others.length + 1} DMARC records. Receivers ignore all of them (RFC 7489 §6.6.3): keep only one`,
     );
   }
   const problem = problemInPolicy(first);
@@ -145,10 +145,10 @@ const several = (texts: readonly string[], key: DkimKey): Verdict => {
   const value = dkimValue(key);
   return arePieces(texts, value)
     ? invalid(
-        `the value was split into ${texts.length} records: publish one record, of several strings where one is too long${asOneRecord(value)}`,
+        `the value was split into ${texts.length} records: publish one record that consists of several strings${asOneRecord(value)}`,
       )
     : invalid(
-        `there are ${texts.length} records, and receivers may take any of them (RFC 6376 §3.6.2.2): leave the one whose value begins with "${value.slice(0, KEY_SHOWN)}"`,
+        `this host has ${texts.length} records, and receivers may use any of them (RFC 6376 §3.6.2.2): keep only the one whose value begins with "${value.slice(0, KEY_SHOWN)}"`,
       );
 };
 
@@ -156,7 +156,7 @@ const several = (texts: readonly string[], key: DkimKey): Verdict => {
 const restriction = (tags: Tags): string | null => {
   const listed = (name: string): readonly string[] =>
     (tags.get(name) ?? '').split(':').map((one) => one.trim().toLowerCase());
-  if (tags.has('h') && !listed('h').includes('sha256')) return 'h= does not allow sha256, by which mail is signed';
+  if (tags.has('h') && !listed('h').includes('sha256')) return 'h= does not allow sha256, which mail is signed with';
   if (tags.has('s') && !listed('s').some((service) => service === '*' || service === 'email')) {
     return 's= does not allow the key for mail';
   }
@@ -165,21 +165,21 @@ const restriction = (tags: Tags): string | null => {
 
 const aboutKey = (found: string, key: DkimKey): string | null => {
   if (found === key.publicKey) return null;
-  if (found === '') return 'its p= is empty, which revokes the key: publish the value again';
+  if (found === '') return 'p= is empty, which revokes the key: publish the value again';
   if (found.length > KEY_SHOWN && key.publicKey.startsWith(found)) {
-    return `its key was cut off after ${found.length} of ${key.publicKey.length} characters: publish it in several strings of one record${asOneRecord(dkimValue(key))}`;
+    return `the key was cut off after ${found.length} of ${key.publicKey.length} characters: publish it as several strings in one record${asOneRecord(dkimValue(key))}`;
   }
-  return `its key is p=${shortKey(found)}, and should be p=${shortKey(key.publicKey)}`;
+  return `the key is p=${shortKey(found)}, but should be p=${shortKey(key.publicKey)}`;
 };
 
 /** The first problem that keeps verifiers from using the record, in their order of evaluation. */
 const problemInKey = (tags: Tags, key: DkimKey): string | null => {
   const version = tags.get('v');
   const isFirst = [...tags.keys()][0] === 'v';
-  if (version !== undefined && (version !== 'DKIM1' || !isFirst)) return 'v=DKIM1 has to stand first in it';
+  if (version !== undefined && (version !== 'DKIM1' || !isFirst)) return 'v=DKIM1 must come first';
   const type = (tags.get('k') ?? 'rsa').toLowerCase();
   if (type !== KEY_TYPES[key.algorithm])
-    return `its key type is k=${type}, and should be k=${KEY_TYPES[key.algorithm]}`;
+    return `the key type is k=${type}, but should be k=${KEY_TYPES[key.algorithm]}`;
   const found = tags.get('p');
   if (found === undefined) return `it has no key (p=): the value should be ${told(dkimValue(key))}`;
   return aboutKey(withoutSpace(found), key) ?? restriction(tags);
@@ -187,15 +187,15 @@ const problemInKey = (tags: Tags, key: DkimKey): string | null => {
 
 const single = (text: string, sighting: Sighting, key: DkimKey): Verdict => {
   const tags = parseTagList(text);
-  const problem = tags === null ? 'it is no list of tags' : problemInKey(tags, key);
+  const problem = tags === null ? 'it is not a list of tags' : problemInKey(tags, key);
   if (problem === null) return VALID;
   if (sighting.isWildcard) return wildcard(sighting.host);
   const cleanTags = hasQuotes(text) ? parseTagList(withoutQuotes(text)) : null;
   if (cleanTags !== null && problemInKey(cleanTags, key) === null) {
-    return invalid('the value has quotes or backslashes in it: publish it without them');
+    return invalid('the value contains quotes or backslashes: publish it without them');
   }
   return tags === null
-    ? invalid(`the value is ${told(text)}, and should be ${told(dkimValue(key))}`)
+    ? invalid(`the value is ${told(text)}, but should be ${told(dkimValue(key))}`)
     : invalid(`the record is wrong: ${problem}`);
 };
 

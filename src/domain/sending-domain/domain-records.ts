@@ -215,7 +215,7 @@ export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName
   if (isTakenByAnother(state, { ...claim, capturing: claim.method === 'capture', formerHolder })) {
     throw new DomainError(
       'domain_already_exists',
-      `domain ${claim.name} already exists: another organization verified it`,
+      `another organization has already verified the domain ${claim.name}`,
     );
   }
   if (state.status === 'taken' && state.domainId === claim.domainId && state.method === claim.method) return [];

@@ -77,7 +77,7 @@ const ownership = (domain: Domain): RecordToPublish => ({
   type: 'TXT',
   ...verificationRecord(domain),
   required: true,
-  advice: 'Proves that the name is yours. It has to stay.',
+  advice: 'Proves that the domain is yours. Do not remove it.',
 });
 
 /** Value of a key record (RFC 6376 §3.6.1, RFC 8463 §4). */
@@ -86,14 +86,14 @@ export const dkimValue = ({ algorithm, publicKey }: DkimKey): string =>
 
 const splitting = (value: string): string =>
   isLong(value)
-    ? ` One record: where values of more than 255 characters are not taken, write it as strings of one record: ${inStrings(value)}`
+    ? ` Publish it as one record. If your DNS provider does not accept values of more than 255 characters, split it into strings: ${inStrings(value)}`
     : '';
 
 const purposeOf = ({ algorithm }: DkimKey, required: boolean): string => {
-  if (algorithm !== 'rsa-sha256') return 'A second signature, for receivers that know Ed25519.';
+  if (algorithm !== 'rsa-sha256') return 'The public key of a second signature, for receivers that support Ed25519.';
   return required
-    ? 'Receivers verify the signature of your mail by it.'
-    : 'The next key: it takes over once it is seen, and nothing changes until then.';
+    ? 'The public key with which receivers verify the signature of your mail.'
+    : 'The next key. It replaces the current key once it is found in the DNS; until then nothing changes.';
 };
 
 const dkim = (name: string, pair: DkimPair, isRequired: boolean): readonly RecordToPublish[] =>
@@ -120,7 +120,7 @@ const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
   host: returnPathHost(name),
   value: bounceDomain,
   required: false,
-  advice: 'With it bounces come back to a name of yours, and SPF counts for DMARC.',
+  advice: 'Lets bounces return to your own domain, so that SPF counts for DMARC.',
 });
 
 const tracking = (name: string, target: string): RecordToPublish => ({
@@ -130,7 +130,7 @@ const tracking = (name: string, target: string): RecordToPublish => ({
   value: target,
   required: false,
   advice:
-    'With it tracked links and images lead to a name of yours. Publish it once the operator of this service serves that name with a certificate.',
+    'Lets tracked links and images use your own domain. Publish it after the operator of this service has set up a certificate for this name.',
 });
 
 const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
@@ -141,7 +141,7 @@ const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
   includes: bounceDomain?.toLowerCase() ?? null,
   value: bounceDomain === null ? 'v=spf1 mx ~all' : `v=spf1 include:${bounceDomain} mx ~all`,
   advice:
-    'Names the hosts that send for the domain: add those that this service sends from (`ip4:`, `ip6:`, `a:`). There may be one SPF record only: where you have one, add to it.',
+    'Names the hosts that may send for the domain: add the addresses of this service (`ip4:`, `ip6:`, `a:`). A domain can have only one SPF record: if you already have one, add to it.',
 });
 
 const dmarc = (name: string): RecordToPublish => ({
@@ -151,7 +151,7 @@ const dmarc = (name: string): RecordToPublish => ({
   value: 'v=DMARC1; p=none',
   required: false,
   advice:
-    'Tells receivers what to do with mail that fails authentication: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
+    'Tells receivers what to do with mail that fails authentication. Begin with `p=none`. Change it to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. The policy of a parent domain works too.',
 });
 
 /** Hosts of this service that appear in the records. */

@@ -219,16 +219,16 @@ export const registerDomain = (
   if (isPublicSuffix === true) {
     throw new DomainError(
       'domain_is_public_suffix',
-      `${domain.name} is a public suffix: register a name below it that is your own`,
+      `${domain.name} is a public suffix: add a domain below it that you own`,
     );
   }
   if (state.status === 'registered') {
-    throw new DomainError('domain_already_exists', `domain ${domain.name} already exists in your organization`);
+    throw new DomainError('domain_already_exists', `your organization already has the domain ${domain.name}`);
   }
   if (takenByAnother) {
     throw new DomainError(
       'domain_already_exists',
-      `domain ${domain.name} already exists: another organization verified it`,
+      `another organization has already verified the domain ${domain.name}`,
     );
   }
   return [{ type: 'DomainRegistered', data: { ...domain, dkim: [...dkim] } }];

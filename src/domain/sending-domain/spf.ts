@@ -24,7 +24,7 @@ type Found = { readonly kind: 'unknown' } | { readonly kind: 'broken'; readonly 
 
 const recordAt = (host: string, included: IncludedAnswers): Found => {
   if (host.includes('%')) return { kind: 'unknown' };
-  if (!canBeAsked(host)) return { kind: 'broken', problem: 'is no name' };
+  if (!canBeAsked(host)) return { kind: 'broken', problem: 'is not a valid name' };
   const answer = included.get(host) ?? null;
   if (answer === null) return { kind: 'unknown' };
   const record = spfRecordIn(answer.records);
@@ -80,7 +80,7 @@ const NONE: IncludedAnswers = new Map();
 
 const ofOperator = (problem: string): Verdict => ({
   state: 'include_broken',
-  problem: `${problem}: your record is correct, and the operator of this service must repair that name’s`,
+  problem: `${problem}. Your record is correct: the operator of this service must repair theirs`,
 });
 
 /** Checks the record of this service's own name, which the domain's record includes. */
@@ -90,16 +90,14 @@ const operatorsFault = (wanted: string, included: IncludedAnswers): Verdict | nu
   const record = spfRecordIn(answer.records);
   switch (record.kind) {
     case 'none':
-      return ofOperator(
-        `the name ${wanted}, which it includes, has no SPF record, which breaks every record that includes it`,
-      );
+      return ofOperator(`the included name ${wanted} has no SPF record`);
     case 'broken':
-      return ofOperator(`the SPF record of ${wanted}, which it includes, ${record.problem}`);
+      return ofOperator(`the SPF record of the included name ${wanted} ${record.problem}`);
     case 'record': {
       const { permits, unknown } = spfReach(record, included);
       return permits || unknown !== null
         ? null
-        : ofOperator(`the SPF record of ${wanted}, which it includes, permits no server to send`);
+        : ofOperator(`the SPF record of the included name ${wanted} permits no server to send`);
     }
     default:
       return record satisfies never;
@@ -108,17 +106,20 @@ const operatorsFault = (wanted: string, included: IncludedAnswers): Verdict | nu
 
 const unknown = (host: string): Verdict =>
   host.includes('%')
-    ? { state: 'unknown', problem: `what the SPF record permits depends on the mail: it includes ${told(host)}` }
+    ? {
+        state: 'unknown',
+        problem: `the SPF record includes ${told(host)}, which depends on the mail, so it cannot be checked`,
+      }
     : unanswered(host);
 
 const whole = (reach: SpfReach): Verdict => {
   if (reach.lookups > LOOKUPS_MAX) {
-    const lookups = `more than the ${LOOKUPS_MAX} look-ups that receivers make (RFC 7208 §4.6.4)`;
-    return invalid(`the SPF record needs ${lookups}, with those of the names that it includes`);
+    const lookups = `more than the ${LOOKUPS_MAX} DNS look-ups that receivers make (RFC 7208 §4.6.4)`;
+    return invalid(`the SPF record and the names that it includes need ${lookups}`);
   }
   if (reach.broken !== null) {
     const { host, problem } = reach.broken;
-    return invalid(`the SPF record includes ${told(host)}, which ${problem}, and is broken by that (RFC 7208 §5.2)`);
+    return invalid(`the SPF record is broken, because it includes ${told(host)}, which ${problem} (RFC 7208 §5.2)`);
   }
   return VALID;
 };
@@ -131,8 +132,8 @@ const judged = (record: Usable, wanted: string | null, included: IncludedAnswers
   const verdict = whole(reach);
   if (verdict.state !== 'valid' || isWanted) return verdict;
   if (reach.unknown !== null) return unknown(reach.unknown);
-  if (!reach.permits) return invalid('the SPF record permits no server to send, and so forbids this mail');
-  return invalid(`the SPF record does not include ${wanted}: add include:${wanted} to it, before its “all”`);
+  if (!reach.permits) return invalid('the SPF record permits no server to send, so this mail fails SPF');
+  return invalid(`the SPF record does not include ${wanted}: add include:${wanted} before “all”`);
 };
 
 /**
@@ -148,7 +149,7 @@ export const diagnoseSpf = (sighting: Sighting, wanted: string | null): Verdict 
   switch (record.kind) {
     case 'none':
       return record.isQuoted
-        ? invalid('the SPF record has quotes in it: publish it without them')
+        ? invalid('the SPF record contains quotes: publish it without quotes')
         : missing(`there is no SPF record (v=spf1 …) among the TXT records of ${host}`);
     case 'broken':
       return invalid(`the SPF record ${record.problem}`);
@@ -201,10 +202,10 @@ const asHost = (text: string): string => text.toLowerCase().replace(/\.$/, '');
 const problemIn = (text: string, terms: readonly string[]): string | null => {
   if (text.length > SPF_CHARACTERS_MAX) return 'is too long';
   const wrong = terms.find((term) => !TERM.test(term));
-  if (wrong !== undefined) return `has ${told(wrong)} in it, which is no term of SPF (RFC 7208 §5)`;
+  if (wrong !== undefined) return `contains ${told(wrong)}, which is not a valid SPF term (RFC 7208 §5)`;
   const lookups = terms.filter((term) => LOOKUP.test(term)).length;
   return lookups > LOOKUPS_MAX
-    ? `needs ${lookups} look-ups, and receivers make ${LOOKUPS_MAX} (RFC 7208 §4.6.4)`
+    ? `needs ${lookups} DNS look-ups, but receivers make at most ${LOOKUPS_MAX} (RFC 7208 §4.6.4)`
     : null;
 };
 
@@ -244,7 +245,7 @@ const spfRecordIn = (texts: readonly string[]): SpfRecord => {
     ? taken(first)
     : {
         kind: 'broken',
-        problem: `is one of ${others.length + 1}, and receivers ignore all of them (RFC 7208 §4.5)`,
+        problem: `is one of ${others.length + 1}. Receivers ignore all of them: merge them into one (RFC 7208 §4.5)`,
       };
 };
 
@@ -314,14 +315,14 @@ export const missing = (problem: string): Verdict => ({ state: 'missing', proble
 
 export const unanswered = (host: string): Verdict => ({
   state: 'unknown',
-  problem: `the DNS does not answer for ${host}, which says nothing of the record: it is asked again`,
+  problem: `the DNS does not answer for ${host}, so the record could not be checked: it is checked again automatically`,
 });
 
 const misplaced = ({ host, domain }: Sighting, published: string): Verdict => {
   const appended = published.slice(host.length + 1);
   const wanted = host.endsWith(`.${appended}`) ? host.slice(0, -appended.length - 1) : host;
   return missing(
-    `the record is at ${published}: the form of your DNS provider appends ${appended} automatically, so enter ${wanted} as its host (domain ${domain.name})`,
+    `the record is at ${published}, because your DNS provider appends ${appended} automatically: enter ${wanted} as the host (domain ${domain.name})`,
   );
 };
 
@@ -332,11 +333,11 @@ export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
   if (doubled !== null) return misplaced(sighting, doubled.host);
   if (alias !== undefined) {
     return invalid(
-      `the host ${host} is a CNAME that leads to ${alias}, where there is no such record: a host with a CNAME can have no other record, so remove the CNAME`,
+      `the host ${host} is a CNAME that leads to ${alias}, which does not have this record. A host with a CNAME cannot have other records: remove the CNAME`,
     );
   }
   if (!domain.exists) {
-    return missing(`the domain ${domain.name} does not exist in the DNS (NXDOMAIN): register it, or correct its name`);
+    return missing(`the domain ${domain.name} does not exist in the DNS (NXDOMAIN): register it, or correct the name`);
   }
   const nothing = answer?.exists === true ? `no ${what} record` : 'nothing at all';
   return missing(`there is ${nothing} at ${host}`);
@@ -344,5 +345,5 @@ export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
 
 export const wildcard = (host: string): Verdict =>
   invalid(
-    `the host ${host} is answered by a wildcard record (*), as every other name is: publish the record at ${host} itself, beside it`,
+    `a wildcard record (*) answers for the host ${host}: publish this record at ${host} itself, in addition to the wildcard`,
   );

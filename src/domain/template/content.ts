@@ -227,7 +227,9 @@ const declarationProblems = (content: TemplateContent, used: ReadonlySet<string>
       return problem === null ? [] : [[field, `${field}: its ${what} ${problem}`]];
     };
     return [
-      ...(used.has(name) ? [] : [[field, `${field} is declared, and no part uses it`] as [string, string]]),
+      ...(used.has(name)
+        ? []
+        : [[field, `${field} is declared but not used: use it or remove it`] as [string, string]]),
       ...wrong('default', standard),
       ...wrong('example', example),
     ];
@@ -267,7 +269,10 @@ export const contentProblems = (
     ),
     ...uses
       .filter(({ field, name }) => !declared.has(name) && !isBuiltIn(field, name))
-      .map((use): [string, string] => [use.field, `${place(use.field, use)}: variable '${use.name}' is not declared`]),
+      .map((use): [string, string] => [
+        use.field,
+        `${place(use.field, use)}: the variable '${use.name}' is not declared`,
+      ]),
     ...declarationProblems(content, used),
   ]);
 };

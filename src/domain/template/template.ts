@@ -132,7 +132,10 @@ interface CreateTemplate extends TemplateContentRef {
 /** @throws {DomainError} `resource_conflict` if the organization has a template with this alias. */
 export const createTemplate = (state: Template, command: CreateTemplate): readonly TemplateEvent[] => {
   if (state.status !== 'absent' && state.status !== 'deleted') {
-    throw new DomainError('resource_conflict', `template '${command.alias}' exists already: change its draft`);
+    throw new DomainError(
+      'resource_conflict',
+      `the template '${command.alias}' already exists: update its draft instead`,
+    );
   }
   return [{ type: 'TemplateCreated', data: { ...command } }];
 };
@@ -196,9 +199,12 @@ export const publishTemplate = (
   { organizationId, content }: PublishTemplate,
 ): readonly TemplateEvent[] => {
   const existing = requireTemplate(state, organizationId);
-  if (existing.draft === null) throw new DomainError('resource_conflict', 'the template has no draft to publish');
+  if (existing.draft === null) throw new DomainError('resource_conflict', 'the template has no unpublished changes');
   if (existing.versions.length >= VERSIONS_MAX) {
-    throw new DomainError('resource_conflict', `the template has ${VERSIONS_MAX} versions: create another`);
+    throw new DomainError(
+      'resource_conflict',
+      `the template has ${VERSIONS_MAX} versions, which is the maximum: create another template`,
+    );
   }
   const version = existing.versions.length + 1;
   return [{ type: 'TemplatePublished', data: { templateId: existing.templateId, version, ...content } }];

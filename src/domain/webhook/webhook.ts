@@ -137,7 +137,7 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
 type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
 export const registerWebhook = (state: Webhook, command: WebhookRegistration): readonly WebhookEvent[] => {
-  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'webhook exists already');
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'the webhook already exists');
   return [{ type: 'WebhookRegistered', data: command }];
 };
 
@@ -167,13 +167,13 @@ export const requireEnabled = (state: Webhook, by: WebhookOwner): ExistingWebhoo
   const existing = requireWebhook(state, by);
   requireNotPaused(existing);
   if (existing.status === 'enabled') return existing;
-  throw new DomainError('webhook_disabled', 'webhook is disabled: enable it first');
+  throw new DomainError('webhook_disabled', 'the webhook is disabled: enable it first');
 };
 
 /** @throws {DomainError} `webhook_disabled`. */
 const requireNotPaused = ({ status }: ExistingWebhook): void => {
   if (status !== 'paused') return;
-  const problem = 'webhook is paused, because the API key that answered for it has ended: adopt it first';
+  const problem = 'the webhook is paused because its API key has ended: adopt the webhook first';
   throw new DomainError('webhook_disabled', problem);
 };
 
@@ -246,7 +246,7 @@ export const adoptWebhook = (
   const { webhookId, status, ownedBy } = requireWebhook(state, by);
   if (adopter.bounds !== null && isBounded(adopter.bounds)) {
     const problem =
-      'an API key that expires or is bound to networks cannot adopt a webhook: use one without these bounds';
+      'an API key with an expiry or allowed networks cannot adopt a webhook: use a key without these limits';
     throw new DomainError('wider_than_own_key', problem);
   }
   return status !== 'paused' && ownedBy === adopter.actor ? [] : [{ type: 'WebhookAdopted', data: { webhookId } }];
@@ -274,7 +274,7 @@ export const rotateWebhookSecret = (
 ): readonly WebhookEvent[] => {
   const { webhookId, earlierSecrets } = requireWebhook(state, by);
   if (gracePeriodMinutes > 0 && liveAt(earlierSecrets, now).length >= EARLIER_SECRETS_MAX) {
-    const problem = `webhook has ${EARLIER_SECRETS_MAX} earlier secrets that still sign: wait until one ends, or rotate with grace_period_minutes 0`;
+    const problem = `the webhook already has ${EARLIER_SECRETS_MAX} earlier secrets that still sign: wait until one ends, or rotate with grace_period_minutes 0`;
     throw new DomainError('too_many_live_secrets', problem);
   }
   const graceMs = Math.min(gracePeriodMinutes, GRACE_PERIOD_MINUTES_MAX) * MINUTE_MS;

@@ -256,11 +256,11 @@ const SECURITY_SCHEMES = {
 };
 
 const access = (rule: RouteRule): string => {
-  if (rule.permission === null) return 'Requires no API key.';
+  if (rule.permission === null) return 'Needs no key.';
   const live = rule.environments.length === 1 ? ' of the live environment' : '';
   const auditor = rule.auditors === true ? ', or the token of an auditor' : '';
   const permission = rule.permission === 'any' ? 'any permission' : `\`${rule.permission}\``;
-  return `Requires an API key${live} with ${permission}${auditor}. Rate limit: \`${rule.kind}\`.`;
+  return `Needs a key${live} with ${permission}${auditor}. Counts against its limit of \`${rule.kind}\` requests.`;
 };
 
 /** Extensions for programs: required permission, environments and rate limit. */

@@ -85,8 +85,8 @@ describe('templates as files', () => {
       {
         template: 'broken',
         result: 'refused',
-        details: [/template_invalid\) \[request \w+\]$/, /^html line 2, column 4: variable 'nobody'/].map((sentence) =>
-          expect.stringMatching(sentence),
+        details: [/template_invalid\) \[request \w+\]$/, /^html line 2, column 4: the variable 'nobody'/].map(
+          (sentence) => expect.stringMatching(sentence),
         ),
       },
       { template: 'welcome', result: 'published' },

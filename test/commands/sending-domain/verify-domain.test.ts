@@ -95,7 +95,7 @@ describe('a wrong record in real DNS', () => {
     [
       'doubled',
       (host, value, name) => ({ [`${host}.${name}`]: { TXT: [value] } }),
-      /automatically, so enter ob-r-\w{6}\._domainkey as/,
+      /automatically: enter ob-r-\w{6}\._domainkey as/,
     ],
     [
       'doubled by the zone',
@@ -132,7 +132,7 @@ describe('a wrong record in real DNS', () => {
     expect(seenOf(checked, recordOf(pending, 'return_path'))).toMatchObject({
       state: 'invalid',
       seen: ['elsewhere.test'],
-      problem: expect.stringContaining(`should be one to ${BOUNCE_DOMAIN}`),
+      problem: expect.stringContaining(`should be a CNAME to ${BOUNCE_DOMAIN}`),
     });
   });
 });
@@ -166,7 +166,7 @@ describe('the SPF record', () => {
     expect((await look(zone, 'v=spf1 include:n0.test -all')).seen).toMatchObject({ state: 'valid' });
     expect((await look(zone, 'v=spf1 include:n10.test -all')).seen).toMatchObject({
       state: 'invalid',
-      problem: expect.stringContaining('more than the 10 look-ups'),
+      problem: expect.stringContaining('more than the 10 DNS look-ups'),
     });
     expect(world.server.asked.filter(({ name }) => name === 'n19.test')).toHaveLength(1);
     expect(world.server.asked.filter(({ name }) => name === 'n20.test')).toHaveLength(0);

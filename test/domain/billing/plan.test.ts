@@ -115,8 +115,10 @@ describe('choosing a plan', () => {
   });
 
   test('refuses one that is not offered, and another currency once something was due', () => {
-    expect(() => choosePlan([], offered, 'gold')).toThrow("there is no plan 'gold' to choose");
-    expect(() => choosePlan([], offered, 'unlimited')).toThrow('to choose');
+    expect(() => choosePlan([], offered, 'gold')).toThrow(
+      "you cannot choose the plan 'gold': GET /v1/billing/plans lists the plans",
+    );
+    expect(() => choosePlan([], offered, 'unlimited')).toThrow('you cannot choose');
     expect(choosePlan([], offered, 'dollars')).toMatchObject({ currency: 'USD' });
     expect(() => choosePlan(chosen(plan(), BUILT_IN_PLANS.default), offered, 'dollars')).toThrow('another currency');
   });

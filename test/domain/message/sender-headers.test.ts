@@ -84,12 +84,12 @@ describe('links of list headers', () => {
   ])('must not be %j', (value, scheme) => {
     for (const name of ['List-Unsubscribe', 'list-help', 'List-Archive'])
       expect(listLinkProblem(name, value, false)).toBe(
-        `must have https:, http: and mailto: links only, not ${scheme}:`,
+        `must have only https:, http: and mailto: links, not ${scheme}:`,
       );
   });
 
   test('must not be http: for one-click', () => {
-    expect(listLinkProblem('List-Unsubscribe', '<http://example.org/>', true)).toContain('one-click needs https:');
+    expect(listLinkProblem('List-Unsubscribe', '<http://example.org/>', true)).toContain('one-click requires https:');
     expect(listLinkProblem('List-Help', '<http://example.org/>', true)).toBeNull();
     expect(listLinkProblem('List-Unsubscribe', '<https://example.org/>', true)).toBeNull();
   });

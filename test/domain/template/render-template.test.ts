@@ -74,7 +74,7 @@ test('the address of the copy for browsers is a variable of html and text, and o
   const checks = new Map([...sourcesOf(tried)].map(([field, source]) => [field, checkLiquid(source)]));
   const problems = contentProblems(tried, checks);
   expect(Object.keys(problems).toSorted()).toEqual(['locales.de.subject', 'preheader', 'subject']);
-  expect(problems.subject).toEqual(["subject line 1, column 4: variable 'view_url' is not declared"]);
+  expect(problems.subject).toEqual(["subject line 1, column 4: the variable 'view_url' is not declared"]);
 });
 
 test('a rendering pauses before each part is parsed and before it is rendered', () => {

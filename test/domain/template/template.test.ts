@@ -52,11 +52,13 @@ describe('a template', () => {
       return publishTemplate(state, { organizationId: ORGANIZATION, content: SECOND });
     };
     expect(publish(999)).toEqual([published(1_000, SECOND)]);
-    expect(() => publish(1_000)).toThrow('the template has 1000 versions: create another');
+    expect(() => publish(1_000)).toThrow(
+      'the template has 1000 versions, which is the maximum: create another template',
+    );
   });
 
   test('has an alias of its own', () => {
-    expect(() => createTemplate(given(CREATED), create)).toThrow("template 'welcome' exists already");
+    expect(() => createTemplate(given(CREATED), create)).toThrow("the template 'welcome' already exists");
   });
 
   test('becomes version 1, then version 2, each immutable', () => {
@@ -91,7 +93,7 @@ describe('a template', () => {
   test('without a draft has nothing to publish', () => {
     expect(() =>
       publishTemplate(given(CREATED, published(1)), { organizationId: ORGANIZATION, content: FIRST }),
-    ).toThrow('no draft');
+    ).toThrow('no unpublished changes');
   });
 
   test('goes back to an earlier version, once', () => {

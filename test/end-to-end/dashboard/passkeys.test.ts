@@ -178,7 +178,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await inviteSomebody(page, 'other@example.net');
     const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' });
     await dialog.getByRole('button', { name: 'Not now' }).click();
-    await page.getByRole('dialog', { name: 'Invite a member' }).getByText('prove again who you are').waitFor();
+    await page.getByRole('dialog', { name: 'Invite a member' }).getByText('confirm that it is you').waitFor();
     await page.getByRole('dialog', { name: 'Invite a member' }).getByRole('button', { name: 'Invite' }).click();
     const { data } = (await dashboard.api.get('/v1/members')).body;
     const { id } = data.find((member: { readonly email: string }) => member.email === email);

@@ -49,7 +49,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByText('Your order has shipped, Ana').waitFor();
     await frame(page).getByText('On its way, Ana.').waitFor();
     // A member belongs to no domain: the analysis uses the first domain of the organization.
-    await page.getByText('no receiver judges example.test').waitFor();
+    await page.getByText('no receiver checks example.test').waitFor();
     expect(await look(page, `template-${name}`)).toEqual(FINE);
     await page.getByRole('link', { name: 'Compare with 1' }).click();
     await page.getByText('<p>Thank you, {{ name }}</p>').waitFor();

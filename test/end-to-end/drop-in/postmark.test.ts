@@ -115,7 +115,7 @@ describe('postmark', () => {
       [0, 'OK'],
       [0, 'OK'],
       [0, 'OK'],
-      [1101, 'TemplateAlias names no template of your organization'],
+      [1101, 'TemplateAlias is not a template of your organization'],
       [300, 'TemplateModel.name is required'],
     ]);
     for (const name of [...names, '4711'])

@@ -84,7 +84,7 @@ test("another organization's template is not found", async () => {
       ['sendgrid', '/v3/mail/send', { ...sendgrid, template_id: name }],
     ] as const)
       expect(said(vendor, await ask(vendor, 'POST', path, { payload }))).toContain(
-        'names no template of your organization',
+        'is not a template of your organization',
       );
   }
   expect(await accepted()).toBe(before);

@@ -101,7 +101,7 @@ describe('/docs', () => {
   });
 
   test('writes any text it gets as text', () => {
-    const hostile = JSON.parse(JSON.stringify(source).replaceAll('Send a message', '<script>alert(1)</script>&amp;'));
+    const hostile = JSON.parse(JSON.stringify(source).replaceAll('Send an email', '<script>alert(1)</script>&amp;'));
     const shown = docsPage(hostile);
     expect(shown).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;');
     expect(shown).not.toContain('<script>');

@@ -70,7 +70,7 @@ describe('an error says what to do', () => {
     const asked = { name: 'x', domain_id: domainId, permissions: ['send'], allowed_cidrs: ['192.0.2.7', network] };
     expect((await post('/v1/api-keys', asked)).details).toEqual({
       allowed_cidrs: [
-        `allowed_cidrs[1] must not have bits beyond its prefix: write ${meant} for the network, or the address alone`,
+        `allowed_cidrs[1] must not have bits after its prefix: use ${meant} for the network, or the address without a prefix`,
       ],
     });
     const answer = await service.request({

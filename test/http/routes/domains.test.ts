@@ -63,7 +63,7 @@ describe('a domain that was registered', () => {
       'dmarc TXT _dmarc.mail.example.test false unknown',
     ]);
     expect(body.records[1].value).toMatch(/^v=DKIM1; k=rsa; p=MIIB/);
-    expect(body.records[1].advice).toMatch(/strings of one record: "v=DKIM1; .{239,}" ".+"/);
+    expect(body.records[1].advice).toMatch(/split it into strings: "v=DKIM1; .{239,}" ".+"/);
     expect(body.records[2].value).toMatch(/^v=DKIM1; k=ed25519; p=.{43}=$/);
     expect(body.dkim).toMatchObject([{ status: 'pending', signing: [], safe_to_remove_at: null, removable: false }]);
   });
@@ -102,7 +102,7 @@ describe('a domain that was registered', () => {
       const { register } = await start();
       const { status, body } = await register(name);
       expect([status, body.error.code]).toEqual([422, 'domain_is_public_suffix']);
-      expect(body.error.message).toMatch(/ is a public suffix: register a name below it/);
+      expect(body.error.message).toMatch(/ is a public suffix: add a domain below it/);
       expect((await register(`example.${name}`)).status).toBe(201);
     },
   );
@@ -142,7 +142,7 @@ describe('verifying a domain', () => {
       state: 'invalid',
       status: 'pending',
       seen: ['v=DKIM1; p='],
-      problem: 'The record is wrong: its p= is empty, which revokes the key: publish the value again.',
+      problem: 'The record is wrong: p= is empty, which revokes the key: publish the value again.',
     });
     zone.now = publishing(pending.records.filter(({ required }: ShownRecord) => required));
     const { body: verified } = await call('POST', `${url}/verify`);
@@ -165,7 +165,7 @@ describe('verifying a domain', () => {
     const { status, body } = await call('POST', `/v1/domains/${pending.id}/verify`);
     expect([status, body.status]).toEqual([200, 'pending']);
     expect(new Set(body.records.map(({ state }: ShownRecord) => state))).toEqual(new Set(['unknown']));
-    expect(body.records[0].problem).toMatch(/says nothing of the record: it is asked again/);
+    expect(body.records[0].problem).toMatch(/could not be checked: it is checked again/);
   });
 });
 

@@ -106,7 +106,7 @@ describe('one click on mail about a topic', () => {
       await send('one@example.net', news),
       await send('one@example.net'),
     ];
-    expect(await outcomeOf(about.id)).toBe(`the address is suppressed: it was put on the list (${offers})`);
+    expect(await outcomeOf(about.id)).toBe(`the address is suppressed: it was added to the list (${offers})`);
     expect(await outcomeOf(other.id)).toBe('AttemptStarted');
     expect(await outcomeOf(none.id)).toBe('AttemptStarted');
     expect(JSON.stringify((await ask('GET', `/v1/messages/${about.id}/explain`)).body)).toContain(offers);

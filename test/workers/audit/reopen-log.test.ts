@@ -109,6 +109,8 @@ describe('a log shorter than what a witness has cosigned', () => {
 
   test('cannot be reopened before anything was signed', async () => {
     const { context } = await openWitnessed();
-    await expect(reopenAuditLog(context, operator, { tree: TREE, reason: 'x' })).rejects.toThrow('nothing was signed');
+    await expect(reopenAuditLog(context, operator, { tree: TREE, reason: 'x' })).rejects.toThrow(
+      'nothing has been signed',
+    );
   });
 });

@@ -75,7 +75,7 @@ describe('a checkpoint', () => {
   test('is signed by both keys once after a rotation, and then only by the new one', async () => {
     const { append, sign, context, store } = await openSigned();
     const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'rotation' });
-    await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('nothing was signed yet');
+    await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('nothing has been signed yet');
     await append(1);
     await sign();
     const vkey = await rotateAuditKey(context, operator, TREE);

@@ -104,7 +104,7 @@ test('the hundred gravest findings are listed, and the others are counted', () =
     .repeat(12)}`;
   const { findings } = analysed({ html: source });
   expect(findings).toHaveLength(FINDINGS_MAX);
-  expect(findings.at(-1)?.message).toMatch(/\. \d+ findings of less weight are not listed\.$/);
+  expect(findings.at(-1)?.message).toMatch(/\. \d+ less important findings are not listed\.$/);
   expect(findings.map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/ \(and [1-9]\d* more of this rule\)\.$/),
   );

@@ -43,29 +43,29 @@ describe('the record of a DKIM key is not valid, and the reason is given:', () =
     [
       'of another key',
       [dkimValue({ ...rsa, publicKey: `AAAA${P.slice(4)}` })],
-      /its key is p="AAAA.*should be p="MIIB/,
+      /the key is p="AAAA.*should be p="MIIB/,
     ],
     [
       'cut off',
       [VALUE.slice(0, 255)],
-      /cut off after \d+ of \d+ characters: .*several strings of one record: "v=DKIM1/,
+      /cut off after \d+ of \d+ characters: .*several strings in one record: "v=DKIM1/,
     ],
-    ['of another type', [VALUE.replace('k=rsa', 'k=ed25519')], /key type is k=ed25519, and should be k=rsa/],
-    ['of another version', [VALUE.replace('DKIM1', 'DKIM2')], /v=DKIM1 has to stand first/],
-    ['with its version behind', [`k=rsa; v=DKIM1; p=${P}`], /v=DKIM1 has to stand first/],
+    ['of another type', [VALUE.replace('k=rsa', 'k=ed25519')], /key type is k=ed25519, but should be k=rsa/],
+    ['of another version', [VALUE.replace('DKIM1', 'DKIM2')], /v=DKIM1 must come first/],
+    ['with its version behind', [`k=rsa; v=DKIM1; p=${P}`], /v=DKIM1 must come first/],
     ['without a key', ['v=DKIM1; k=rsa'], /it has no key \(p=\)/],
-    ['in quotes', [`"${VALUE}"`], /quotes or backslashes in it/],
-    ['with escaped semicolons', [VALUE.replaceAll(';', '\\;')], /quotes or backslashes in it/],
-    ['pasted in strings', [inStrings(VALUE)], /quotes or backslashes in it/],
+    ['in quotes', [`"${VALUE}"`], /contains quotes or backslashes/],
+    ['with escaped semicolons', [VALUE.replaceAll(';', '\\;')], /contains quotes or backslashes/],
+    ['pasted in strings', [inStrings(VALUE)], /contains quotes or backslashes/],
     ['twice a tag', [`${VALUE}; k=rsa`], /the value is "v=DKIM1.*should be "v=DKIM1/],
-    ['something else', ['hello'], /the value is "hello", and should be "v=DKIM1/],
+    ['something else', ['hello'], /the value is "hello", but should be "v=DKIM1/],
     ['not for mail', [`${VALUE}; s=other`], /s= does not allow the key for mail/],
     ['not for SHA-256', [`${VALUE}; h=sha1`], /h= does not allow sha256/],
-    ['beside another', [VALUE, 'v=DKIM1; p=AAAA'], /there are 2 records, and receivers may take any of them/],
+    ['beside another', [VALUE, 'v=DKIM1; p=AAAA'], /this host has 2 records, and receivers may use any of them/],
     [
       'split',
       [VALUE.slice(0, half), VALUE.slice(half)],
-      /split into 2 records: publish one record, of several strings/,
+      /split into 2 records: publish one record that consists of several strings/,
     ],
     ['split and turned round', [`"${VALUE.slice(half)}"`, `"${VALUE.slice(0, half)}"`], /split into 2 records/],
   ])('%s', (_what, texts, problem) => {
@@ -75,7 +75,7 @@ describe('the record of a DKIM key is not valid, and the reason is given:', () =
   });
 
   test('a wildcard', () => {
-    expect(diagnose(['v=spf1 -all'], { isWildcard: true }).problem).toMatch(/answered by a wildcard record \(\*\)/);
+    expect(diagnose(['v=spf1 -all'], { isWildcard: true }).problem).toMatch(/a wildcard record \(\*\) answers/);
     expect(diagnose(['a', 'b'], { isWildcard: true }).problem).toMatch(/wildcard/);
   });
 });
@@ -88,7 +88,7 @@ describe('a missing DKIM key', () => {
     ['a CNAME in the way', { aliases: ['a.test', 'b.test'] }, 'invalid', /is a CNAME that leads to b\.test/],
     [
       ...['the name doubled', { doubled: { host: `${HOST}.example.test`, texts: [VALUE] } }, 'missing'],
-      /appends example\.test automatically, so enter ob-r-1\._domainkey as its host/,
+      /appends example\.test automatically: enter ob-r-1\._domainkey as the host/,
     ],
   ] as const)('is distinguished from other cases: %s', (_what, more, state, problem) => {
     const verdict = diagnose([], more);

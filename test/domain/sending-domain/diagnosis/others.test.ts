@@ -16,8 +16,8 @@ describe('a DMARC record', () => {
     ['valid', ['v=DMARC1 ; rua=mailto:a@example.com ; p = quarantine;'], null],
     ['invalid', ['v=DMARC1; rua=mailto:a@example.com'], /"v=DMARC1; rua=mailto:…@example\.com" has no policy/],
     ['invalid', ['v=DMARC1; p=perhaps'], /p="perhaps"/],
-    ['invalid', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], /there are 2 DMARC records/],
-    ['invalid', ['"v=DMARC1; p=none"'], /quotes in it/],
+    ['invalid', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], /this host has 2 DMARC records/],
+    ['invalid', ['"v=DMARC1; p=none"'], /contains quotes/],
     ['unknown', null, /does not answer/],
   ] as const)('is %s with the texts %j', (state, texts, problem) => {
     const verdict = diagnoseDmarc(sightingOf('_dmarc.example.test', texts));
@@ -34,11 +34,11 @@ describe('the proof of ownership', () => {
     ['valid', [VALUE], null],
     ['valid', ['outbox-verification=another', `  ${VALUE} `], null],
     ['valid', ['OUTBOX-VERIFICATION=5F5F'], null],
-    ['invalid', [`"${VALUE}"`], /quotes in it: publish outbox-verification=5f5f without/],
+    ['invalid', [`"${VALUE}"`], /contains quotes: publish outbox-verification=5f5f without/],
     [
       'invalid',
       ['outbox-verification=another'],
-      /is "outbox-verification=another", and should be "outbox-verification=5f5f"/,
+      /is "outbox-verification=another", but should be "outbox-verification=5f5f"/,
     ],
     ['missing', [], /no TXT record/],
     ['unknown', null, /does not answer/],
@@ -54,7 +54,7 @@ describe('the return path', () => {
   const HOST = 'bounces.example.test';
   test.each([
     ['valid', ['Bounce.Service.test.', 'mx.service.test'], null],
-    ['invalid', ['elsewhere.test'], /is a CNAME to elsewhere\.test, and should be one to bounce\.service\.test/],
+    ['invalid', ['elsewhere.test'], /is a CNAME to elsewhere\.test, but should be a CNAME to bounce\.service\.test/],
     ['missing', [], /no CNAME record at bounces\.example\.test/],
   ] as const)('is %s if the aliases are %j', (state, aliases, problem) => {
     const verdict = diagnoseAlias(sightingOf(HOST, [], { aliases }), 'bounce.service.test');
@@ -79,6 +79,6 @@ describe('the stored part of an answer', () => {
     expect(JSON.stringify(seen)).not.toContain('someone');
   });
   test('is described in a sentence', () => {
-    expect(see(['x']).problem).toBe('The value is "x", and should be "outbox-verification=t".');
+    expect(see(['x']).problem).toBe('The value is "x", but should be "outbox-verification=t".');
   });
 });

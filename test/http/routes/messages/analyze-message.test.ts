@@ -48,7 +48,7 @@ describe('POST /v1/messages/analyze', () => {
           line: 1,
           column: 10,
           message: '"{{name}}" was not filled in.',
-          fix: 'Fill in the variable before sending.',
+          fix: 'Replace the placeholder with a value before you send.',
         },
         {
           rule: 'link-plain-http',

@@ -165,8 +165,8 @@ describe('a repeated attribute', () => {
     const { body } = await ask('POST', '/v1/messages/analyze', { ...FIELDS, html: REPEATED });
     const repeated = body.findings.filter(({ rule }: { readonly rule: string }) => rule === 'html-attribute-repeated');
     expect(repeated).toMatchObject([
-      { severity: 'warning', message: 'The attribute xmlns is written twice in a tag.', line: 1, column: 32 },
-      { severity: 'warning', message: 'The attribute class is written twice in a tag.', line: 1, column: 55 },
+      { severity: 'warning', message: 'The attribute xmlns appears twice in one tag.', line: 1, column: 32 },
+      { severity: 'warning', message: 'The attribute class appears twice in one tag.', line: 1, column: 55 },
     ]);
   });
 });

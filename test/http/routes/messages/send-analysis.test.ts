@@ -60,7 +60,9 @@ describe('a send', () => {
     const { code, details } = answer.json().error;
     expect(code).toBe('analysis_failed');
     expect(details).toEqual({
-      html: ['html: line 1, column 9: "{{first_name}}" was not filled in. Fill in the variable before sending.'],
+      html: [
+        'html: line 1, column 9: "{{first_name}}" was not filled in. Replace the placeholder with a value before you send.',
+      ],
       attachments: [expect.stringMatching(/^attachments\[0\]: "a\.exe" is a program\. Link /)],
     });
   });

@@ -104,8 +104,8 @@ describe('a send by template', () => {
   test.each([
     [{ variables: {} }, 'template_variables_invalid', 'template.variables.name', 'template.variables.name is required'],
     [{ variables: { name: 1 } }, 'template_variables_invalid', 'template.variables.name', /must be a string/],
-    [{ version: 2 }, 'template_not_published', 'template.version', /names no version/],
-    [{ id: 'nowhere' }, 'template_not_published', 'template.id', /names no template/],
+    [{ version: 2 }, 'template_not_published', 'template.version', /is not a version of the template/],
+    [{ id: 'nowhere' }, 'template_not_published', 'template.id', /is not a template of your organization/],
   ])('is refused with a sentence: %o', async (more, code, field, sentence) => {
     const { status, body } = await send(bodyOf(await make(), more));
     expect([status, body.error.code]).toEqual([422, code]);

@@ -38,7 +38,7 @@ describe('a message', () => {
     const content = await service.request({ url: `/v1/messages/${answer.json().id}/content`, key });
     expect(content.json()).toMatchObject({ headers, reply_to: [] });
     expect(await detailsOf({ ...VALID, headers, reply_to: 'desk@example.org' })).toEqual({
-      headers: ['headers.Reply-to is not allowed beside reply_to, which writes this header'],
+      headers: ['headers.Reply-to is not allowed together with reply_to, which writes this header'],
     });
   });
 

@@ -28,7 +28,7 @@ describe('a header that could speak for another sender', () => {
     const link = await send({ 'List-Unsubscribe': '<javascript:alert(1)>' });
     expect([link.statusCode, link.json().error.details]).toEqual([
       400,
-      { headers: ['headers.List-Unsubscribe must have https:, http: and mailto: links only, not javascript:'] },
+      { headers: ['headers.List-Unsubscribe must have only https:, http: and mailto: links, not javascript:'] },
     ]);
     const oneClick = await send({
       'List-Unsubscribe': '<http://example.test/u>',

@@ -29,7 +29,7 @@ const detailsOf = async (payload: object): Promise<unknown> => {
 };
 
 const SHAPE = 'unsubscribe must be "managed", or an object with url, mailto or both';
-const URL_SENTENCE = 'unsubscribe.url must be an absolute https URL in ASCII, percent-encoded where needed';
+const URL_SENTENCE = 'unsubscribe.url must be a complete https URL in ASCII, percent-encoded where needed';
 
 describe('unsubscribe', () => {
   test.each([
@@ -99,8 +99,8 @@ describe('unsubscribe', () => {
     for (const unsubscribe of ['managed', { mailto: 'leave@example.test' }]) {
       expect(await detailsOf({ headers, unsubscribe })).toEqual({
         headers: [
-          'headers.List-unsubscribe is not allowed beside unsubscribe, which writes this header',
-          'headers.LIST-UNSUBSCRIBE-POST is not allowed beside unsubscribe, which writes this header',
+          'headers.List-unsubscribe is not allowed together with unsubscribe, which writes this header',
+          'headers.LIST-UNSUBSCRIBE-POST is not allowed together with unsubscribe, which writes this header',
         ],
       });
     }

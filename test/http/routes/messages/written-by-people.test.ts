@@ -253,7 +253,9 @@ describe('a message attached to a message', () => {
   ])('that cannot be written so is refused: %#', async (text) => {
     const { status, body } = await send({ attachments: attached(text) });
     expect(status).toBe(400);
-    expect(body.error.details.attachments[0]).toContain('attachments[0] is a message that is large or not in lines');
+    expect(body.error.details.attachments[0]).toContain(
+      'attachments[0] is a message that is too large, or not ASCII lines',
+    );
   });
 });
 

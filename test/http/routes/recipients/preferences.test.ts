@@ -19,7 +19,7 @@ describe('the page of preferences', () => {
     expect(before.html).not.toContain(elsewhere);
     const waiting = await send('pat@example.net', tips);
     expect(await outcomeOf(waiting.id)).toBe(
-      `its owner has not opted in to topic ${tips}, which is sent only to those who have`,
+      `the recipient has not opted in to topic ${tips}, which requires an opt-in`,
     );
 
     const shown = [offers, tips];
@@ -28,7 +28,7 @@ describe('the page of preferences', () => {
     expect(tickedIn((await page(path)).html).filter((id) => shown.includes(id))).toEqual([tips]);
     const [about, other] = [await send('pat@example.net', tips), await send('pat@example.net', offers)];
     expect(await outcomeOf(about.id)).toBe('AttemptStarted');
-    expect(await outcomeOf(other.id)).toBe(`the address is suppressed: its owner unsubscribed (${offers})`);
+    expect(await outcomeOf(other.id)).toBe(`the address is suppressed: the recipient unsubscribed (${offers})`);
 
     await page(path, { action: 'save', shown, topic: [offers] });
     expect(tickedIn((await page(path)).html).filter((id) => shown.includes(id))).toEqual([offers]);

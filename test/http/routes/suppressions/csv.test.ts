@@ -83,8 +83,14 @@ describe('importing a file', () => {
     ],
     ['note\nx\n', 'csv must name the column address in its first row'],
     ['address,address\na@example.net,b@example.net\n', 'csv must not have two columns with the same name'],
-    ['address,note\na@example.net,"x\n', 'csv must have quotes only around whole fields, doubled within'],
-    ['address,note\na@example.net,"x"y\n', 'csv must have quotes only around whole fields, doubled within'],
+    [
+      'address,note\na@example.net,"x\n',
+      'csv has a misplaced double quote: put quotes around a whole field, and double the quotes inside it',
+    ],
+    [
+      'address,note\na@example.net,"x"y\n',
+      'csv has a misplaced double quote: put quotes around a whole field, and double the quotes inside it',
+    ],
     [`address\n${'a@example.net\n'.repeat(10_001)}`, 'csv must have at most 10000 rows'],
   ])('refuses %.30j as a whole', async (csv, problem) => {
     const { status, body } = await tenant.importCsv(csv);

@@ -55,7 +55,7 @@ describe('a template', () => {
     expect(rules).not.toContain('template-marker');
     const wrong = await templates.publish(await templates.make({ subject: '{{ name }} {{ view_url }}' }));
     expect(wrong.body.error.details).toEqual({
-      subject: ["subject line 1, column 15: variable 'view_url' is not declared"],
+      subject: ["subject line 1, column 15: the variable 'view_url' is not declared"],
     });
     const variables = [...HELLO.variables, { name: 'view_url', type: 'url', example: 'https://own.test/' }];
     const own = await templates.makePublished({ ...more, variables });
@@ -119,13 +119,17 @@ describe('publishing', () => {
   });
 
   test.each([
-    [{ html: '<p>{{ name }}</p>\n<p>{{ nobody }}</p>' }, 'html', /line 2, column 7: variable 'nobody' is not declared/],
-    [{ subject: 'Hi', html: '<p>Hi</p>' }, 'variables.name', /is declared, and no part uses it/],
+    [
+      { html: '<p>{{ name }}</p>\n<p>{{ nobody }}</p>' },
+      'html',
+      /line 2, column 7: the variable 'nobody' is not declared/,
+    ],
+    [{ subject: 'Hi', html: '<p>Hi</p>' }, 'variables.name', /is declared but not used/],
     [{ html: '<p>{{ name }}</p>{% if name %}' }, 'html', /line 1, column 18/],
     [{ html: '<p>{{ name | shout }}</p>' }, 'html', /undefined filter: shout/],
     [{ html: '<div>{{ name }}' }, 'html', /^html line 1, column 1: element <div> is not closed/],
     [{ variables: [{ name: 'name', type: 'number', example: 'Ann' }] }, 'variables.name', /example must be a number/],
-    [{ layout: 'nowhere' }, 'layout', /is no template of your organization/],
+    [{ layout: 'nowhere' }, 'layout', /is not a template of your organization/],
   ])('refuses %o', async (content, field, sentence) => {
     const { status, body } = await templates.publish(await templates.make(content));
     expect([status, body.error.code]).toEqual([422, 'template_invalid']);
@@ -224,7 +228,9 @@ describe('rendering', () => {
   test('refuses a layout without a place for its content', async () => {
     const layout = await templates.makePublished();
     const { body } = await templates.publish(await templates.make({ layout }));
-    expect(body.error.details.layout).toEqual([`layout '${layout}' does not say {{ content }}: it surrounds nothing`]);
+    expect(body.error.details.layout).toEqual([
+      `layout '${layout}' has no {{ content }}, where the content of the template is inserted`,
+    ]);
   });
 
   test('puts the template into the published version of its layout', async () => {
@@ -239,7 +245,7 @@ describe('rendering', () => {
     );
     await templates.ask('PATCH', `/${layout}`, { layout: alias });
     expect((await templates.publish(layout)).body.error.details.layout).toEqual([
-      `layout '${alias}' would contain itself: it is this template, or a layout of it leads back here`,
+      `layout '${alias}' would contain itself, directly or through its own layouts`,
     ]);
   });
 });
