@@ -47,16 +47,22 @@ const post = (url: string, timeoutMs = 2000, organizationId = 'org_1'): WebhookP
 describe('organizations', () => {
   test('share no connections: one whose posts hang at an origin is not in the way of another there', async () => {
     let hanging = 0;
-    const port = await server((request, response) => {
+    const end = Promise.withResolvers<void>();
+    const port = await server(async (request, response) => {
       request.resume();
-      if (request.url === '/hangs') hanging += 1;
-      else response.end('thanks');
+      if (request.url === '/hangs') {
+        hanging += 1;
+        await end.promise;
+      }
+      response.end('thanks');
     });
     const { post: send } = target(true);
-    for (let count = 0; count < 20; count += 1) void send(post(`http://127.0.0.1:${port}/hangs`, 60_000, 'org_1'));
+    const posts = Array.from({ length: 20 }, () => send(post(`http://127.0.0.1:${port}/hangs`, 60_000, 'org_1')));
     await vi.waitFor(() => expect(hanging).toBe(16)); // the limit of one organization for an origin
     expect((await send(post(`http://127.0.0.1:${port}/`, 60_000, 'org_2'))).status).toBe(200);
     expect(hanging).toBe(16);
+    end.resolve();
+    expect((await Promise.all(posts)).map(({ status }) => status)).toEqual(posts.map(() => 200));
   });
 });
 

@@ -41,11 +41,22 @@ describe('the listener', () => {
     return talk.ask('DATA\r\n');
   };
 
+  /** Begins twenty messages from one network at once. @returns the last replies. */
+  const enterTwenty = (port: number, from: string, localAddress: string) =>
+    Promise.all(Array.from({ length: 20 }, () => enterData(port, from, localAddress)));
+
+  /** Opens an idle connection. @returns the greeting. */
+  const greet = async (port: number, localAddress: string): Promise<string> => {
+    const { greeting, close } = await talkSmtp(port, '127.0.0.1', localAddress);
+    onTestFinished(close);
+    return greeting;
+  };
+  const networks = (count: number, first: number) => Array.from({ length: count }, (_, at) => `127.0.${first + at}.1`);
+
   test('accepts twenty concurrent mails from one network, and defers others', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
-    for (let count = 0; count < 20; count += 1)
-      expect(await enterData(service.port, from, '127.0.0.2')).toMatch(/^354/);
+    for (const reply of await enterTwenty(service.port, from, '127.0.0.2')) expect(reply).toMatch(/^354/);
     const refused = await talkSmtp(service.port, '127.0.0.1', '127.0.0.2');
     expect(refused.greeting).toMatch(/^421 4\.7\.0 too many connections from this network/);
     expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
@@ -55,28 +66,27 @@ describe('the listener', () => {
   test('closes idle connections in favour of new ones, of the same network or another', async () => {
     const service = await openReturning();
     const { from } = await send(service, ANN);
-    const networks = Array.from({ length: 8 }, (_, at) => `127.0.${at + 1}.1`);
-    for (const network of networks)
-      for (let count = 0; count < 25; count += 1) {
-        const { greeting, close } = await talkSmtp(service.port, '127.0.0.1', network);
-        onTestFinished(close);
-        expect(greeting).toMatch(/^220/);
-      }
+    // Four networks fill their shares at once; the others come one at a time and take the place of an older one each.
+    const full = networks(4, 1).flatMap((network) => Array.from({ length: 20 }, () => greet(service.port, network)));
+    const greetings = await Promise.all(full);
+    for (const network of [...networks(40, 5), ...Array.from({ length: 25 }, () => '127.0.1.1')])
+      greetings.push(await greet(service.port, network));
+    expect(greetings.filter((greeting) => !greeting.startsWith('220'))).toEqual([]);
+    expect(greetings).toHaveLength(145);
     expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
   });
 
   test('leaves room for the next network, however many send slowly', async () => {
     const service = await openReturning();
     const { from } = await send(service, ANN);
-    for (let network = 1; network <= 6; network += 1)
-      for (let count = 0; count < 20; count += 1) await enterData(service.port, from, `127.0.${network}.1`);
+    for (let network = 1; network <= 6; network += 1) await enterTwenty(service.port, from, `127.0.${network}.1`);
     expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
   });
 
   test('ends a refused session, whatever the client does', async () => {
     const service = await openReturning();
     const { from } = await send(service, ANN);
-    for (let count = 0; count < 20; count += 1) await enterData(service.port, from, '127.0.0.1');
+    await enterTwenty(service.port, from, '127.0.0.1');
     const refused = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
     refused.resume();
     const [hadError] = await once(refused, 'end');
