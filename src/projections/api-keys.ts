@@ -1,7 +1,7 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { ApiKeyEvent } from '../domain/kernel/events.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select key_id as id, state from api_keys where key_id = any($1)';
@@ -36,43 +36,24 @@ export const apiKeysProjection = defineProjection<ApiKeyEvent, StatesById<ApiKey
   },
 });
 
-export interface ListApiKeys {
-  readonly organizationId: string;
+export interface ListApiKeys extends ListRequest {
   /** null: both (a live key sees all keys, a test key only test keys). */
   readonly environment: Environment | null;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Include keys that are deleted now. */
-  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.api_keys
-  where organization_id = $1 and (status <> 'deleted' or $6) and ($2::text is null or environment = $2)
-    and ($3::timestamptz is null or (created_at, key_id) < ($3, $4::text))
+  where organization_id = $1 and ($2::timestamptz is null or (created_at, key_id) < ($2, $3::text))
+    and ($5::text is null or environment = $5) and (status <> 'deleted' or $6)
   order by created_at desc, key_id desc
-  limit $5`;
+  limit $4`;
 
 /** Keys of an organization, newest first. */
-export const listApiKeys = async (
+export const listApiKeys = (
   db: Database,
-  { organizationId, environment, limit, after, withDeleted = false }: ListApiKeys,
-): Promise<ListPage<ExistingApiKey>> => {
-  const values = [
-    organizationId,
-    environment,
-    after?.createdAt ?? null,
-    after?.id ?? null,
-    rowsToAsk(limit),
-    withDeleted,
-  ];
-  const { rows } = await db.query<{ state: ExistingApiKey }>({ name: 'list-api-keys', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    ({ createdAt, keyId }) => ({ createdAt, id: keyId }),
-  );
-};
+  { environment, withDeleted = false, ...page }: ListApiKeys,
+): Promise<ListPage<ExistingApiKey>> =>
+  listStates(db, { name: 'list-api-keys', text: LIST, values: [environment, withDeleted] }, page, ({ keyId }) => keyId);
 
 const EXPIRED = `
   select key_id as "keyId" from read_models.api_keys

@@ -4,7 +4,7 @@ import {
   type SendingDomain,
   sendingDomain,
 } from '../domain/sending-domain/sending-domain.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select domain_id as id, state from domains where domain_id = any($1)';
@@ -40,33 +40,26 @@ export const domainsProjection = defineProjection<SendingDomainEvent, StatesById
   },
 });
 
-export interface ListDomains {
-  readonly organizationId: string;
+export interface ListDomains extends ListRequest {
   /** The only visible domain of the key; null: all. */
   readonly domainId: string | null;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Whether those that are deleted now are among them. */
-  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.domains
-  where organization_id = $1 and (state->>'status' <> 'deleted' or $6) and ($2::text is null or domain_id = $2)
-    and ($3::timestamptz is null or (created_at, domain_id) < ($3, $4::text))
+  where organization_id = $1 and ($2::timestamptz is null or (created_at, domain_id) < ($2, $3::text))
+    and ($5::text is null or domain_id = $5) and (state->>'status' <> 'deleted' or $6)
   order by created_at desc, domain_id desc
-  limit $5`;
+  limit $4`;
 
 /** Sending domains of an organization, newest first. */
-export const listDomains = async (
+export const listDomains = (
   db: Database,
-  { organizationId, domainId, limit, after, withDeleted = false }: ListDomains,
-): Promise<ListPage<ExistingSendingDomain>> => {
-  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
-  const { rows } = await db.query<{ state: ExistingSendingDomain }>({ name: 'list-domains', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    (domain) => ({ createdAt: domain.createdAt, id: domain.domainId }),
+  { domainId, withDeleted = false, ...page }: ListDomains,
+): Promise<ListPage<ExistingSendingDomain>> =>
+  listStates(
+    db,
+    { name: 'list-domains', text: LIST, values: [domainId, withDeleted] },
+    page,
+    ({ domainId }) => domainId,
   );
-};

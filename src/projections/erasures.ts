@@ -1,6 +1,6 @@
 import { type Erasure, type ErasureEvent, type ExistingErasure, erasure } from '../domain/erasure/erasure.ts';
 import { idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select erasure_id as id, state from erasures where erasure_id = any($1)';
@@ -30,12 +30,6 @@ export const erasuresProjection = defineProjection<ErasureEvent, StatesById<Eras
   },
 });
 
-export interface ListErasures {
-  readonly organizationId: string;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-}
-
 const LIST = `
   select state from read_models.erasures
   where organization_id = $1 and ($2::timestamptz is null or (created_at, erasure_id) < ($2, $3::text))
@@ -43,18 +37,8 @@ const LIST = `
   limit $4`;
 
 /** Erasures of an organization, newest first. */
-export const listErasures = async (
-  db: Database,
-  { organizationId, limit, after }: ListErasures,
-): Promise<ListPage<ExistingErasure>> => {
-  const values = [organizationId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
-  const { rows } = await db.query<{ state: ExistingErasure }>({ name: 'list-erasures', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    ({ createdAt, erasureId }) => ({ createdAt, id: erasureId }),
-  );
-};
+export const listErasures = (db: Database, page: ListRequest): Promise<ListPage<ExistingErasure>> =>
+  listStates(db, { name: 'list-erasures', text: LIST, values: [] }, page, ({ erasureId }) => erasureId);
 
 export interface UnfinishedErasures {
   /** Id of the last one of the page before; empty: from the start. */

@@ -1,5 +1,5 @@
 import { type ExistingTemplate, type Template, type TemplateEvent, template } from '../domain/template/template.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 /** Templates as their streams fold them, for lists. */
@@ -34,31 +34,16 @@ export const templatesProjection = defineProjection<TemplateEvent, StatesById<Te
   },
 });
 
-export interface ListTemplates {
-  readonly organizationId: string;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Whether those that are deleted now are among them. */
-  readonly withDeleted?: boolean;
-}
-
 const LIST = `
   select state from read_models.templates
-  where organization_id = $1 and (status <> 'deleted' or $5)
-    and ($2::timestamptz is null or (created_at, template_id) < ($2, $3::text))
+  where organization_id = $1 and ($2::timestamptz is null or (created_at, template_id) < ($2, $3::text))
+    and (status <> 'deleted' or $5)
   order by created_at desc, template_id desc
   limit $4`;
 
 /** Templates of an organization that are not deleted, newest first. */
-export const listTemplates = async (
+export const listTemplates = (
   db: Database,
-  { organizationId, limit, after, withDeleted = false }: ListTemplates,
-): Promise<ListPage<ExistingTemplate>> => {
-  const values = [organizationId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
-  const { rows } = await db.query<{ state: ExistingTemplate }>({ name: 'list-templates', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    ({ createdAt, templateId }) => ({ createdAt, id: templateId }),
-  );
-};
+  { withDeleted = false, ...page }: ListRequest,
+): Promise<ListPage<ExistingTemplate>> =>
+  listStates(db, { name: 'list-templates', text: LIST, values: [withDeleted] }, page, ({ templateId }) => templateId);

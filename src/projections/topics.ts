@@ -1,5 +1,5 @@
 import { type ExistingTopic, type Topic, type TopicEvent, topic } from '../domain/topic/topic.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select topic_id as id, state from topics where topic_id = any($1)';
@@ -25,34 +25,21 @@ export const topicsProjection = defineProjection<TopicEvent, StatesById<Topic>>(
   },
 });
 
-export interface ListTopics {
-  readonly organizationId: string;
+export interface ListTopics extends ListRequest {
   /** Those that mail of this domain can be about; null: all. */
   readonly domainId: string | null;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Whether those that are deleted now are among them. */
-  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.topics
-  where organization_id = $1 and (status <> 'deleted' or $6)
-    and ($2::text is null or coalesce(state->>'domainId', $2) = $2)
-    and ($3::timestamptz is null or (created_at, topic_id) < ($3, $4::text))
+  where organization_id = $1 and ($2::timestamptz is null or (created_at, topic_id) < ($2, $3::text))
+    and ($5::text is null or coalesce(state->>'domainId', $5) = $5) and (status <> 'deleted' or $6)
   order by created_at desc, topic_id desc
-  limit $5`;
+  limit $4`;
 
 /** Topics of an organization that are not deleted, newest first. */
-export const listTopics = async (
+export const listTopics = (
   db: Database,
-  { organizationId, domainId, limit, after, withDeleted = false }: ListTopics,
-): Promise<ListPage<ExistingTopic>> => {
-  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
-  const { rows } = await db.query<{ state: ExistingTopic }>({ name: 'list-topics', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    ({ createdAt, topicId }) => ({ createdAt, id: topicId }),
-  );
-};
+  { domainId, withDeleted = false, ...page }: ListTopics,
+): Promise<ListPage<ExistingTopic>> =>
+  listStates(db, { name: 'list-topics', text: LIST, values: [domainId, withDeleted] }, page, ({ topicId }) => topicId);

@@ -1,7 +1,7 @@
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { WebhookEvent } from '../domain/kernel/events.ts';
 import { type ExistingWebhook, type Webhook, webhook } from '../domain/webhook/webhook.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
 import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
 
 const SELECT = 'select webhook_id as id, state from webhooks where webhook_id = any($1)';
@@ -38,42 +38,28 @@ export const webhooksProjection = defineProjection<WebhookEvent, StatesById<Webh
   },
 });
 
-export interface ListWebhooks {
-  readonly organizationId: string;
+export interface ListWebhooks extends ListRequest {
   readonly environment: Environment;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Whether those that are deleted now are among them. */
-  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.webhooks
-  where organization_id = $1 and environment = $2 and (status <> 'deleted' or $6)
-    and ($3::timestamptz is null or (created_at, webhook_id) < ($3, $4::text))
+  where organization_id = $1 and ($2::timestamptz is null or (created_at, webhook_id) < ($2, $3::text))
+    and environment = $5 and (status <> 'deleted' or $6)
   order by created_at desc, webhook_id desc
-  limit $5`;
+  limit $4`;
 
 /** Endpoints of an organization that are not deleted, newest first. */
-export const listWebhooks = async (
+export const listWebhooks = (
   db: Database,
-  { organizationId, environment, limit, after, withDeleted = false }: ListWebhooks,
-): Promise<ListPage<ExistingWebhook>> => {
-  const values = [
-    organizationId,
-    environment,
-    after?.createdAt ?? null,
-    after?.id ?? null,
-    rowsToAsk(limit),
-    withDeleted,
-  ];
-  const { rows } = await db.query<{ state: ExistingWebhook }>({ name: 'list-webhooks', text: LIST, values });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    ({ createdAt, webhookId }) => ({ createdAt, id: webhookId }),
+  { environment, withDeleted = false, ...page }: ListWebhooks,
+): Promise<ListPage<ExistingWebhook>> =>
+  listStates(
+    db,
+    { name: 'list-webhooks', text: LIST, values: [environment, withDeleted] },
+    page,
+    ({ webhookId }) => webhookId,
   );
-};
 
 const COUNT = `
   select count(*)::int as count from read_models.webhooks where organization_id = $1 and status <> 'deleted'`;
