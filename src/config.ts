@@ -11,15 +11,15 @@ import { isNameServer, readNameServer } from './lib/smtp/smtp.ts';
 
 /** Schemas of configuration values. */
 
-export const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
 /** @param remedy tells what to write instead of a value that fails the test. */
-export const text = (isRight: (value: string) => boolean, remedy: string) => z.string().refine(isRight, remedy);
+const text = (isRight: (value: string) => boolean, remedy: string) => z.string().refine(isRight, remedy);
 
 const hasProtocol = (value: string, ...protocols: readonly string[]): boolean =>
   protocols.includes(URL.parse(value)?.protocol ?? '');
 
-export const url = (remedy: string, ...protocols: readonly string[]) =>
+const url = (remedy: string, ...protocols: readonly string[]) =>
   text((value) => hasProtocol(value, ...protocols), remedy).optional();
 
 const integerAs = (minimum: number, maximum: number, advice: string) =>
@@ -27,18 +27,18 @@ const integerAs = (minimum: number, maximum: number, advice: string) =>
     Number,
   );
 
-export const integer = (minimum: number, maximum: number) =>
+const integer = (minimum: number, maximum: number) =>
   integerAs(minimum, maximum, `set a whole number from ${minimum} to ${maximum}`);
 
-export const port = (example: number) => integerAs(0, 65_535, `set a port from 0 to 65535, such as ${example}`);
+const port = (example: number) => integerAs(0, 65_535, `set a port from 0 to 65535, such as ${example}`);
 
-export const list = (value: string): readonly string[] =>
+const list = (value: string): readonly string[] =>
   value
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-export const listOf = (isRight: (item: string) => boolean, remedy: string) =>
+const listOf = (isRight: (item: string) => boolean, remedy: string) =>
   z
     .string()
     .default('')
@@ -46,14 +46,14 @@ export const listOf = (isRight: (item: string) => boolean, remedy: string) =>
     .refine((items) => items.every(isRight), remedy);
 
 /** Not a URL for `URL.parse`: a cluster's names several hosts. */
-export const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
+const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
-export const host = text(
+const host = text(
   (value) => isIP(value) !== 0 || HOST_NAME.test(value),
   'set an address or a host name, such as 127.0.0.1',
 );
 
-export const flag = z
+const flag = z
   .enum(['true', 'false'], 'set `true` or `false`')
   .default('false')
   .transform((value) => value === 'true');
@@ -63,13 +63,13 @@ const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smt
 /** A shorter text can be guessed from a copy of the database. */
 const SECRET_KEY_CHARACTERS_MIN = 32;
 
-export const secretKey = text(
+const secretKey = text(
   (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
   `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
 );
 
 /** The address of a mailbox with or without a name. */
-export const addressOf = (mailbox: string): string => {
+const addressOf = (mailbox: string): string => {
   const parsed = parseMailbox(mailbox);
   return typeof parsed === 'string' ? mailbox : parsed.address;
 };
@@ -78,7 +78,7 @@ const isUnder = (address: string | undefined, domain: string | undefined): boole
   address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain.toLowerCase()}`);
 
 /** `capture`: mail goes to the inbox and does not leave the machine; `direct`: to the recipients' mail servers. */
-export type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
+type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
 
 const MAIL_VALUES = 'set `capture:`, `direct:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
 
@@ -87,17 +87,17 @@ const readMail = (value: string): MailRoute => {
   return { kind: 'smarthost', url: value };
 };
 
-export const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost(value), MAIL_VALUES)
+const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost(value), MAIL_VALUES)
   .default('capture:')
   .transform(readMail);
 
 /** null: never. */
-export const hour = text(
+const hour = text(
   (value) => /^(?:off|1?\d|2[0-3])$/.test(value),
   'set an hour from 0 to 23 in UTC, or `off`',
 ).transform((value) => (value === 'off' ? null : Number(value)));
 
-export const limits = text(
+const limits = text(
   (value) => readLimits(value) !== undefined,
   'set three rising percentages, such as `2,4,5`, or `off`',
 ).transform((value) => readLimits(value) ?? null);
@@ -111,15 +111,12 @@ const isIssuer = (value: string): boolean => {
 };
 
 /** URL of an OpenID provider (OpenID Connect Discovery §3). Plain HTTP is allowed on this machine only. */
-export const issuer = text(
-  isIssuer,
-  'set the https URL of the provider, such as `https://accounts.example.com`',
-).optional();
+const issuer = text(isIssuer, 'set the https URL of the provider, such as `https://accounts.example.com`').optional();
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Conflicts between variables. They are checked even if values are invalid, so that one start reports all problems. */
-export const CONFLICTS: readonly {
+const CONFLICTS: readonly {
   readonly variable: string;
   readonly problem: string;
   isIn(given: Environment): boolean;

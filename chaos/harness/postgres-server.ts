@@ -25,7 +25,7 @@ const SETTINGS = { max_connections: '700', fsync: 'off', full_page_writes: 'off'
  * Opens a server without fsync: killing programs loses nothing that the server has. Servers that are killed themselves
  * need other settings.
  */
-export const openPostgresServer = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
+const openPostgresServer = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
   const folder = await newFolder();
   const options = { dataDir: folder.path, system: createSystem(), logger: silentLogger };
   const { url, pid, close } = await openEmbeddedPostgres({ ...options, settings: { ...SETTINGS, ...settings } });

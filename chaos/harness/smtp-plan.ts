@@ -10,7 +10,7 @@ export interface SmtpMoment {
 
 /** Replaces the usual reply. It has an effect only at `arrived`. */
 export type SmtpAnswer = { readonly reply: string } | 'no answer' | 'hang up';
-export type SmtpAct = () => Promise<SmtpAnswer | undefined> | SmtpAnswer | undefined;
+type SmtpAct = () => Promise<SmtpAnswer | undefined> | SmtpAnswer | undefined;
 
 /** Actions planned for the sink. */
 export interface SmtpPlan {

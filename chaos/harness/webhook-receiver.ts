@@ -12,7 +12,7 @@ export interface ReceivedPost {
   readonly atMs: number;
 }
 
-export type ReceiverMoment = 'arrived' | 'replied';
+type ReceiverMoment = 'arrived' | 'replied';
 
 /** A customer's endpoint. It keeps accepted posts and can act when a post arrives or has been answered. */
 export interface WebhookReceiver {

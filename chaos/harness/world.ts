@@ -31,7 +31,7 @@ export interface World {
 }
 
 /** Addresses of a world's engines, without proxies. */
-export interface Addresses {
+interface Addresses {
   /** Absent: built-in database. */
   readonly databaseUrl?: string;
   readonly mailUrl: string;

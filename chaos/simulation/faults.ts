@@ -1,7 +1,7 @@
 import type { Random } from './random.ts';
 
 /** Faults of a single call by a process. */
-export const FAULTS = [
+const FAULTS = [
   'append refused',
   'append lost',
   'append unanswered',

@@ -5,7 +5,7 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createTrace, type Trace } from './trace.ts';
 
 /** A fault that makes the actions of a process around that time doubtful. */
-export interface Disturbance {
+interface Disturbance {
   /** `EVERYBODY`: any process may be affected. */
   readonly process: string;
   readonly atMs: number;

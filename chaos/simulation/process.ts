@@ -10,7 +10,7 @@ export interface Fate {
   readonly failure: { readonly afterMs: number; readonly error: Error } | null;
 }
 
-export interface Call<T> {
+interface Call<T> {
   readonly what: string;
   readonly fate: Fate;
   work(): Promise<T>;

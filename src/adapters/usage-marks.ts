@@ -98,7 +98,7 @@ export const createPostgresUsageMarks = ({ pool, system, logger }: PostgresUsage
   };
 };
 
-export interface PendingMarks {
+interface PendingMarks {
   note(mark: UsageMark): void;
   /** Removes and returns all marks. */
   take(): readonly UsageMark[];
@@ -108,7 +108,7 @@ export interface PendingMarks {
 const nameOf = ({ keyId, secretHash }: UsedSecret): string => `${keyId} ${secretHash}`;
 
 /** The newest mark of each secret. */
-export const createPendingMarks = (): PendingMarks => {
+const createPendingMarks = (): PendingMarks => {
   let marks = new Map<string, UsageMark>();
   return {
     note: (mark) => {

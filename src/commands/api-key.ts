@@ -91,7 +91,7 @@ export const loadOwnKey = async (
  * @throws {DomainError} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
  * `unavailable`; `resource_conflict` after too many conflicts.
  */
-export const changeKey = (
+const changeKey = (
   context: CommandContext,
   origin: Origin,
   { by, keyId, loadKeyCache, atRevisions, ...change }: Decision,

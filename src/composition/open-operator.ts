@@ -21,7 +21,7 @@ const schema = z.object({
 export type MailSettings = Readonly<z.infer<typeof schema>>;
 
 /** Keeps a text for the operator's commands, under a name of its own. */
-export const putNote = async (secrets: Secrets, name: string, text: string): Promise<void> => {
+const putNote = async (secrets: Secrets, name: string, text: string): Promise<void> => {
   const noted = await secrets.get(name);
   if (noted === text) return;
   if (noted !== undefined) await secrets.destroy([name]);
@@ -46,7 +46,7 @@ export const noteMailSettings = async (
 };
 
 /** Settings of the last started service; undefined: none has started. */
-export const readMailSettings = async (secrets: Pick<Secrets, 'get'>): Promise<MailSettings | undefined> => {
+const readMailSettings = async (secrets: Pick<Secrets, 'get'>): Promise<MailSettings | undefined> => {
   const noted = await secrets.get(ROW);
   return noted === undefined ? undefined : schema.parse(JSON.parse(noted));
 };

@@ -32,7 +32,7 @@ import { watchEventLoop } from './watch-event-loop.ts';
 const STATEMENT_MS = 30_000;
 
 /** Keeps the read models up to date. @throws {StartRefused} they were made from another log. */
-export const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
+const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
   const { store, logFollower: log, awaited, system, logger, databaseUrl, closers, decorate } = engines;
   const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
   const pool = decorate.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
@@ -51,7 +51,7 @@ export const startProjections = async (engines: Engines, { onFatal }: RoleEvents
   };
 };
 
-export interface Service {
+interface Service {
   /** Absent: this process does not have the role `api`. */
   readonly baseUrl: string | undefined;
   /** To print; null: printed before. */
@@ -152,7 +152,7 @@ const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonl
  * Opens the configured parts and starts the roles. If one fails, the others are closed again.
  * @throws {StartRefused}
  */
-export const startService = async (
+const startService = async (
   config: Config,
   logger: Logger,
   events: RoleEvents,

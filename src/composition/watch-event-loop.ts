@@ -3,7 +3,7 @@ import type { LoopWork } from '../http/dependencies.ts';
 import type { Logger, System } from '../lib/async/async.ts';
 
 /** In milliseconds. */
-export interface LoopDelays {
+interface LoopDelays {
   readonly mean: number;
   readonly max: number;
 }

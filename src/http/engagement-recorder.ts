@@ -30,7 +30,7 @@ export interface EngagementRecorderOptions {
   readonly times?: typeof ENGAGEMENT_TIMES;
 }
 
-export const ENGAGEMENT_TIMES = {
+const ENGAGEMENT_TIMES = {
   /** Filters follow all links within it. Longer delays events; a crash loses as much. */
   bufferMs: 5_000,
   /** Repeated requests within it are one event. */

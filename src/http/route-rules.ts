@@ -91,8 +91,8 @@ export const GUARDED_ERRORS = [
 /** Error codes of every route that members must be present for. */
 export const PRESENCE_ERRORS = ['presence_required'] as const satisfies readonly ErrorCode[];
 
-export const BOTH = ['live', 'test'] as const;
-export const LIVE = ['live'] as const;
+const BOTH = ['live', 'test'] as const;
+const LIVE = ['live'] as const;
 export const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 export const ONE = ['not_found', 'other_organization'] as const;
 export const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
@@ -133,7 +133,7 @@ export const ADMIN_LIVE = { ...ADMIN, environments: LIVE } as const;
 export const AUDIT = { ...ADMIN_LIVE, auditors: true, mail: 'none' } as const;
 /** Reads about the people of the organization. */
 export const PEOPLE = { ...ADMIN_LIVE, mail: 'none' } as const;
-export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
+const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Captured mail: `admin` keys, and members who send mail. */
 export const INBOX = { ...ADMIN, roles: ['owner', 'developer'], contents: true } as const;
 export const INBOX_CHANGE = { ...ADMIN_CHANGE, roles: ['owner', 'developer'], status: 204 } as const;

@@ -103,7 +103,7 @@ const PARK = `
   on conflict (projection, position) do update set error = excluded.error`;
 
 /** Parks events for `retryParked`. Their data stays in the log. */
-export const park = async (
+const park = async (
   db: Database,
   { name }: Projection,
   events: readonly RecordedEvent[],

@@ -51,7 +51,7 @@ const isKeptLast: ReadonlySet<string> = new Set(KEPT_LAST);
 const copied: ReadonlySet<string> = new Set([...KEPT_WHOLE, ...KEPT_LAST]);
 
 /** Whether all events that a fold of these families needs are copied. */
-export const areCopied = (categories: readonly string[] | undefined): boolean =>
+const areCopied = (categories: readonly string[] | undefined): boolean =>
   categories?.every((category) => copied.has(category)) ?? false;
 
 /** Events are stored as in the log. */

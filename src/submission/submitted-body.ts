@@ -50,7 +50,7 @@ export interface SubmittedBody {
 }
 
 /** Includes those that mail servers on the way have added. Ordinary messages have fewer. */
-export const HEADERS_MAX = 100;
+const HEADERS_MAX = 100;
 /** RFC 1847, 3156, 8551: a message is built anew, and no signature or encryption around its parts survives that. */
 const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signature|encrypted))\b/i;
 const SEALING = new Set(['signed', 'encrypted']);

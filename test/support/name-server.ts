@@ -6,7 +6,7 @@ import { type DecodedPacket, decode, encode, type Packet, type Question } from '
 import { BY_UDP, type Misbehaviour } from './dns-misbehaviours.ts';
 import { FLAGS, type NameData, rightAnswer, type Zone } from './dns-zone.ts';
 
-export interface AskedQuestion {
+interface AskedQuestion {
   readonly name: string;
   readonly type: string;
   readonly by: 'udp' | 'tcp';

@@ -4,7 +4,7 @@ import { freePort } from './free-port.ts';
 
 /** A real OpenID provider on loopback. It signs in the named person without asking. */
 
-export interface Person {
+interface Person {
   readonly email?: string;
   readonly email_verified?: boolean;
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ReceivedPost {
+interface ReceivedPost {
   /** Path and query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;

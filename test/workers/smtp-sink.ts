@@ -2,14 +2,14 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
-export interface SinkMail {
+interface SinkMail {
   readonly from: string;
   readonly to: readonly string[];
   readonly raw: string;
 }
 
 /** An SMTP reply. null: accepted. */
-export type DomainError = { readonly code: number; readonly text: string } | null;
+type DomainError = { readonly code: number; readonly text: string } | null;
 
 export interface SmtpSink {
   readonly url: string;

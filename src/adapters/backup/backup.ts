@@ -20,7 +20,7 @@ import { CANARY, createSecretBox, type SecretKeys } from '../secrets/postgres.ts
  * A full partition of the log never changes. A backup that follows an earlier one reuses its file.
  */
 
-export const MANIFEST = 'manifest.json';
+const MANIFEST = 'manifest.json';
 const FORMAT = 1;
 const CHECK_TEXT = 'the key is right';
 

@@ -40,7 +40,7 @@ export interface ContentsCodecOptions {
  * little (16 of 25 µs), and every send would do it twice. Higher: a page of a list decrypts and parses more. Lower:
  * more messages are encrypted twice, and need half a kilobyte more.
  */
-export const OWN_HEAD_CHARACTERS_MAX = 4_000;
+const OWN_HEAD_CHARACTERS_MAX = 4_000;
 
 /** Binds a sealed text to its column, so that it cannot be opened as the other one. */
 const sealedId = (id: string, part: Part): string => `${id} ${part}`;

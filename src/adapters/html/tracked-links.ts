@@ -9,7 +9,7 @@ import { escapeHtml, readHtml, type StartTag } from '../../lib/html/html.ts';
  */
 
 /** The `href` of a link. The offsets are those of its value, with its quotes. */
-export interface LinkPlace {
+interface LinkPlace {
   readonly start: number;
   readonly end: number;
   /** Character references are decoded. */

@@ -67,11 +67,7 @@ const BULK_JOBS = 500;
 const SINGLE_JOBS_MAX = 4;
 
 /** The adding half of a queue. It is opened on first use, and again after a failed attempt. */
-export const createBullmqProducer = <Job>(
-  engine: BullmqEngine,
-  name: QueueName,
-  { system, logger }: BullmqSettings,
-) => {
+const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { system, logger }: BullmqSettings) => {
   const logFault = createFaultLog(system, logger, name);
   let opening: Promise<Producer> | undefined;
   let closed = false;

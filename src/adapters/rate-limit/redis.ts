@@ -176,7 +176,7 @@ return {0, used, reset, math.max(retry, 1)}
 `;
 
 /** One round trip, atomic, by the server's clock, so that processes with different clocks count alike. */
-export const TAKE_SCRIPT = `
+const TAKE_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 ${TAKE_AT_NOW}`;

@@ -49,7 +49,7 @@ type ErrnoError = NodeJS.ErrnoException;
  * Reads a private file; null if it does not exist. @throws {CommandFailed} if others can read it or it is not a regular
  * file.
  */
-export const readPrivateFile = async (path: string): Promise<string | null> => {
+const readPrivateFile = async (path: string): Promise<string | null> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: ErrnoError) => {
       if (error.code === 'ENOENT') return null;
@@ -79,7 +79,7 @@ export const readPrivateFile = async (path: string): Promise<string | null> => {
 };
 
 /** Atomically writes a file that only its owner can read. */
-export const writePrivateFile = async (path: string, text: string): Promise<void> => {
+const writePrivateFile = async (path: string, text: string): Promise<void> => {
   await mkdir(folder(), { recursive: true, mode: 0o700 });
   await replaceFile(path, text, 0o600);
 };

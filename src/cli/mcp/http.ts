@@ -15,7 +15,7 @@ import { CommandFailed, EXIT } from '../terminal.ts';
 const HOST = '127.0.0.1';
 const PATH = '/mcp';
 /** Each session takes about 100 kB. */
-export const SESSIONS_MAX = 100;
+const SESSIONS_MAX = 100;
 /** Higher: a few keys can use up all sessions. Lower: a person with many agents is rejected. */
 export const SESSIONS_PER_KEY_MAX = 20;
 /** Higher: a few organizations can use up all sessions. Lower: organizations with many agents and keys are rejected. */

@@ -19,7 +19,7 @@ import { CommandFailed, printable, printableJson, printableLine } from '../termi
 const KEY_BYTES = 32;
 const NONCE_BYTES = 9;
 /** Longer: a leaked token stays usable. Shorter: too little time to read a mail. */
-export const CONFIRM_MINUTES = 10;
+const CONFIRM_MINUTES = 10;
 const MINUTE_MS = 60_000;
 const TOKEN = /^(?<until>\d{1,15})\.(?<nonce>[\w-]{12})\.(?<mac>[\w-]{43})$/;
 
@@ -63,11 +63,11 @@ const DATA =
 /** More text fills a model's context without adding information. */
 const RESULT_CHARACTERS_MAX = 60_000;
 
-export const said = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
-export const failed = (text: string): CallToolResult => ({ ...said(printable(text)), isError: true });
+const said = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
+const failed = (text: string): CallToolResult => ({ ...said(printable(text)), isError: true });
 
 /** JSON escapes line ends and control characters, so that its content cannot imitate the closing delimiter. */
-export const data = (value: unknown): CallToolResult => {
+const data = (value: unknown): CallToolResult => {
   const json = printableJson(value);
   if (json.length > RESULT_CHARACTERS_MAX)
     return failed(`the answer has ${json.length} characters, which is too much here: ask for less`);
@@ -80,7 +80,7 @@ export const data = (value: unknown): CallToolResult => {
 };
 
 /** @throws any error that is not a response of the service. */
-export const orFailure = async (work: () => Promise<CallToolResult>): Promise<CallToolResult> => {
+const orFailure = async (work: () => Promise<CallToolResult>): Promise<CallToolResult> => {
   try {
     return await work();
   } catch (error) {
@@ -149,7 +149,7 @@ interface SendResponse {
   readonly status: string;
 }
 
-export interface SendOptions {
+interface SendOptions {
   /** Identifies the caller. */
   readonly by: string;
   readonly confirmations: Confirmations;
@@ -158,9 +158,9 @@ export interface SendOptions {
 }
 
 /** Cancellation of a call. */
-export type Extra = { readonly signal: AbortSignal };
+type Extra = { readonly signal: AbortSignal };
 
-export const addSending = (server: McpServer, options: SendOptions, serviceFor: (extra: Extra) => Service): void => {
+const addSending = (server: McpServer, options: SendOptions, serviceFor: (extra: Extra) => Service): void => {
   const { confirmations, by, sendsAtOnce } = options;
 
   const send = async (extra: Extra, body: object, idempotencyKey: string): Promise<CallToolResult> =>

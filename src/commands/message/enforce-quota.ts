@@ -22,7 +22,7 @@ export interface SendingQuotas {
   open(organizationId: string, month: Month): Promise<Usage>;
 }
 
-export interface Usage {
+interface Usage {
   used(): number;
   reserve(recipients: number): void;
   settle(reserved: number, accepted: number): void;

@@ -86,7 +86,7 @@ const totalOf = ({ parts }: Bar): number => parts.reduce((sum, { value }) => sum
 /** Interval between labelled bars. */
 const everyOf = (bars: readonly unknown[]): number => Math.max(1, Math.ceil(bars.length / LABELS_MAX));
 
-export const Labels = ({ labels }: { readonly labels: readonly string[] }): JSX.Element => {
+const Labels = ({ labels }: { readonly labels: readonly string[] }): JSX.Element => {
   const every = everyOf(labels);
   return (
     <div class="xax" aria-hidden="true">
@@ -148,7 +148,7 @@ export const BarPlot = ({ bars, label }: { readonly bars: readonly Bar[]; readon
   );
 };
 
-export interface Line {
+interface Line {
   readonly name: string;
   /** CSS class of the colour. */
   readonly plot: string;

@@ -161,7 +161,7 @@ const readAll = async (signal: AbortSignal): Promise<Attention> => {
 };
 
 /** The screen on which the problem can be fixed. */
-export const sectionOf = ({ of }: Trouble): string => {
+const sectionOf = ({ of }: Trouble): string => {
   switch (of) {
     case 'domain':
     case 'reputation':

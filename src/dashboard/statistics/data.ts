@@ -15,7 +15,7 @@ export const PERIODS = {
   '90d': { word: 'Last 90 days', granularity: 'day' },
   '12m': { word: 'Last 12 months', granularity: 'month' },
 } as const satisfies Readonly<Record<string, { readonly word: string; readonly granularity: Granularity }>>;
-export type Period = keyof typeof PERIODS;
+type Period = keyof typeof PERIODS;
 
 export const GRANULARITIES = ['hour', 'day', 'week', 'month'] as const satisfies readonly Granularity[];
 

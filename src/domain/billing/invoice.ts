@@ -121,7 +121,7 @@ const shareOf = ({ month, from, to }: Part) => {
 };
 
 /** Messages accepted on a day (UTC), including their later outcomes. */
-export interface CountedDay {
+interface CountedDay {
   readonly recipients: number;
   /** Position before all counted events. */
   readonly after: Position;

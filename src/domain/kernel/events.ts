@@ -30,7 +30,7 @@ export type AuditEvent = EventsOf<typeof auditEvents>;
 export type AuditorEvent = EventsOf<typeof auditorEvents>;
 export type MemberEvent = EventsOf<typeof memberEvents>;
 export type SessionEvent = EventsOf<typeof sessionEvents>;
-export type ReadingEvent = EventsOf<typeof readingEvents>;
+type ReadingEvent = EventsOf<typeof readingEvents>;
 
 /** Every event of the log. Names and shapes are permanent: a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =

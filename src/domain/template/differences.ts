@@ -1,6 +1,6 @@
 /** Compares two contents of a template part by part and line by line. */
 
-export interface LineChange {
+interface LineChange {
   readonly kind: 'added' | 'removed' | 'same';
   readonly text: string;
 }

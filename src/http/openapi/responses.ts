@@ -55,7 +55,7 @@ export const HEADERS = {
     schema: { const: 'no-store' },
   },
 } as const satisfies Readonly<Record<string, Json>>;
-export type HeaderName = keyof typeof HEADERS;
+type HeaderName = keyof typeof HEADERS;
 
 const RATE_LIMITS: readonly HeaderName[] = [
   'RateLimit-Policy',
@@ -65,7 +65,7 @@ const RATE_LIMITS: readonly HeaderName[] = [
   'RateLimit-Reset',
 ];
 
-export const referencesTo = (names: readonly HeaderName[]): Json =>
+const referencesTo = (names: readonly HeaderName[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** Responses with an `ETag`: reads and creations of a resource, and conditional changes that return it. */
@@ -80,7 +80,7 @@ const showsRevision = ({ name, etag }: Operation, { status, errors }: RouteRule)
 };
 
 /** Headers of a success. */
-export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
+const successHeaders = (operation: Operation, rule: RouteRule): Json => {
   const guarded = rule.permission === null ? null : rule;
   return referencesTo([
     'X-Request-Id',
@@ -93,7 +93,7 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
 };
 
 /** Header of a 405, which belongs to no operation. */
-export const ALLOW: Json = {
+const ALLOW: Json = {
   Allow: { description: 'Methods that the path supports.', required: true, schema: { type: 'string' } },
 };
 
@@ -104,7 +104,7 @@ const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
 };
 
 /** Headers of an error; a 401 has no rate limit. */
-export const errorHeaders = (status: number, rule: RouteRule): Json =>
+const errorHeaders = (status: number, rule: RouteRule): Json =>
   referencesTo([
     'X-Request-Id',
     ...(rule.permission === null || status === 401 ? [] : RATE_LIMITS),

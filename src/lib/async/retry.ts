@@ -40,7 +40,7 @@ export const retry = <Result>(system: RetryPolicy['system'], work: () => Promise
   );
 
 /** How long a start waits for its engines. Longer hides a wrong address, shorter fails when both start at once. */
-export const START_PATIENCE_MS = 15_000;
+const START_PATIENCE_MS = 15_000;
 /** The first wait covers a busy moment; the last one limits how late a recovery is noticed. */
 const AWAY_WAIT_MS_MIN = 100;
 const AWAY_WAIT_MS_MAX = 1_000;

@@ -162,12 +162,12 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   write,
 });
 
-export const SELECT_MESSAGES = `
+const SELECT_MESSAGES = `
   select message_id as "messageId", organization_id as "organizationId", environment, accepted_at as "acceptedAt",
     domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", template_version as "templateVersion", tags, recipients
   from stats_messages where message_id = any($1)`;
 
-export const insertMessages = rowsInto<Cohort>('stats_messages', {
+const insertMessages = rowsInto<Cohort>('stats_messages', {
   message_id: 'messageId',
   organization_id: 'organizationId',
   environment: 'environment',
@@ -181,7 +181,7 @@ export const insertMessages = rowsInto<Cohort>('stats_messages', {
   recipients: 'recipients',
 });
 
-export const UPDATE_MESSAGES = `
+const UPDATE_MESSAGES = `
   update stats_messages m set recipients = u.recipients
   from json_to_recordset($1) as u("messageId" text, recipients json)
   where m.message_id = u."messageId"`;
@@ -189,7 +189,7 @@ export const UPDATE_MESSAGES = `
 const METRICS = STATS_METRICS.join(', ');
 
 /** Histograms are added bin by bin. */
-export const ADD_COUNTS = `
+const ADD_COUNTS = `
   insert into stats_buckets as s (organization_id, environment, split, bucket, moved, domain_id, stream, key_id,
     template_id, template_version, bounce_class, split_value, ${METRICS}, latency_bins, latency_counts)
   select "organizationId", environment, split, bucket, moved, "domainId", stream, "keyId",

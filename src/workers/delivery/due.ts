@@ -41,7 +41,7 @@ export const keyOf = ({ messageId, destination }: DueMail): string =>
   destination === null ? messageId : `${messageId} ${destination}`;
 
 /** The queue's cost is per job. A larger batch is handed back, and repeated, in a larger lump. */
-export const BATCH_DUE_MAX = 100;
+const BATCH_DUE_MAX = 100;
 
 /** In order; a lone message is a batch of one. */
 export const batched = (due: readonly DueMail[]): readonly NewJob<DeliveryJob>[] =>

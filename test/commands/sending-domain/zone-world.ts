@@ -16,7 +16,7 @@ import { startNameServer, type TestNameServer } from '../../support/name-server.
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
 
 export const BOUNCE_DOMAIN = 'bounce.service.test';
-export const TRACKING_TARGET = 'mail.service.test';
+const TRACKING_TARGET = 'mail.service.test';
 
 export interface ZoneWorld {
   readonly context: CommandContext;

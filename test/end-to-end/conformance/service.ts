@@ -14,7 +14,7 @@ interface Asked {
 }
 
 /** A new key: its id and its full value. */
-export interface MadeKey {
+interface MadeKey {
   readonly id: string;
   readonly value: string;
 }

@@ -5,7 +5,7 @@ import { createRandom } from './random.ts';
 import type { FuzzAnswer, Sender } from './send-request.ts';
 
 /** A request with a forbidden response. */
-export interface Finding {
+interface Finding {
   readonly number: number;
   readonly problems: readonly string[];
   readonly request: string;

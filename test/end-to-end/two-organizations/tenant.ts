@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const WIDE = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
 const WIDE_OPTIONS = ['--send', '1000000', '--read', '1000000', '--manage', '1000000'];
 /** Both organizations use this idempotency key for their first message: keys are scoped to an organization. */
-export const SHARED_IDEMPOTENCY_KEY = 'order-1';
+const SHARED_IDEMPOTENCY_KEY = 'order-1';
 
 export interface TenantKey {
   readonly name: string;

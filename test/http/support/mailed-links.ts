@@ -5,7 +5,7 @@ import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { Service } from './service.ts';
 import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 
-export interface Person {
+interface Person {
   readonly id: string;
   readonly email: string;
   /** Link of the invitation. */

@@ -57,7 +57,7 @@ export const answerOf = (parameters: URLSearchParams) => ({
 });
 
 /** The complete sign-in as a person known to the provider. */
-export const signInAs = async (
+const signInAs = async (
   service: Asked,
   provider: OpenIdProvider,
   person: OpenIdProvider['person'],

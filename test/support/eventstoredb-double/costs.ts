@@ -22,18 +22,18 @@ export const freeOfCharge = (): Costs => ({
   scannedPerSecond: Number.POSITIVE_INFINITY,
 });
 
-export const METHODS = ['append', 'readStream', 'readAll', 'subscribe'] as const;
+const METHODS = ['append', 'readStream', 'readAll', 'subscribe'] as const;
 export type Method = (typeof METHODS)[number];
 
 /** Calls of a method so far, and the events that it sent (for an append: received). */
-export interface Count {
+interface Count {
   calls: number;
   events: number;
   /** Bytes of data and metadata. */
   bytes: number;
 }
 
-export type Counts = Readonly<Record<Method, Readonly<Count>>>;
+type Counts = Readonly<Record<Method, Readonly<Count>>>;
 
 type Sized = { readonly data: Uint8Array; readonly metadata: Uint8Array };
 

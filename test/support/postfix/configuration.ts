@@ -13,7 +13,7 @@ export interface PostfixParts {
 export const MAIL_DOMAIN = 'b.test';
 export const MESSAGE_BYTES_MAX = 8_000_000;
 /** Recipients in one transaction. */
-export const RECIPIENTS_MAX = 5;
+const RECIPIENTS_MAX = 5;
 
 const mailboxTable = (mailboxes: readonly string[]): string =>
   mailboxes.map((name, at) => `{${name}@${MAIL_DOMAIN}=${at}/}`).join(' ');

@@ -54,7 +54,7 @@ const isBetter = (one: RecipientOutcome, before: RecipientOutcome | undefined): 
   before === undefined || weightOf(one) >= weightOf(before);
 
 /** Collects the replies of a domain's servers to one message. */
-export const createTally = (mail: OutgoingMail) => {
+const createTally = (mail: OutgoingMail) => {
   const settled = new Map<string, RecipientOutcome>();
   const open = new Map<string, RecipientOutcome>();
 

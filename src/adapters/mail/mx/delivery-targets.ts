@@ -34,7 +34,7 @@ export const createSourceAddresses = (addresses: readonly string[]) => {
   };
 };
 
-export type SourceAddresses = ReturnType<typeof createSourceAddresses>;
+type SourceAddresses = ReturnType<typeof createSourceAddresses>;
 
 /**
  * How long an address is considered dead, and tried after all others of its domain. Longer keeps mail off the better

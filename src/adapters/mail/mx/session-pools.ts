@@ -9,7 +9,7 @@ import {
 } from '../../../lib/smtp/smtp.ts';
 
 /** Ends one idle session. @returns false if none was idle. */
-export type EndIdle = () => boolean;
+type EndIdle = () => boolean;
 
 type Waiter = (hasRoom: boolean) => void;
 
@@ -17,7 +17,7 @@ type Waiter = (hasRoom: boolean) => void;
  * Bounds the number of sessions with all servers together. If no room is left, an idle session ends to make room; if
  * none is idle, the request waits.
  */
-export const createSessionRoom = (sessionsMax: number) => {
+const createSessionRoom = (sessionsMax: number) => {
   /** Ordered by how long they have been idle, the longest first. */
   const idlers = new Set<EndIdle>();
   const waiting: Waiter[] = [];

@@ -38,7 +38,7 @@ export interface Watch {
 }
 
 /** Consecutive events of an organization. */
-export interface Live {
+interface Live {
   readonly events: readonly LiveEvent[];
   /** Everything up to here is in `events` or was before them. */
   readonly end: FeedCursor;

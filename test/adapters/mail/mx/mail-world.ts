@@ -18,7 +18,7 @@ import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 export const system = createSystem();
 
 /** A message that a server on loopback received. */
-export interface Taken {
+interface Taken {
   readonly to: readonly string[];
   readonly secure: boolean;
   /** Source IP address. */
