@@ -83,7 +83,14 @@ const perSecond = async (work: () => Promise<number>): Promise<number> => {
 const measureLog = async (bench: Bench, callMs: number): Promise<readonly Line[]> => {
   const { closers, logger, system, postgres } = bench;
   const { url } = await openLog(bench, callMs);
-  const options = { connectionString: url, codec: eventCodec, contents: noContents, system, logger };
+  const options = {
+    connectionString: url,
+    setting: 'EVENTSTORE_URL',
+    codec: eventCodec,
+    contents: noContents,
+    system,
+    logger,
+  };
   const target: EventStore = createEventStoreDbEventStore(options);
   closers.add('event store', target.close);
   const source = await openStore(bench, closers, (await bench.corpus(CORPUS_EVENTS)).url);

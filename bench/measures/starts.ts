@@ -59,6 +59,7 @@ const openStoreOf = async (bench: Bench, closers: Closers, databaseUrl: string, 
   const { system, logger } = bench;
   const store = createEventStoreDbEventStore({
     connectionString: url,
+    setting: 'EVENTSTORE_URL',
     codec: eventCodec,
     contents: noContents,
     system,

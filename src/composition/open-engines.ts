@@ -133,7 +133,7 @@ export const openDatabase = async (options: OpenDatabaseOptions): Promise<OpenDa
   const { config, system, logger } = options;
   if (config.databaseUrl === undefined) return openBuiltIn(options);
   const url = config.databaseUrl;
-  await checkPostgres({ url, system, logger });
+  await checkPostgres({ url, setting: 'DATABASE_URL', product: 'Outbox', system, logger });
   // The configuration requires SECRET_KEY with DATABASE_URL.
   const secretKeys = { current: config.secretKey ?? '', previous: config.previousSecretKey };
   return { url, secretKeys, place: `Data: PostgreSQL at ${new URL(url).host}` };
@@ -302,7 +302,10 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     plans: await readPlans(config.plansFile),
     readingsPercent: config.readingsPercent,
   };
-  const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
+  const logPlace =
+    config.eventStoreUrl === undefined
+      ? []
+      : [`Log: EventStoreDB at ${hostsOf({ connectionString: config.eventStoreUrl, setting: 'EVENTSTORE_URL' })}`];
   return {
     system,
     logger,

@@ -17,9 +17,10 @@ export interface StoreParts {
 /** The log in EventStoreDB. @throws {StartRefused} it cannot be used. */
 export const openEventStoreDb = async (url: string, parts: StoreParts): Promise<EventStore> => {
   const { system, logger, contents } = parts;
-  const store = createEventStoreDbEventStore({ connectionString: url, codec: eventCodec, contents, system, logger });
+  const place = { connectionString: url, setting: 'EVENTSTORE_URL' };
+  const store = createEventStoreDbEventStore({ ...place, codec: eventCodec, contents, system, logger });
   try {
-    await checkEventStoreDb({ store, system, logger });
+    await checkEventStoreDb({ ...place, store, system, logger });
     return store;
   } catch (error) {
     await store.close();

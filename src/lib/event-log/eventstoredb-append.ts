@@ -23,6 +23,7 @@ import {
   sentenceOf,
 } from './eventstoredb-client.ts';
 import { type AppendMessage, type EncodedEvent, type ExpectedRevision, encodeAppend } from './eventstoredb-protocol.ts';
+import type { ServerName } from './eventstoredb-url.ts';
 
 /**
  * Appends over one long call (the protocol's `BatchAppend`), like the client does by default but without its surprises:
@@ -210,14 +211,14 @@ const URGENT_MAX = 256;
 const revisionOf = (version: unknown): ExpectedRevision =>
   typeof version === 'bigint' ? Number(version) : 'no-stream';
 
-const faultOf = (error: unknown, stream: StreamName, expected: ExpectedRevision, hosts: string): unknown => {
+const faultOf = (error: unknown, stream: StreamName, expected: ExpectedRevision, server: ServerName): unknown => {
   if (error instanceof WrongExpectedVersionError) {
     return new WrongExpectedRevision(stream, expected, revisionOf(error.actualVersion));
   }
   if (error instanceof MaxAppendSizeExceededError) {
     return new RangeError(`an append to ${stream} is larger than the server allows (${error.maxAppendSize} bytes)`);
   }
-  const sentence = sentenceOf(error, hosts);
+  const sentence = sentenceOf(error, server);
   if (error instanceof NotSent || isNotWritten(error)) return new StoreUnavailable(sentence, { cause: error });
   return error instanceof CallEnded || isTransient(error)
     ? new AppendOutcomeUnknown(sentence, { cause: error })
@@ -248,7 +249,7 @@ export const createAppendEvents = (connection: Connection): AppendEvents => {
       if ('appended' in answer) return answer.appended;
       throw refusalOf(answer.refusal, stream);
     } catch (error) {
-      throw faultOf(error, stream, expected, connection.hosts);
+      throw faultOf(error, stream, expected, connection.server);
     }
   };
 };

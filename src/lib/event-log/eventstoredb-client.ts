@@ -13,7 +13,7 @@ import {
   type ReadMessage,
   type ReadQuery,
 } from './eventstoredb-protocol.ts';
-import { hostsOf, refuseUrl } from './eventstoredb-url.ts';
+import { type ConnectionSetting, hostsOf, refuseUrl, type ServerName } from './eventstoredb-url.ts';
 
 /** Faults of EventStoreDB: which are transient, how the operator can fix the URL, and how followers recover. */
 
@@ -64,16 +64,16 @@ export const isTransient = (error: unknown): boolean =>
 /** Errors for a start position at which no event begins: `InvalidPosition`, or `Error` inside an event. */
 const NO_POSITION = /Invalid ?position|Unexpected ReadAllResult/i;
 
-/** Meaning of the client's errors for the URL. */
-const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'nothing listens there: start the server, or correct host and port in EVENTSTORE_URL'],
-  [/ENOTFOUND|EAI_AGAIN|Name resolution/, 'no such host: correct it in EVENTSTORE_URL'],
-  [/wrong version number|packet length too long/i, 'the server does not speak TLS: add ?tls=false to EVENTSTORE_URL'],
-  [/self.signed|certificate/i, 'its certificate is not trusted: add tlsCAFile=<path> to EVENTSTORE_URL'],
-  [/Failed to discover/, 'no node of the cluster answered: correct the hosts in EVENTSTORE_URL'],
+/** Meaning of the client's errors for the URL, which is in a setting. */
+const remediesFor = (setting: string): readonly (readonly [RegExp, string])[] => [
+  [/ECONNREFUSED/, `nothing listens there: start the server, or correct host and port in ${setting}`],
+  [/ENOTFOUND|EAI_AGAIN|Name resolution/, `no such host: correct it in ${setting}`],
+  [/wrong version number|packet length too long/i, `the server does not speak TLS: add ?tls=false to ${setting}`],
+  [/self.signed|certificate/i, `its certificate is not trusted: add tlsCAFile=<path> to ${setting}`],
+  [/Failed to discover/, `no node of the cluster answered: correct the hosts in ${setting}`],
   [
     /Access Denied|UNAUTHENTICATED|PERMISSION_DENIED/i,
-    'access denied: EVENTSTORE_URL needs a user (esdb://name:password@host) that may read $all and write',
+    `access denied: ${setting} needs a user (esdb://name:password@host) that may read $all and write`,
   ],
   [
     /UNIMPLEMENTED|Protocol error|Parse Error/i,
@@ -81,22 +81,21 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const REMEDY = 'start it, or correct EVENTSTORE_URL';
-
 /** One sentence with the server's hosts and the remedy. Never with the URL, which may contain a password. */
-export const sentenceOf = (error: unknown, hosts: string): string => {
+export const sentenceOf = (error: unknown, { hosts, setting }: ServerName): string => {
   const text = textOf(error);
-  if (error instanceof NoAnswer) return `${text} (${hosts}): ${REMEDY}`;
-  const remedy = REMEDIES.find(([pattern]) => pattern.test(text))?.[1];
-  return `cannot use the event store at ${hosts}: ${remedy ?? `${text === '' ? String(error) : text}: ${REMEDY}`}`;
+  const usual = `start it, or correct ${setting}`;
+  if (error instanceof NoAnswer) return `${text} (${hosts}): ${usual}`;
+  const remedy = remediesFor(setting).find(([pattern]) => pattern.test(text))?.[1];
+  return `cannot use the event store at ${hosts}: ${remedy ?? `${text === '' ? String(error) : text}: ${usual}`}`;
 };
 
 /** Converts a client error into the fault reported by a read or a subscription. */
-export const readFault = (error: unknown, hosts: string): unknown => {
+export const readFault = (error: unknown, server: ServerName): unknown => {
   if (error instanceof StoreUnavailable) return error;
   if (NO_POSITION.test(textOf(error))) return new PositionNotInLog();
-  if (isTransient(error)) return new StoreUnavailable(sentenceOf(error, hosts), { cause: error });
-  return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
+  if (isTransient(error)) return new StoreUnavailable(sentenceOf(error, server), { cause: error });
+  return codeOf(error) === undefined ? error : new Error(sentenceOf(error, server), { cause: error });
 };
 
 /** First wait before a new subscription. Shorter hammers a server that is starting; longer delays all followers. */
@@ -106,7 +105,7 @@ const RETRY_MS_MAX = 2_000;
 
 interface RecoveryParts {
   readonly system: System;
-  readonly hosts: string;
+  readonly server: ServerName;
   readonly logger: Logger;
 }
 
@@ -122,14 +121,14 @@ export interface Recovery {
 const retryMs = (failures: number, random: number): number =>
   Math.min(RETRY_MS_MIN * 2 ** (failures - 1), RETRY_MS_MAX) * (0.5 + random / 2);
 
-export const createRecovery = ({ system, hosts, logger }: RecoveryParts): Recovery => {
+export const createRecovery = ({ system, server, logger }: RecoveryParts): Recovery => {
   let failures = 0;
   return {
     recover: async (error, signal) => {
       if (signal.aborted) return;
-      if (!isTransient(error)) throw readFault(error, hosts);
+      if (!isTransient(error)) throw readFault(error, server);
       failures += 1;
-      if (failures === 1) logger.warn({ reason: sentenceOf(error, hosts) }, 'lost the event store; subscribing again');
+      if (failures === 1) logger.warn({ reason: sentenceOf(error, server) }, 'lost the event store; subscribing again');
       const [byte = 0] = system.randomBytes(1);
       await system.sleep(retryMs(failures, byte / 255), signal).catch(() => {}); // aborted
     },
@@ -145,7 +144,7 @@ export const createRecovery = ({ system, hosts, logger }: RecoveryParts): Recove
  */
 export interface Connection {
   /** Hosts for messages: the URL may contain a password. */
-  readonly hosts: string;
+  readonly server: ServerName;
   readonly system: System;
   /** Longest wait for any data. */
   readonly callTimeoutMs: number;
@@ -231,13 +230,13 @@ const ownConnection = (url: string): string => {
 };
 
 /** @throws {StartRefused}. The client's own message may contain the password and is not repeated. */
-const clientFor = (url: string, lane: Lane): EventStoreDBClient => {
+const clientFor = ({ connectionString, setting }: ConnectionSetting, lane: Lane): EventStoreDBClient => {
   try {
-    const known = url.trim().replace(NEWER_SCHEME, 'esdb');
+    const known = connectionString.trim().replace(NEWER_SCHEME, 'esdb');
     return EventStoreDBClient.connectionString(lane === 'tail' ? ownConnection(known) : known);
   } catch (error) {
     const isHarmless = error instanceof Error && /certificate|userCertFile|userKeyFile/.test(error.message);
-    return refuseUrl(isHarmless ? `cannot be used: ${error.message}` : 'cannot be parsed');
+    return refuseUrl(setting, isHarmless ? `cannot be used: ${error.message}` : 'cannot be parsed');
   }
 };
 
@@ -246,9 +245,9 @@ const ignore = (): void => {};
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
 /** @throws {StartRefused} if the connection string cannot be used. */
-export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: number): Connection => {
-  const hosts = hostsOf(url);
-  const client = clientFor(url, lane);
+export const connect = (place: ConnectionSetting, lane: Lane, system: System, callTimeoutMs: number): Connection => {
+  const server = { hosts: hostsOf(place), setting: place.setting };
+  const client = clientFor(place, lane);
   const internals = client as unknown as ClientInternals;
   const closing = new AbortController();
 
@@ -264,7 +263,7 @@ export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: 
   };
 
   return {
-    hosts,
+    server,
     system,
     callTimeoutMs,
     closing: closing.signal,

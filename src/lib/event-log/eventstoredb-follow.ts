@@ -340,7 +340,7 @@ export const createReadAll = (searched: Searched): EventStore['readAll'] => {
       const far = await search(near.position, more);
       return { events: [...near.events, ...far.events], position: far.position };
     } catch (error) {
-      throw readFault(error, connection.hosts);
+      throw readFault(error, connection.server);
     }
   };
 

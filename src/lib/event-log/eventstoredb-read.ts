@@ -95,7 +95,7 @@ export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'hea
 const noSlot = (): NoAnswer => new NoAnswer('too many reads wait for the event store');
 
 export const createReader = (connection: Connection, codec: EventCodec): Reader => {
-  const { callTimeoutMs, hosts } = connection;
+  const { callTimeoutMs, server } = connection;
   const slots: Semaphore = createSemaphore({ capacity: READS_MAX, timeout: { ms: callTimeoutMs, error: noSlot } });
 
   const call = async (query: CountedQuery, visit: Visit, signal?: AbortSignal): Promise<void> => {
@@ -103,7 +103,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     try {
       await slots.run(() => visitAll(connection, query, visit, signal));
     } catch (error) {
-      throw readFault(error, hosts);
+      throw readFault(error, server);
     }
     connection.assertOpen(); // closing may end open calls as if they were complete
   };

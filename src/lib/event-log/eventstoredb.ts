@@ -28,6 +28,7 @@ import { type Connection, connect, createRecovery, NoAnswer, type Recovery } fro
 import { createReadAll, createTail, type Tail } from './eventstoredb-follow.ts';
 import { bytesBetween } from './eventstoredb-protocol.ts';
 import { createReader, LOG_ID_STREAM, matches, type Reader, recordedEvent } from './eventstoredb-read.ts';
+import type { ConnectionSetting } from './eventstoredb-url.ts';
 
 /**
  * The log in EventStoreDB or KurrentDB. `-client` opens calls and classifies their errors, `-protocol` encodes their
@@ -157,9 +158,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
  */
 const CALL_TIMEOUT_MS = 5000;
 
-interface EventStoreDbEventStoreOptions<E extends EventShape, C extends ContextShape, K> {
-  /** `esdb://…`, in the client's format. */
-  readonly connectionString: string;
+interface EventStoreDbEventStoreOptions<E extends EventShape, C extends ContextShape, K> extends ConnectionSetting {
   readonly codec: EventCodec<E, C>;
   /** Store for the contents of an append, which are written before its events. */
   readonly contents: ContentsStore<K>;
@@ -240,10 +239,10 @@ const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader)
 export const createEventStoreDbEventStore = <E extends EventShape, C extends ContextShape, K>(
   options: EventStoreDbEventStoreOptions<E, C, K>,
 ): EventStore<E, C, K> => {
-  const { connectionString, codec, contents, system, logger, callTimeoutMs = CALL_TIMEOUT_MS } = options;
-  const connection = connect(connectionString, 'work', system, callTimeoutMs);
+  const { codec, contents, system, logger, callTimeoutMs = CALL_TIMEOUT_MS } = options;
+  const connection = connect(options, 'work', system, callTimeoutMs);
   // The log's end, which keys and followers are read from, has a connection of its own so that it never waits.
-  const tailConnection = connect(connectionString, 'tail', system, callTimeoutMs);
+  const tailConnection = connect(options, 'tail', system, callTimeoutMs);
   const reader = createReader(connection, codec);
   // Head reads use the connection of appends, and skip the reads queued there.
   const lookReader = createReader(connection, codec);
@@ -256,7 +255,7 @@ export const createEventStoreDbEventStore = <E extends EventShape, C extends Con
   /** Reads of the whole log must not delay reads without messages: keys, domains, webhooks. */
   const readPage: EventStore['readAll'] = (options) =>
     isBesideMessages(options.filter) ? search(options) : readBulk(options);
-  const recovery = createRecovery({ system, hosts: connection.hosts, logger });
+  const recovery = createRecovery({ system, server: connection.server, logger });
   const tail = createTail({ ...atTail, codec, recovery });
   const store: EventStore = {
     logId: createLogId(system, appendEvents, tailReader),
@@ -280,7 +279,7 @@ export const createEventStoreDbEventStore = <E extends EventShape, C extends Con
   return store as EventStore<E, C, K>; // its events come from the codec
 };
 
-interface CheckEventStoreDbOptions {
+interface CheckEventStoreDbOptions extends Pick<ConnectionSetting, 'setting'> {
   readonly store: Pick<EventStore, 'logId'>;
   readonly system: System;
   readonly logger: Logger;
@@ -288,12 +287,12 @@ interface CheckEventStoreDbOptions {
 }
 
 /**
- * Waits for the server of `EVENTSTORE_URL` and makes sure that it can be used, by asking for the log's id.
+ * Waits for the server and makes sure that it can be used, by asking for the log's id.
  * @throws {StartRefused} if it is down, rejects us, or does not meet our needs.
  */
 export const checkEventStoreDb = async (options: CheckEventStoreDbOptions): Promise<void> => {
-  const { store, system, logger, patienceMs } = options;
-  const onWait = (): void => logger.info({}, 'waiting for the event store of EVENTSTORE_URL');
+  const { store, setting, system, logger, patienceMs } = options;
+  const onWait = (): void => logger.info({}, `waiting for the event store of ${setting}`);
   try {
     await retryWhileAway({ system, patienceMs, onWait }, store.logId);
   } catch (error) {

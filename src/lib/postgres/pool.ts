@@ -108,6 +108,10 @@ export const PIN_ISOLATION = 'set session characteristics as transaction isolati
 
 interface CheckPostgresOptions {
   readonly url: string;
+  /** Name of the setting that holds the URL, for the operator. */
+  readonly setting: string;
+  /** Name of the program that uses the server, for the operator. */
+  readonly product: string;
   readonly system: System;
   readonly logger: Logger;
   /**
@@ -123,10 +127,10 @@ const RETRY_MS = 500;
 const TELL_EVERY = 10;
 const VERSION_MIN = 15;
 
-const REFUSALS: Readonly<Record<string, (url: URL) => string>> = {
-  '28P01': () => 'refuses the user name and password: correct them in DATABASE_URL',
-  '28000': () => 'refuses the user: correct DATABASE_URL or its pg_hba.conf',
-  '3D000': (url) => `has no database "${url.pathname.slice(1)}": create it, or correct DATABASE_URL`,
+const REFUSALS: Readonly<Record<string, (setting: string, url: URL) => string>> = {
+  '28P01': (setting) => `refuses the user name and password: correct them in ${setting}`,
+  '28000': (setting) => `refuses the user: correct ${setting} or its pg_hba.conf`,
+  '3D000': (setting, url) => `has no database "${url.pathname.slice(1)}": create it, or correct ${setting}`,
   '42501': () => 'does not let this user in: grant it the database',
 };
 
@@ -157,17 +161,17 @@ const ask = async (url: string): Promise<Facts> => {
 
 const nameOf = (url: URL): string => `PostgreSQL at ${url.host || 'localhost'}`;
 
-const refusal = (url: URL, error: unknown): StartRefused => {
+const refusal = (setting: string, url: URL, error: unknown): StartRefused => {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  const known = REFUSALS[code ?? '']?.(url);
+  const known = REFUSALS[code ?? '']?.(setting, url);
   if (known !== undefined) return new StartRefused(`${nameOf(url)} ${known}`);
-  return new StartRefused(`${nameOf(url)} cannot be reached (${code ?? message}): start it, or correct DATABASE_URL`);
+  return new StartRefused(`${nameOf(url)} cannot be reached (${code ?? message}): start it, or correct ${setting}`);
 };
 
-const examine = (url: URL, { version, encoding }: Facts): void => {
+const examine = (url: URL, { version, encoding }: Facts, product: string): void => {
   const major = Math.floor(Number(version) / 10_000);
   if (major < VERSION_MIN) {
-    throw new StartRefused(`${nameOf(url)} is version ${major}: Outbox needs ${VERSION_MIN} or newer`);
+    throw new StartRefused(`${nameOf(url)} is version ${major}: ${product} needs ${VERSION_MIN} or newer`);
   }
   if (encoding !== 'UTF8') {
     throw new StartRefused(`the database at ${url.host} is encoded in ${encoding}: create one with encoding UTF8`);
@@ -175,18 +179,18 @@ const examine = (url: URL, { version, encoding }: Facts): void => {
 };
 
 /**
- * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used. Warns if it may lose commits.
+ * Waits for an external PostgreSQL and makes sure that it can be used. Warns if it may lose commits.
  * @throws {StartRefused} if it is down, rejects us, or does not meet our needs.
  */
 export const checkPostgres = async (options: CheckPostgresOptions): Promise<void> => {
-  const { system, logger, patienceMs = PATIENCE_MS } = options;
+  const { setting, product, system, logger, patienceMs = PATIENCE_MS } = options;
   const url = new URL(options.url);
   const deadline = system.monotonicMs() + patienceMs;
   const tryToAsk = async (): Promise<Facts | null> => {
     try {
       return await ask(options.url);
     } catch (error) {
-      if (!isUnreachable(error) || system.monotonicMs() > deadline) throw refusal(url, error);
+      if (!isUnreachable(error) || system.monotonicMs() > deadline) throw refusal(setting, url, error);
       return null;
     }
   };
@@ -196,7 +200,7 @@ export const checkPostgres = async (options: CheckPostgresOptions): Promise<void
     await system.sleep(RETRY_MS);
     facts = await tryToAsk();
   }
-  examine(url, facts);
+  examine(url, facts, product);
   if (facts.off.length > 0) {
     const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: what is answered 202 may be lost when it crashes`;
     logger.warn({ off: facts.off }, told);

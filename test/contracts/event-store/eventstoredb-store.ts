@@ -16,6 +16,7 @@ export const openEventStoreDb = (
 ): EventStore =>
   createEventStoreDbEventStore({
     connectionString,
+    setting: 'EVENTSTORE_URL',
     codec: eventCodec,
     contents,
     system: createSystem(),

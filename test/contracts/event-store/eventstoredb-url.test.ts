@@ -87,8 +87,9 @@ describe('a valid EVENTSTORE_URL', () => {
   });
 
   it('is shown by its hosts, without the password', () => {
-    expect(hostsOf(`kurrentdb://admin:${PASSWORD}@n1:2113,n2:2113,n3:2113?tls=true`)).toBe('n1:2113,n2:2113,n3:2113');
-    expect(hostsOf('esdb+discover://cluster.example.com/')).toBe('cluster.example.com');
+    const shown = (connectionString: string) => hostsOf({ connectionString, setting: 'EVENTSTORE_URL' });
+    expect(shown(`kurrentdb://admin:${PASSWORD}@n1:2113,n2:2113,n3:2113?tls=true`)).toBe('n1:2113,n2:2113,n3:2113');
+    expect(shown('esdb+discover://cluster.example.com/')).toBe('cluster.example.com');
   });
 });
 
@@ -96,7 +97,7 @@ describe('the event store on start', () => {
   const system = createSystem();
   const check = async (url: string, patienceMs: number): Promise<unknown> => {
     const store = openEventStoreDb(url);
-    const checking = checkEventStoreDb({ store, system, logger: silentLogger, patienceMs });
+    const checking = checkEventStoreDb({ store, setting: 'EVENTSTORE_URL', system, logger: silentLogger, patienceMs });
     const outcome = await checking.catch((reason: unknown) => reason);
     await store.close();
     return outcome;

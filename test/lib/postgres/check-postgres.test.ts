@@ -7,6 +7,8 @@ import { freshDatabase } from '../../support/postgres.ts';
 const check = (change: Partial<URL>, logger = silentLogger) =>
   checkPostgres({
     url: Object.assign(new URL(inject('postgresUrl')), change).href,
+    setting: 'DATABASE_URL',
+    product: 'Outbox',
     system: createSystem(),
     logger,
     patienceMs: 600,
