@@ -61,12 +61,12 @@ describe('a report about an API key', () => {
     const report: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
     expect(report.events.map(({ type }) => type)).toEqual(['KeyCreated', 'KeyRotated', 'KeyRevoked']);
     expect(report.events[1]?.sentence).toMatch(
-      /^It was given its secret number 2, which ends in \w{4}\. All earlier secrets ended at once\.$/,
+      /^It was rotated to secret number 2, which ends in \w{4}\. All earlier secrets ended at once\.$/,
     );
     expect(report.events[1]?.by).toMatch(/^API key key_\w+, with its secret number 1, which ends in \w{4}$/);
     expect(report.left_out).toBeNull();
     expect(report.facts.slice(0, 1)).toEqual([{ name: 'Organization', value: `Test (${organizationId})` }]);
-    expect(report.facts).toContainEqual({ name: 'For', value: `live mail of reports.example (${domainId})` });
+    expect(report.facts).toContainEqual({ name: 'Sends', value: `live mail of reports.example (${domainId})` });
     expect(report.events[0]?.sentence).toContain(`was created for live mail of reports.example (${domainId}), with`);
     expectProofs(report);
     const keys = [parseVerifierKey(report.checkpoint?.verifier_key ?? '')];
@@ -132,7 +132,7 @@ describe('a report about an API key', () => {
       await service.request({ method: 'PATCH', url: `/v1/api-keys/${id}`, key, payload: { name: `busy ${n}` } });
     const report: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
     expect(report.events).toHaveLength(150);
-    expect(report.events.at(-1)?.sentence).toBe('It was changed. Its name is "busy 159" from now on.');
+    expect(report.events.at(-1)?.sentence).toBe('It was changed. Its new name is "busy 159".');
     expect(report.left_out).toContain(`GET /v1/audit/log?key_id=${id}`);
   });
 });

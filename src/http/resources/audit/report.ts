@@ -97,24 +97,25 @@ const sendSentence = ({ secret, last4, messages, recipients, ...at }: Report['se
 
 const ABOUT = {
   api_key:
-    'A program that sends mail is known by its API key, of which it shows a secret. A rotation gives the key another ' +
-    'secret. The service keeps only a digest of each, and its last four characters.',
-  message: 'The service takes a message from a program and hands it to the mail servers of its recipients.',
+    'A program that sends mail identifies itself with the secret of an API key. A rotation gives the key a new secret. ' +
+    'The service stores only a digest of each secret and its last four characters.',
+  message: 'The service accepts a message from a program and delivers it to the mail servers of its recipients.',
 } satisfies Record<Report['type'], string>;
 
 /** Introduction for readers who do not know this service. */
 const aboutReport = ({ type }: Report): string =>
-  `${ABOUT[type]} All that happens is an event in a log that is only added to; its events are numbered from 0.`;
+  `${ABOUT[type]} Everything that happens is an event in a log, one leaf each. Leaves are numbered from 0 and never change.`;
 
 /** How much of it is proved. */
 export const proofSentence = ({ checkpoint, events }: Report): string => {
-  if (checkpoint === null) return 'Nothing of the log is signed yet, so that nothing here can be proved so far.';
+  if (checkpoint === null)
+    return 'The log is not signed yet, so nothing in this report is proved. Request it again in a minute.';
   const proved = events.filter(({ proof }) => proof !== null).length;
   const all = proved === events.length ? 'all events' : `${proved} of the ${events.length} events`;
   return (
     `The first ${checkpoint.size} events of the log were signed at ${atTime(checkpoint.signed_at)}, and ${all} of this ` +
-    'report are proved to be among them. The proofs are worth as much as the key that signed: compare it with the one ' +
-    'that you were given at the beginning, and not together with this report.'
+    'report are proved to be among them. The proofs are worth as much as the key that signed: compare the key below ' +
+    'with the verifier key that you kept on your first day.'
   );
 };
 
@@ -141,6 +142,7 @@ const STYLE = `
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1.5rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #767676; }
+th, td:first-child { overflow-wrap: normal; }
 dt { font-weight: bold; }
 dd { margin: 0 0 .5rem; }
 pre { white-space: pre-wrap; }
@@ -161,7 +163,7 @@ const rowOf = ({ at, sentence, by, address, event_id, leaf_index }: Report['even
     atTime(at),
     sentence,
     address === null ? by : `${by}, from ${address}`,
-    `${leaf_index ?? 'not there yet'} (event ${event_id})`,
+    `${leaf_index ?? 'not signed yet'} (event ${event_id})`,
   ]);
 
 export const reportHtml = (report: Report): string => {
@@ -175,9 +177,9 @@ export const reportHtml = (report: Report): string => {
 <html lang="en">
 <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escapeHtml(REPORT_POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>
 <body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><p>${escapeHtml(aboutReport(report))}</p><dl>${named}</dl>
-<h2>What happened</h2>${missing}<table><thead>${cells('th', ['When', 'What', 'Who', 'Number in the log'])}</thead><tbody>${events.map(rowOf).join('')}</tbody></table>
+<h2>What happened</h2>${missing}<table><thead>${cells('th', ['When', 'What', 'Who', 'Leaf'])}</thead><tbody>${events.map(rowOf).join('')}</tbody></table>
 ${sentWith}
-<h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs themselves are in the report as JSON and attached to the one as PDF. The key that signed, and what it signed:</p><pre>${escapeHtml(signed)}</pre></main></body>
+<h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs are in the JSON format of this report and attached to its PDF. The key that signed, and the checkpoint that it signed:</p><pre>${escapeHtml(signed)}</pre></main></body>
 </html>
 `;
 };
@@ -205,7 +207,7 @@ const signedTexts = ({ checkpoint }: Report): Readonly<Record<string, string>> =
     ? {}
     : {
         'The key that signed:': checkpoint.verifier_key,
-        'What it signed, in the form that others check it in (C2SP signed-note):': checkpoint.note,
+        'The checkpoint that it signed (a C2SP signed note, which other programs can check):': checkpoint.note,
       };
 
 /** Streams it. */
@@ -231,7 +233,7 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
     doc
       .font('Helvetica')
       .fontSize(7)
-      .text(`Number ${leaf ?? '(not there yet)'} of the log, event ${eventId}`);
+      .text(`Leaf ${leaf ?? '(not signed yet)'}, event ${eventId}`);
   };
 
   /** Below the margin, where a text would begin another page. */

@@ -159,13 +159,13 @@ const ABOUT_REPORTS =
 type Of<Type> = Extract<KeyHistoryEvent, { readonly type: Type }>['data'];
 
 const networks = (cidrs: readonly string[]): string =>
-  cidrs.length === 0 ? 'It may be used from anywhere.' : `It may be used from ${listed(cidrs)} only.`;
+  cidrs.length === 0 ? 'It can be used from anywhere.' : `It can be used only from ${listed(cidrs)}.`;
 
 const expiry = (at: string | null): string => (at === null ? 'It does not expire.' : `It expires at ${atTime(at)}.`);
 
 const limits = (rateLimits: RateLimits): string => {
   const named = Object.entries(rateLimits).map(([kind, limit]) => `${kind} ${limit}`);
-  return named.length === 0 ? 'It has the usual rate limits.' : `Its own rate limits are ${listed(named)}.`;
+  return named.length === 0 ? 'It has the default rate limits.' : `Its own rate limits are ${listed(named)}.`;
 };
 
 const created = (
@@ -176,15 +176,15 @@ const created = (
   `${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
 
 const rotated = ({ secret, previousExpiresAt, revokesPrevious }: Of<'KeyRotated'>, number: number) =>
-  `It was given its secret number ${number}, which ends in ${secret.last4}. ` +
+  `It was rotated to secret number ${number}, which ends in ${secret.last4}. ` +
   (revokesPrevious
     ? 'All earlier secrets ended at once.'
-    : `The secret before it was to work until ${atTime(previousExpiresAt)}.`);
+    : `The previous secret worked until ${atTime(previousExpiresAt)} at the latest.`);
 
 const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<'KeyUpdated'>): string =>
   [
     'It was changed.',
-    name === undefined ? '' : `Its name is "${name}" from now on.`,
+    name === undefined ? '' : `Its new name is "${name}".`,
     permissions === undefined ? '' : `Its permissions are ${listed(permissions)}.`,
     rateLimits === undefined ? '' : limits(rateLimits),
     allowedCidrs === undefined ? '' : networks(allowedCidrs),
@@ -203,15 +203,15 @@ const keySentence = (event: KeyHistoryEvent, domain: string, secretNumber: numbe
     case 'KeyUpdated':
       return updated(event.data);
     case 'KeyRevoked':
-      return 'It was revoked: none of its secrets works any more.';
+      return 'It was revoked: none of its secrets works any longer.';
     case 'KeyExpired':
-      return 'It expired: none of its secrets works any more.';
+      return 'It expired: none of its secrets works any longer.';
     case 'KeyDeleted':
-      return 'It was deleted: none of its secrets works any more.';
+      return 'It was deleted: none of its secrets works any longer.';
     case 'DomainDeleted':
       return `Its domain ${domain} was deleted, and the key ended with it.`;
     case 'KeyChangeRefused':
-      return `A request to ${event.data.change} it was refused, with the error ${event.data.code}.`;
+      return `A request to ${event.data.change} it was refused with the error ${event.data.code}.`;
     default:
       return event satisfies never;
   }
@@ -277,15 +277,13 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
       { name: 'Key', value: id },
       { name: 'Name', value: key.name },
       { name: 'State', value: key.status },
-      { name: 'For', value: `${key.environment} mail of ${domain}` },
-      { name: 'May', value: listed(key.permissions) },
+      { name: 'Sends', value: `${key.environment} mail of ${domain}` },
+      { name: 'Permissions', value: listed(key.permissions) },
       { name: 'Secrets so far', value: String(made.length) },
     ],
     sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, made),
     left_out:
-      next === null
-        ? null
-        : `Of many events these are the last ${EVENTS_MAX}; all are in GET /v1/audit/log?key_id=${id}.`,
+      next === null ? null : `Only the last ${EVENTS_MAX} events are shown. GET /v1/audit/log?key_id=${id} lists all.`,
     ...(await eventsAndCheckpoint(deps, caller, told)),
   };
 };
@@ -351,8 +349,8 @@ const messageReport = async (
     left_out:
       happenings.length === all.length
         ? null
-        : `Of ${all.length} events these are the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS}; all ` +
-          `are in GET /v1/messages/${id}/events.`,
+        : `Only the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS} of ${all.length} events are shown. ` +
+          `GET /v1/messages/${id}/events lists all.`,
     ...(await eventsAndCheckpoint(deps, caller, told)),
   };
   return { report, hasContents: contents.size > 0 };
