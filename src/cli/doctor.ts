@@ -186,7 +186,9 @@ const domainProblems = async (
     const record = `domain ${name}: ${type} ${host}`;
     if (state === 'unknown') return [`${record}: the DNS does not answer: try again later`];
     const remedy = `publish ${value}, then \`npm run outbox -- domains verify\``;
-    return [`${record}: ${seen[at]?.problem ?? 'is missing'}: ${remedy}`];
+    // A problem is a sentence of its own elsewhere: here its full stop would be followed by a colon.
+    const problem = (seen[at]?.problem ?? 'is missing').replace(/\.$/, '');
+    return [`${record}: ${problem}: ${remedy}`];
   });
 };
 

@@ -42,7 +42,7 @@ export interface RoleEvents {
 }
 
 /** Puts an IPv6 address in brackets (RFC 3986 §3.2.2). */
-const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+export const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** The URL at which clients and recipients reach the API, without a trailing slash. @param port that the API listens on. */
 export const baseUrlOf = ({ publicUrl, host }: Config, port: number): string =>

@@ -16,7 +16,7 @@ import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runne
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { instanceMark, version } from './instances.ts';
-import { baseUrlOf, createClosers, type RoleEvents, type RunningRole } from './lifecycle.ts';
+import { baseUrlOf, createClosers, hostInUrl, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
 import { noteApiUrl, noteMailSettings } from './open-operator.ts';
 import { linkWarning, readServiceConfig } from './read-service-config.ts';
@@ -148,6 +148,10 @@ const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonl
   return ports.map((port) => `SMTP submission at ${host}:${port}`);
 };
 
+/** The address behind the proxy: before the proxy works, `PUBLIC_URL` answers nothing. Unknown if the port is chosen at start. */
+export const listenPlace = ({ publicUrl, host, port, roles }: Config): readonly string[] =>
+  publicUrl === undefined || port === 0 || !roles.has('api') ? [] : [`API: listens on ${hostInUrl(host)}:${port}`];
+
 /**
  * Opens the configured parts and starts the roles. If one fails, the others are closed again.
  * @throws {StartRefused}
@@ -171,7 +175,7 @@ const startService = async (
     const api = await startRoles(config, engines, { ...events, overrides, isStarted: () => started });
     if (api !== undefined) await noteApi(engines, api);
     started = true;
-    const places = [...engines.places, ...submissionPlace(config, api)];
+    const places = [...engines.places, ...listenPlace(config), ...submissionPlace(config, api)];
     return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };
   } catch (error) {
     await closers.closeAll();

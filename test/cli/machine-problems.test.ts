@@ -117,7 +117,7 @@ describe('sending domains', () => {
     const records = [record('_outbox.example.test'), record('other.example.test', false)];
     const domains = [{ name: 'example.test', records }];
     expect(await dnsProblems(resolverWith(), domains)).toEqual([
-      expect.stringMatching(/^domain example\.test: TXT _outbox\.example\.test: .*publish outbox=1, then /),
+      expect.stringMatching(/^domain example\.test: TXT _outbox\.example\.test: .*[^.]: publish outbox=1, then /),
     ]);
     expect(await dnsProblems(resolverWith({ '_outbox.example.test': 'outbox=1' }), domains)).toEqual([]);
   });

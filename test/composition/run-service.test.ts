@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ReadyFacts, readyBlock, readyFields } from '../../src/composition/run-service.ts';
+import { listenPlace, type ReadyFacts, readyBlock, readyFields } from '../../src/composition/run-service.ts';
+import type { Config } from '../../src/config.ts';
 
 const LIVE = `ob_live_${'1'.repeat(49)}`;
 const TEST = `ob_test_${'2'.repeat(49)}`;
@@ -32,6 +33,14 @@ describe('a ready service', () => {
       inbox: 'http://127.0.0.1:3000/v1/inbox',
       reference: 'http://127.0.0.1:3000/docs',
     });
+  });
+
+  test('says where it listens if another address is public', () => {
+    const config = { publicUrl: 'https://outbox.example.com', host: '::1', port: 3000, roles: new Set(['api']) };
+    expect(listenPlace(config as unknown as Config)).toEqual(['API: listens on [::1]:3000']);
+    expect(listenPlace({ ...config, publicUrl: undefined } as unknown as Config)).toEqual([]);
+    expect(listenPlace({ ...config, port: 0 } as unknown as Config)).toEqual([]);
+    expect(listenPlace({ ...config, roles: new Set(['workers']) } as unknown as Config)).toEqual([]);
   });
 
   test('names no key that was not created, and no inbox if mail is really sent', () => {
