@@ -1,5 +1,5 @@
 import type { InjectOptions } from 'fastify';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerCheck } from '../../support/openapi/answer-check.ts';
 import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { startOpenIdProvider } from '../../support/openid-provider.ts';
@@ -15,6 +15,8 @@ const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
 
 interface Place {
   readonly key: string;
+  /** The domain that stands for `example.test`, which only one organization can have. */
+  readonly domain: string;
   /** One resource of each kind, by the prefix of its id. */
   readonly ids: Readonly<Record<string, string>>;
   /** Token of a sign-in link. */
@@ -23,15 +25,19 @@ interface Place {
 
 const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
 
-/** An organization with the domain that the examples send from, and a resource for every path. */
+let places = 0;
+
+/** An organization with a domain that the examples send from, and a resource for every path. */
 const newPlace = async (service: Service): Promise<Place> => {
   const organizationId = await service.makeOrganization();
-  const domain = await service.makeDomain(organizationId, 'example.test');
-  const { value: key } = await service.makeKey(organizationId, domain);
-  const other = await service.makeKey(organizationId, domain, { permissions: ['send'] });
+  places += 1;
+  const domain = `place-${places}.example.test`;
+  const domainId = await service.makeDomain(organizationId, domain);
+  const { value: key } = await service.makeKey(organizationId, domainId);
+  const other = await service.makeKey(organizationId, domainId, { permissions: ['send'] });
   const make = async (url: string, payload: object): Promise<string> =>
     (await service.request({ method: 'POST', url, key, payload })).json().id;
-  const message = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
+  const message = { from: `a@${domain}`, to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
   const invited = await service.request({
     method: 'POST',
     url: '/v1/members',
@@ -39,7 +45,7 @@ const newPlace = async (service: Service): Promise<Place> => {
     payload: { email: 'owner@example.net', role: 'owner' },
   });
   const ids = {
-    dom: domain,
+    dom: domainId,
     mbr: invited.json().id,
     key: other.id,
     msg: await make('/v1/messages/send', message),
@@ -47,7 +53,7 @@ const newPlace = async (service: Service): Promise<Place> => {
     top: await make('/v1/topics', { name: 'Offers', default: 'in' }),
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
-  return { key, ids, token: new URL(invited.json().link.url).hash.slice(1) };
+  return { key, domain, ids, token: new URL(invited.json().link.url).hash.slice(1) };
 };
 
 /** A template with one version, and a draft that can be published next. */
@@ -61,13 +67,14 @@ const makeTemplate = async (service: Service, key: string): Promise<string> => {
   return id;
 };
 
-/** Replaces the ids, times and webhook addresses of an example, as a reader would. */
-const filledIn = (value: unknown, { ids, token }: Place): object =>
+/** Replaces the ids, times, domain and webhook addresses of an example, as a reader would. */
+const filledIn = (value: unknown, { ids, token, domain }: Place): object =>
   JSON.parse(JSON.stringify(value), (name, one) => {
     const own: Readonly<Record<string, string>> = { scheduled_at: inAnHour(), url: LISTENER, token };
     if (Object.hasOwn(own, name)) return own[name];
-    const prefix = typeof one === 'string' ? ID.exec(one)?.[1] : undefined;
-    return prefix === undefined ? one : ids[prefix];
+    if (typeof one !== 'string') return one;
+    const prefix = ID.exec(one)?.[1];
+    return prefix === undefined ? one.replaceAll('example.test', domain) : ids[prefix];
   });
 
 const pathOf = ({ path, operation }: Located, { ids }: Place): string =>
@@ -106,11 +113,27 @@ const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
 
 describe('every example of the document', () => {
   const check = answerCheck(document);
-  test.each(examples.filter((example) => !isOfMembers(example)))('succeeds: $what', async ({ located, value }) => {
-    const readsModels = ['replayWebhook', 'previewErasure', 'cancelMessages'].includes(located.operation.operationId);
-    const parts = located.operation.operationId === 'startOidc' ? await withProvider() : {};
-    const service = await (readsModels ? startDatabaseService() : startService(parts));
+  let inMemory: Service;
+  let onDatabase: Service;
+  beforeAll(async () => {
+    inMemory = await startService();
+    onDatabase = await startDatabaseService();
+  });
+  afterAll(async () => {
+    await inMemory.close();
+    await onDatabase.close();
+  });
+
+  const serviceFor = async ({ operation: { operationId } }: Located): Promise<Service> => {
+    if (['replayWebhook', 'previewErasure', 'cancelMessages'].includes(operationId)) return onDatabase;
+    if (operationId !== 'startOidc') return inMemory;
+    const service = await startService(await withProvider());
     onTestFinished(() => service.close());
+    return service;
+  };
+
+  test.each(examples.filter((example) => !isOfMembers(example)))('succeeds: $what', async ({ located, value }) => {
+    const service = await serviceFor(located);
     const place = await newPlace(service);
     const method = located.method as NonNullable<InjectOptions['method']>;
     const url = pathOf(located, place);
