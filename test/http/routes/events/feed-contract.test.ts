@@ -70,7 +70,7 @@ afterAll(async () => {
 const idsOf = (events: readonly Event[]): readonly string[] => events.map(({ id }) => id);
 
 describe('docs/events.md', () => {
-  test('The feed has no gap: reading on from cursor to cursor shows each event once, however many are written in the meantime', async () => {
+  test('The feed has no gaps: reading from cursor to cursor returns each event once, however many are written at the same time', async () => {
     const seen: Event[] = [];
     let cursor = 'start';
     const sending = Promise.all(Array.from({ length: 40 }, () => send()));
@@ -111,7 +111,7 @@ describe('docs/events.md', () => {
     expect(frames.map(({ data }) => (data as Event).id)).toEqual(idsOf(after));
   });
 
-  test('An event that is read again has the same id and the same data', async () => {
+  test('An event that you read again has the same id and the same data', async () => {
     expect(await readOn('start', 'limit=2')).toEqual(await readOn('start', 'limit=100'));
   });
 
@@ -144,13 +144,13 @@ describe('docs/events.md', () => {
     expect((await readOn(next_cursor, 'tag=none:such')).map((event) => event.data.message_id)).toEqual([id, id]);
   });
 
-  test('A reader that continues from an earlier cursor misses nothing', async () => {
+  test('If you continue from an earlier cursor, you miss nothing', async () => {
     const first = await page('after=start&limit=4');
     const second = await page(`after=${first.next_cursor}&limit=4`);
     expect(await readOn(first.next_cursor)).toEqual([...second.data, ...(await readOn(second.next_cursor))]);
   });
 
-  test('The sequence rises by one within a message', async () => {
+  test('`sequence` rises by one within a message', async () => {
     const id = await send({ scheduled_at: new Date(Date.now() + 3_600_000).toISOString() });
     await service.request({ method: 'POST', url: `/v1/messages/${id}/cancel`, key });
     const events = await readOn('start', `message_id=${id}`);
@@ -158,7 +158,7 @@ describe('docs/events.md', () => {
     expect(events.length).toBeGreaterThan(4);
   });
 
-  test('When the service ends a stream, it says where to continue', async () => {
+  test('When the service ends a stream, it sends the cursor to continue from', async () => {
     const organizationId = await service.makeOrganization();
     const domainId = await service.makeDomain(organizationId, 'ending.test');
     const admin = await service.makeKey(organizationId, domainId);
