@@ -13,7 +13,7 @@ let key: string;
 beforeAll(async () => {
   service = await startService();
   const organizationId = await service.makeOrganization();
-  key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.com'))).value;
+  key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
 });
 afterAll(() => service.close());
 
