@@ -175,7 +175,9 @@ const NOTHING = Buffer.alloc(0);
 const readOptions = async (args: VerifyArguments): Promise<BodyOptions> => {
   const { key, policy: path, since, quorum, expect, disclosures } = args;
   const policy = path === undefined ? NO_POLICY : parsePolicy(await readFile(path, 'latin1'));
-  const notes = since.map(async (name) => ({ name, signed: readCheckpoint(await readFile(name, 'utf8')) }));
+  // Programs that save or copy a note add or drop an empty line at its end, which no signature covers.
+  const noteIn = async (name: string): Promise<string> => `${(await readFile(name, 'utf8')).trimEnd()}\n`;
+  const notes = since.map(async (name) => ({ name, signed: readCheckpoint(await noteIn(name)) }));
   const ids = expect === undefined ? '' : await readFile(expect, 'utf8');
   return {
     keys: [...policy.logs, ...(key === undefined ? [] : [parseVerifierKey(key)])],

@@ -133,7 +133,7 @@ const compareEarlier = ({ header, inner }: Parts, name: string, said: Checkpoint
 const earlierFindings = (parts: Parts, { each, root }: Earlier): readonly Finding[] => {
   const { header, keys, inner } = parts;
   const { name, signed } = each;
-  if (signed === null) return [fault(`${name} is no signed checkpoint`)];
+  if (signed === null) return [fault(`${name} is no signed checkpoint: the file is damaged, or was never one`)];
   const { origin, size } = signed.checkpoint;
   const isFormer = inner.reopenings.some(({ previousOrigin }) => previousOrigin === origin);
   if (origin !== header.origin && !isFormer) return [doubt(`${name} is of another log, ${origin}`)];

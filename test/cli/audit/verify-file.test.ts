@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { verifyFile } from '../../../src/cli/audit/verify-file.ts';
+import { createAuditLog } from '../../support/audit-export.ts';
+
+test('a kept checkpoint verifies with and without empty lines at its end, and one that is damaged does not', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'outbox-notes-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  const log = createAuditLog();
+  log.fill(10);
+  const write = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(path, name), text);
+    return join(path, name);
+  };
+  const file = await write('export.jsonl', log.export());
+  const key = log.signer.verifierKey.text;
+  const note = log.note(5);
+  const verdictSince = async (text: string) => {
+    const since = [await write('kept.note', text)];
+    return verifyFile({ file, key, since, disclosures: [] });
+  };
+  for (const text of [note, note.trimEnd(), `${note}\n\r\n`]) {
+    expect(await verdictSince(text)).toMatchObject({ verdict: 'verified', checkpoints: 1 });
+  }
+  for (const text of ['{"error":{"code":"not_found"}}', note.replace('\n\n', '\n'), '']) {
+    expect(await verdictSince(text)).toMatchObject({
+      verdict: 'not verified',
+      faults: [expect.stringContaining('kept.note is no signed checkpoint: the file is damaged')],
+    });
+  }
+});
