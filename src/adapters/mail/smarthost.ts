@@ -334,7 +334,8 @@ export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransp
 
   const sendReady = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
     try {
-      const { settled, open } = await sendOnSession(target.host, pool.acquire, ready);
+      const acquire = (signal: AbortSignal) => pool.acquire(signal, ready.mail.organizationId);
+      const { settled, open } = await sendOnSession(target.host, acquire, ready);
       const outcomes = inOrder(ready.mail, [...settled, ...open]).map(notForGood); // there is no other server
       watch?.answered(outcomes);
       return outcomes;

@@ -51,10 +51,15 @@ const STOP_MAX_MS = 8000;
 
 /**
  * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
- * sessions: more wait longer, fewer leave sessions idle and processors waiting for commits. With this many, mail leaves as
- * quickly as it is accepted, and read models write their rows once.
+ * sessions: more wait longer, fewer leave sessions idle and processors waiting for commits. A slow local server that takes
+ * 20 a second must answer all of them within an attempt's 10 s.
  */
-const CONCURRENCY = 128;
+const CONCURRENCY = 192;
+/**
+ * More: a server that hangs on what one organization sends delays the mail of others. Fewer: a lone organization's mail
+ * leaves later than it is accepted.
+ */
+const CONCURRENCY_OF_ONE_PER_ORGANIZATION = 96;
 /** With servers of their own, most destinations wait for answers most of the time. */
 const CONCURRENCY_OF_MANY = 1_000;
 /** More: servers that hang, of one organization's recipients, delay the mail of others. Fewer: a large list takes longer. */
@@ -169,8 +174,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     priorities: MESSAGE_CLASSES,
     concurrency: isOneServer ? CONCURRENCY : CONCURRENCY_OF_MANY,
     ownerOf: ({ organizationId = '' }) => organizationId,
-    // One server hangs for all alike: turns are enough there.
-    ownerConcurrency: isOneServer ? undefined : CONCURRENCY_PER_ORGANIZATION,
+    ownerConcurrency: isOneServer ? CONCURRENCY_OF_ONE_PER_ORGANIZATION : CONCURRENCY_PER_ORGANIZATION,
     idOf: keyOf,
     run,
     onRefused: (due, messageClass) => {

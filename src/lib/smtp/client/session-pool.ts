@@ -1,3 +1,4 @@
+import { createFairQueue } from '../../async/async.ts';
 import { noReply } from './connection.ts';
 import { SmtpConnectFailed } from './open-session.ts';
 import type { SmtpSession } from './session.ts';
@@ -24,6 +25,11 @@ export interface PooledSession {
 const IDLE_MS = 20_000;
 /** Postfix and others end a session after 100 or more messages with 421. Ending ours earlier spares an attempt. */
 const TRANSACTIONS_MAX = 90;
+/**
+ * Sessions of an owner for each one that is free. More: a server that hangs on the mail of a few owners leaves no session
+ * for others. Fewer: a lone owner leaves many idle.
+ */
+const SHARE_OF_FREE = 3;
 
 interface Kept {
   session: SmtpSession;
@@ -32,19 +38,40 @@ interface Kept {
 }
 
 interface Waiter {
+  /** Undefined: it has no share, and takes turns like one owner. */
+  readonly owner: string | undefined;
   readonly signal: AbortSignal;
   readonly resolve: (session: PooledSession) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Keeps a bounded number of sessions between messages, and hands them out first come, first served. */
+/**
+ * Keeps a bounded number of sessions between messages. Owners (organizations) take turns, and none uses so many sessions
+ * that others get none: a server may hang on the mail of one owner only.
+ */
 export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: SessionPoolOptions) => {
   const idle: Kept[] = [];
-  const waiting: Waiter[] = [];
+  const waiting = createFairQueue<Waiter>();
+  /** Sessions in use or being opened by owner, without zeros. */
+  const used = new Map<string, number>();
+  let usedByAll = 0;
   const closing: (() => void)[] = [];
   /** Sessions that are open or being opened. */
   let count = 0;
   let closed = false;
+
+  const change = (owner: string | undefined, difference: 1 | -1): void => {
+    if (owner === undefined) return;
+    const own = (used.get(owner) ?? 0) + difference;
+    usedByAll += difference;
+    if (own === 0) used.delete(owner);
+    else used.set(owner, own);
+  };
+
+  const isWithinShare = ({ owner }: Waiter): boolean => {
+    const own = (owner === undefined ? undefined : used.get(owner)) ?? 0;
+    return own === 0 || own < SHARE_OF_FREE * (sessionsMax - usedByAll);
+  };
 
   const ended = (): void => {
     count -= 1;
@@ -74,22 +101,28 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
   };
 
   const passOn = (kept: Kept): void => {
-    const waiter = waiting.shift(); // a waiter found no idle session
-    if (waiter === undefined) keepIdle(kept);
-    else handOut(kept, waiter);
+    const waiter = waiting.shift(isWithinShare);
+    if (waiter === undefined) {
+      keepIdle(kept);
+      return;
+    }
+    change(waiter.owner, 1);
+    handOut(kept, waiter);
   };
 
-  const release = (kept: Kept, reusable: boolean): void => {
+  const release = (kept: Kept, owner: string | undefined, reusable: boolean): void => {
+    change(owner, -1);
     if (!kept.session.isOpen())
       kept.session.close(); // the other side may have closed only its half
     else if (!reusable || closed || kept.transactions >= TRANSACTIONS_MAX) kept.session.quit();
     else passOn(kept);
+    serve(); // other owners have a larger share now
   };
 
   const handOut = (kept: Kept, waiter: Waiter): void => {
     const reused = kept.transactions > 0;
     kept.transactions += 1;
-    waiter.resolve({ session: kept.session, reused, release: (reusable) => release(kept, reusable) });
+    waiter.resolve({ session: kept.session, reused, release: (reusable) => release(kept, waiter.owner, reusable) });
   };
 
   const openFor = (waiter: Waiter): void => {
@@ -101,51 +134,56 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
         handOut({ session, transactions: 0 }, waiter);
       },
       (error: Error) => {
+        change(waiter.owner, -1);
         waiter.reject(error);
         ended();
       },
     );
   };
 
-  /** @returns false if every session is in use. */
-  const serveOne = (waiter: Waiter): boolean => {
+  const hasIdle = (): boolean => idle.some(({ session }) => session.isOpen());
+
+  const serveNext = (): boolean => {
+    if (!hasIdle() && count >= sessionsMax) return false;
+    const waiter = waiting.shift(isWithinShare);
+    if (waiter === undefined) return false;
+    change(waiter.owner, 1);
     const kept = takeIdle();
-    if (kept !== undefined) handOut(kept, waiter);
-    else if (count < sessionsMax) openFor(waiter);
-    else return false;
+    if (kept === undefined) openFor(waiter);
+    else handOut(kept, waiter);
     return true;
   };
 
   const serve = (): void => {
-    for (let waiter = waiting[0]; waiter !== undefined && serveOne(waiter); waiter = waiting[0]) waiting.shift();
+    while (serveNext());
   };
 
   const refuse = (waiter: Waiter, sentence: string): void => {
-    const position = waiting.indexOf(waiter);
-    if (position < 0) return;
-    waiting.splice(position, 1);
-    waiter.reject(new SmtpConnectFailed(noReply(sentence)));
+    if (waiting.remove(waiter.owner ?? '', waiter)) waiter.reject(new SmtpConnectFailed(noReply(sentence)));
   };
 
   const wait = (waiter: Waiter): void => {
-    if (waiting.length === 0 && serveOne(waiter)) return;
+    waiting.push(waiter.owner ?? '', waiter);
+    serve();
     const giveUp = (): void => refuse(waiter, 'no session was free before the deadline');
-    waiting.push(waiter);
     if (waiter.signal.aborted) giveUp();
     else waiter.signal.addEventListener('abort', giveUp, { once: true });
   };
 
   return {
-    /** @throws {SmtpConnectFailed} if no session was available before `signal` aborted. */
-    acquire: (signal: AbortSignal): Promise<PooledSession> =>
+    /**
+     * @param owner organization whose share it uses. Default: none.
+     * @throws {SmtpConnectFailed} if no session was available before `signal` aborted.
+     */
+    acquire: (signal: AbortSignal, owner?: string): Promise<PooledSession> =>
       new Promise((resolve, reject) => {
         if (closed) reject(new SmtpConnectFailed(noReply('the service is stopping')));
-        else wait({ signal, resolve, reject });
+        else wait({ owner, signal, resolve, reject });
       }),
     /** Sessions that are open or being opened. */
     size: (): number => count,
     /** True if an idle session could be used at once. */
-    hasIdle: (): boolean => idle.some(({ session }) => session.isOpen()),
+    hasIdle,
     /** Ends the session that has been idle longest. @returns false if no session is idle. */
     endIdle: (): boolean => {
       const kept = idle[0];
@@ -157,7 +195,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     /** Resolves when every session handed out has come back and ended. */
     close: async (): Promise<void> => {
       closed = true;
-      for (const waiter of [...waiting]) refuse(waiter, 'the service is stopping');
+      for (const waiter of [...waiting.items()]) refuse(waiter, 'the service is stopping');
       for (const kept of [...idle]) {
         clearTimeout(kept.idleTimer);
         dropIdle(kept);

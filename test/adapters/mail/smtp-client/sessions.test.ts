@@ -38,6 +38,35 @@ describe('sessions', () => {
     expect(server.connections()).toBe(3);
   });
 
+  it('are left for others while the server hangs on the mail of some organizations', async () => {
+    const script: Script = { RCPT: (line) => (line.includes('hangs@') ? 'silence' : undefined) };
+    const { server, transport } = await start(script, { sessionsMax: 20 });
+    const deadlineMs = system.monotonicMs() + 5_000;
+    const send = (organizationId: string, envelopeTo: readonly string[]) =>
+      transport.send({ ...outgoingMail({ envelopeTo }), organizationId }, { deadlineMs });
+    const hanging = ['org_a', 'org_b'].flatMap((organizationId) =>
+      Array.from({ length: 30 }, () => send(organizationId, ['hangs@b.test'])),
+    );
+    await expect.poll(() => server.lines.filter((line) => line.includes('hangs@')).length).toBe(15 + 4);
+    const outcomes = await many(50, () => send('org_c', ['to@b.test']));
+    expect(outcomes.flat().map(({ outcome }) => outcome)).toEqual(Array(50).fill('delivered'));
+    expect(system.monotonicMs()).toBeLessThan(deadlineMs);
+    await transport.close();
+    await Promise.all(hanging);
+  });
+
+  it('are shared by organizations, which take turns while all are in use', async () => {
+    const { server, transport } = await start({}, { sessionsMax: 1 });
+    const sent: string[] = [];
+    const send = async (organizationId: string): Promise<void> => {
+      await transport.send({ ...outgoingMail(), organizationId }, { deadlineMs: system.monotonicMs() + 5_000 });
+      sent.push(organizationId);
+    };
+    await Promise.all([...Array(20).fill('org_a'), 'org_b'].map(send));
+    expect(sent.indexOf('org_b')).toBeLessThan(4);
+    expect(server.messages).toHaveLength(21);
+  });
+
   it('are renewed before servers end them for their number of messages', async () => {
     const { server, transport } = await start({}, { sessionsMax: 1 });
     expect(await many(200, () => outcomeOf(transport))).toEqual(Array(200).fill('delivered'));
