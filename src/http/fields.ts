@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/kernel/errors.ts';
+import { unsubscribeUrlProblem } from '../domain/message/draft.ts';
 import { asciiDomain } from '../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
 
@@ -200,6 +201,12 @@ const isTimeZone = (text: string): boolean => {
 
 /** A time zone by its IANA name; offsets are rejected. */
 export const timeZone = () => z.string().refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin');
+
+/** A URL that recipients open or load. */
+export const url = z.string().superRefine((text, context) => {
+  const problem = unsubscribeUrlProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
 
 /** Value of a message header: HTAB is white space there (RFC 5322 §2.2.2) and is sent as a space. */
 export const headerText = (maximum: number, minimum = 1) =>

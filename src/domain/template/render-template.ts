@@ -1,6 +1,7 @@
 import type { Pausing } from '../../lib/async/async.ts';
 import { createOffsets, createPlaces } from '../../lib/html/html.ts';
 import {
+  LIQUID_TAGS,
   OUTPUT_END,
   OUTPUT_START,
   TemplateFailed,
@@ -221,8 +222,6 @@ const RADIX = 36;
 
 const mark = (offset: number): string => `${MARK_START}${offset.toString(RADIX)}${MARK_END}`;
 
-/** A Liquid tag, or a block whose content is not parsed as Liquid. */
-const TAG = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 /** The text of a line without its indentation. */
 const LINE = /\S[^\r\n]*/g;
 
@@ -237,7 +236,7 @@ const withMarks = (source: string): string => {
     const start = end;
     marked += piece.replace(LINE, (line, at: number) => mark(start + at) + line);
   };
-  for (const { 0: tag, index } of source.matchAll(TAG)) {
+  for (const { 0: tag, index } of source.matchAll(LIQUID_TAGS)) {
     const piece = source.slice(end, index);
     // A tag that strips white space also strips it from after the mark.
     const kept = tag[2] === '-' ? piece.trimEnd() : piece;

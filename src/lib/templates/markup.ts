@@ -1,4 +1,4 @@
-import type { TemplateProblem } from './template-renderer.ts';
+import { LIQUID_TAGS, type TemplateProblem } from './template-renderer.ts';
 
 /** Tags and places in the source of a template, read before a library parses it. */
 
@@ -82,9 +82,6 @@ const END = '\uA66D';
 /** A serializer writes an attribute without a value as one with an empty value. */
 const PLACEHOLDER = new RegExp(`<!--${START}([0-9a-z]+)${END}+-->|${START}([0-9a-z]+)${END}+(?:="")?`, 'g');
 
-/** `{% raw %}` and `{% comment %}` with their content, or a single tag. */
-const LIQUID = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
-
 /** Elements that cannot contain comments: their content is text, not markup. */
 const RAW_TEXT = /^(?:style|script|title|textarea|mj-style|mj-title|mj-preview)$/;
 
@@ -146,7 +143,7 @@ export const withPlaceholders = (source: string, comments: boolean): WithPlaceho
   let context: Context = { isInTag: false, rawText: null };
   let text = '';
   let end = 0;
-  for (const { 0: tag, index } of source.matchAll(LIQUID)) {
+  for (const { 0: tag, index } of source.matchAll(LIQUID_TAGS)) {
     const piece = source.slice(end, index);
     context = readOn(context, piece);
     const word = `${START}${tags.length.toString(RADIX)}`.padEnd(tag.length - 1, END) + END;

@@ -1,5 +1,9 @@
 /** The template language, and what a caller of `liquid.ts` needs to know about it. */
 
+/** `{% raw %}` and `{% comment %}` with their content, which is not parsed as Liquid, or a single tag. */
+export const LIQUID_TAGS =
+  /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
+
 const DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 
 /**

@@ -19,6 +19,7 @@ export { createTemplateCompiler, type TemplateCompiler, TemplateCompilerUnavaila
 export { createLiquidRenderer } from './liquid.ts';
 export {
   isOnCalendar,
+  LIQUID_TAGS,
   OUTPUT_END,
   OUTPUT_START,
   type TemplateCheck,

@@ -44,13 +44,13 @@ interface Part {
   words(): string;
 }
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 const requireThat: (holds: boolean, problem: string) => asserts holds = (holds, problem) => {
   if (!holds) throw new MalformedDisclosure(problem);
 };
 
-const isObject = (value: unknown): value is Members =>
+export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Longer values are cut: large values are compared by hash, not read in a terminal. */

@@ -8,7 +8,7 @@ import {
   readCheckpoint,
   type SignedCheckpoint,
 } from './checkpoints.ts';
-import type { Finding } from './disclosure.ts';
+import { type Finding, isObject, type Members } from './disclosure.ts';
 import { type BodyOptions, createExportBody } from './export-body.ts';
 import { cosignerSentences, doubt, fault, judge, NOTHING, type Verdict, verdictBy } from './judgement.ts';
 
@@ -113,11 +113,6 @@ const HEAD = /^\s*\{\s*"object"\s*:\s*"audit_report"/;
 
 /** Whether a file is a report. @param head the first bytes of the file. */
 export const isReport = (head: string): boolean => HEAD.test(head);
-
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const parsed = (text: string): unknown => {
   try {

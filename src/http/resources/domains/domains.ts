@@ -12,7 +12,6 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import { unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import { domainRecords } from '../../../domain/sending-domain/domain-records.ts';
 import type { Branding } from '../../../domain/sending-domain/events.ts';
 import {
@@ -26,7 +25,7 @@ import { domainOf, parseMailbox } from '../../../lib/mime/mime.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { shownLine } from '../../fields.ts';
+import { shownLine, url } from '../../fields.ts';
 import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import { tracking } from '../messages/send-fields.ts';
 import { domainSchema, type SerializedDomain, serializeDomain } from './domain.ts';
@@ -188,11 +187,6 @@ export const deleteDomainRoute = endpoint(
 
 /** Longer names push the question of the page out of sight. */
 const SENDER_CHARACTERS_MAX = 100;
-const logoUrl = z.string().superRefine((text, context) => {
-  const problem = unsubscribeUrlProblem(text);
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
-
 const changes = z.strictObject({
   branding: z
     .strictObject({
@@ -207,7 +201,7 @@ const changes = z.strictObject({
         .nullable()
         .default(null)
         .describe('Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible.'),
-      logo_url: logoUrl
+      logo_url: url
         .nullable()
         .default(null)
         .describe('URL of an image on your server (https). Without a logo, the pages load nothing from other hosts.'),

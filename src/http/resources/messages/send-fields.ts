@@ -8,7 +8,6 @@ import {
   isOwnHeader,
   listLinkProblem,
   mediaTypeOf,
-  unsubscribeUrlProblem,
 } from '../../../domain/message/draft.ts';
 import type { HtmlEntry, HtmlRule } from '../../../domain/organization/events.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
@@ -27,13 +26,8 @@ import {
   type UnsubscribeWays,
 } from '../../../lib/mime/mime.ts';
 import type { RouteContext } from '../../endpoint.ts';
-import { atMost, headerText, line } from '../../fields.ts';
+import { atMost, headerText, line, url } from '../../fields.ts';
 import type { Problem } from '../../problems.ts';
-
-const url = z.string().superRefine((text, context) => {
-  const problem = unsubscribeUrlProblem(text);
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
 
 /** One address without a display name. */
 export const bareAddress = z.string().transform((text, context) => {
