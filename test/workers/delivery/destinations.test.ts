@@ -226,6 +226,7 @@ describe('mail to many destinations', () => {
     const origin = { actor: 'key:key_1', organizationId, environment: null, requestId: 'req_1' };
     const context = { store: service.dependencies.store, system: service.system };
     await releaseDestination(context, { ...origin, correlationId: 'req_1', causationId: 'req_1' }, 'example');
+    service.system.shift(5_000); // it was in the queue a moment ago
     await until(async () => expect(await statuses(service, waiting)).toEqual(['delivered']));
   });
 

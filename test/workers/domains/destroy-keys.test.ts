@@ -43,7 +43,9 @@ const rotated = async () => {
 const start = (days: number): void => {
   for (const { shift } of [world.system, service.system]) shift(days * DAY_MS);
   const { secrets } = world.context;
-  for (let process = 0; process < 2; process += 1) service.workers({ secrets }).start();
+  const { sleep } = service.system;
+  const system = { ...service.system, sleep: (ms: number, signal?: AbortSignal) => sleep(Math.min(ms, 100), signal) };
+  for (let process = 0; process < 2; process += 1) service.workers({ secrets, system }).start();
 };
 
 test('the keys before a rotation are destroyed once, when their records are no longer needed', async () => {

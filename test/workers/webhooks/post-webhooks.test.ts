@@ -5,7 +5,7 @@ import { load } from '../../../src/commands/execute.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
 import type { WebhookDelivery } from '../../../src/domain/ports/webhooks.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
-import { until } from '../delivering.ts';
+import { statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';
 import { dueDeliveriesPosted, receiver, service } from './opened.ts';
 
@@ -26,8 +26,9 @@ describe('a webhook', () => {
   test('receives the events it subscribes to, signed so that the public library verifies them', async () => {
     const outbox = await service();
     const endpoint = await receiver();
-    await outbox.send('earlier@example.org', 'test');
+    const earlier = await outbox.send('earlier@example.org', 'test');
     outbox.workers().start();
+    await until(async () => expect(await statuses(outbox, earlier)).toEqual(['delivered']));
     const { secret } = await outbox.webhook(endpoint.url, ['message.accepted', 'message.delivered'], 'test');
     const id = await outbox.send('ann@example.org', 'test');
     await until(() => expect(endpoint.types().toSorted()).toEqual(['message.accepted', 'message.delivered']));
