@@ -19,7 +19,7 @@ const countTables = (bar: Progress) => {
   let done = 0;
   return ({ file }: BackedUpTable, of: number): void => {
     done += 1;
-    bar.at(done, of, `tables, the last ${file}`);
+    bar.at(done, of, `tables, last ${file}`);
   };
 };
 
@@ -38,13 +38,13 @@ const summaryOf = ({ log, takenAt, tables }: Manifest): Record<string, unknown> 
 });
 
 const SEPARATE_LOG =
-  'this backup covers the vault alone. It goes with a backup of EventStoreDB that was made before it, and covers that log up to this position';
+  'this backup contains only the vault. Keep it with an EventStoreDB backup that was made before it: together they cover the log up to this position';
 
 export const backupCommand: OperatorCommand = {
   name: 'backup',
   usage: '<new folder> [--after FOLDER]',
   summary:
-    'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it; --after takes full partitions over from an earlier backup',
+    'backs up the log and the vault, even while the service runs, but not SECRET_KEY; --after reuses full partitions of an earlier backup',
   run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }, terminal) => {
     const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
     // Runs before the vault is read: contents are stored before the events that name them, so the backup has the
@@ -55,7 +55,7 @@ export const backupCommand: OperatorCommand = {
     const bar = terminal.progress('backup');
     const manifest = await backUp({ ...parts, onTable: countTables(bar) }).finally(bar.end);
     await noteBackup(context.secrets, system.now());
-    const next = 'keep SECRET_KEY (for the built-in database: the file secret-key of DATA_DIR) in another place';
+    const next = 'store SECRET_KEY separately (with the built-in database: the file secret-key in DATA_DIR)';
     return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };
   },
 };
@@ -66,7 +66,7 @@ const requireKey = (manifest: Manifest, keys: Parameters<typeof requireSameKey>[
   } catch (error) {
     if (!(error instanceof WrongSecretKey)) throw error;
     throw new CommandFailed(
-      'the backup was made under another SECRET_KEY: set that one (of a built-in database: the content of its file secret-key). Nothing was restored',
+      'nothing was restored: the backup was made with a different SECRET_KEY. Set that SECRET_KEY (with the built-in database: the content of the file secret-key)',
     );
   }
 };
@@ -74,7 +74,7 @@ const requireKey = (manifest: Manifest, keys: Parameters<typeof requireSameKey>[
 const requireSameVersion = ({ migration, outbox }: Manifest): void => {
   if (migration === lastMigration()) return;
   throw new CommandFailed(
-    `the backup has the tables of Outbox ${outbox} (migration ${migration}), and this version has migration ${lastMigration()}: restore it with that version, then upgrade. Nothing was restored`,
+    `nothing was restored: the backup was made by Outbox ${outbox} (migration ${migration}), but this version has migration ${lastMigration()}. Restore it with Outbox ${outbox}, then upgrade`,
   );
 };
 
@@ -82,17 +82,17 @@ const requireSameEngine = ({ log }: Manifest, { eventStoreUrl }: Config): void =
   if ((log.engine === 'eventstoredb') === (eventStoreUrl !== undefined)) return;
   throw new CommandFailed(
     log.engine === 'eventstoredb'
-      ? 'the log of this backup is in EventStoreDB: restore that first, then set EVENTSTORE_URL. Nothing was restored'
-      : 'the log of this backup is in PostgreSQL: unset EVENTSTORE_URL. Nothing was restored',
+      ? 'nothing was restored: the log of this backup is in EventStoreDB. Restore EventStoreDB first, then set EVENTSTORE_URL'
+      : 'nothing was restored: the log of this backup is in PostgreSQL. Unset EVENTSTORE_URL',
   );
 };
 
 const NEXT = [
-  'start the service: it makes the read models from the log',
-  'mail from before the restore is held: see "Restoring a backup" in docs/operations.md, then `npm run outbox -- restore --release`',
+  'start the service: it rebuilds the read models from the log',
+  'mail accepted before the restore is held: read "Restoring a backup" in docs/operations.md, then run `npm run outbox -- restore --release`',
 ];
 const NEWER_LOG =
-  'the log goes on after the backup of the vault: messages accepted since then have lost their contents and fail';
+  'the log is newer than the backup of the vault: messages accepted after that backup have lost their contents and will fail';
 
 const restoreInto = async (folder: string, config: Config, closers: Closers, bar: Progress): Promise<Result> => {
   const manifest = await readBackup(folder);
@@ -104,7 +104,7 @@ const restoreInto = async (folder: string, config: Config, closers: Closers, bar
   requireKey(manifest, secretKeys);
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone');
   if (lock === null)
-    throw new CommandFailed('a service is running on this database: stop it, and restore into a new one');
+    throw new CommandFailed('a service is running on this database: stop it, and restore into a new database');
   closers.add('log lock', lock.release);
   await requireEmpty(databaseUrl);
   await migrate({ url: databaseUrl });
@@ -116,7 +116,7 @@ const restoreInto = async (folder: string, config: Config, closers: Closers, bar
   const before = await open();
   const found = await before.logId().finally(before.close);
   if (manifest.log.engine === 'eventstoredb' && found !== manifest.log.id) {
-    throw new CommandFailed(`EVENTSTORE_URL leads to log ${found}, and the backup belongs to log ${manifest.log.id}`);
+    throw new CommandFailed(`EVENTSTORE_URL points to log ${found}, but the backup belongs to log ${manifest.log.id}`);
   }
   await restore({ databaseUrl, folder, manifest, restoredAt: system.now(), onTable: countTables(bar) }).finally(
     bar.end,
@@ -132,7 +132,7 @@ const release = async (config: Config): Promise<Result> => {
   const operator = await openOperator(config);
   try {
     const released = await releaseRestored(operator.pool);
-    return { released, next: released ? 'held mail leaves within a minute or two' : 'no mail was held' };
+    return { released, next: released ? 'held mail is sent within two minutes' : 'no mail was held' };
   } finally {
     await operator.close();
   }
@@ -141,7 +141,7 @@ const release = async (config: Config): Promise<Result> => {
 export const restoreCommand: PlainCommand = {
   name: 'restore',
   usage: '<folder> | --release',
-  summary: 'restores a backup into an empty database; --release delivers the mail that is held since then',
+  summary: 'restores a backup into an empty database; --release sends the mail held since the restore',
   needs: 'nothing',
   run: async (invocation, terminal) => {
     const config = readConfig(process.env);

@@ -262,11 +262,11 @@ const SHELLS: Readonly<Record<string, (commands: readonly Command[]) => string>>
 export const createCompletionCommand = (commands: () => readonly Command[]): PlainCommand => ({
   name: 'completion',
   usage: 'bash|zsh|fish',
-  summary: 'prints a script that completes commands and options in a shell',
+  summary: 'prints a shell completion script',
   needs: 'nothing',
   run: ({ positionals: [shell = '', ...more] }) => {
     const write = Object.hasOwn(SHELLS, shell) && more.length === 0 ? SHELLS[shell] : undefined;
-    if (write === undefined) throw new UsageError(`name one of ${Object.keys(SHELLS).join(', ')}`);
+    if (write === undefined) throw new UsageError(`expected one of ${Object.keys(SHELLS).join(', ')}`);
     return { shell, script: write(commands()) };
   },
   textOf: (result) => ('script' in result ? String(result.script) : ''),

@@ -34,20 +34,21 @@ const EXPIRES_SOON_DAYS = 14;
 
 /** Remedies by handshake error code. */
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'its certificate has expired: renew it',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clock here and at the proxy',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names: get one for this name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed: get one from an authority that clients know',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not known here: get a certificate from one that clients know',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it does not send the intermediate certificates: configure the full chain',
+  CERT_HAS_EXPIRED: 'the certificate has expired: renew it',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet: check the clocks of this machine and of the proxy',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name: get one for this name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: get one from a public authority',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "this machine does not trust the certificate's authority: get a certificate from a public one",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the intermediate certificates are missing: configure the full chain',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'it does not send the intermediate certificates, or its authority is not known here',
+    'the intermediate certificates are missing, or this machine does not trust the authority: configure the full chain',
 };
 
 const expiryProblem = (socket: TLSSocket, place: string, now: Date): string | null => {
   const { valid_to: until } = socket.getPeerCertificate();
   const days = Math.floor((Date.parse(until) - now.getTime()) / DAY_MS);
-  return days >= EXPIRES_SOON_DAYS ? null : `${place}: its certificate expires in ${days} days: renew it`;
+  return days >= EXPIRES_SOON_DAYS ? null : `${place}: the certificate expires in ${days} days: renew it`;
 };
 
 interface CheckContext {
@@ -60,7 +61,7 @@ const certificateProblem = async (url: URL, place: string, { resolver, now }: Ch
   const { hostname, port } = url;
   const [first] = (await resolver.addresses(hostname)).records;
   if (first === undefined)
-    return `${place}: ${hostname} has no address in the DNS, so links in mail do not work. Publish an A record`;
+    return `${place}: ${hostname} has no DNS address, so links in mail do not work: publish an A record`;
   const socket = connect({ host: first.address, port: Number(port || HTTPS_PORT), servername: hostname });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TLS_MS) });
@@ -71,9 +72,11 @@ const certificateProblem = async (url: URL, place: string, { resolver, now }: Ch
 };
 
 const handshakeProblem = (error: unknown): string => {
-  if (error instanceof ResolverUnavailable) return 'the DNS does not answer for its name';
+  if (error instanceof ResolverUnavailable) return 'DNS did not answer for its name: try again later';
   const { code = '' } = error as NodeJS.ErrnoException;
-  return TLS_REMEDIES[code] ?? `no TLS from here (${code || 'no answer in time'}): check the proxy and its port`;
+  return (
+    TLS_REMEDIES[code] ?? `no TLS connection from this machine (${code || 'timed out'}): check the proxy and its port`
+  );
 };
 
 /**
@@ -107,7 +110,7 @@ export const clockProblems = async (pool: Pick<Pool, 'query'>): Promise<readonly
   if (offMs <= CLOCK_MS_MAX) return [];
   const seconds = (offMs / 1000).toFixed(1);
   return [
-    `the clocks of this machine and of the database differ by ${seconds} s: run chrony or systemd-timesyncd on both`,
+    `the clocks of this machine and the database differ by ${seconds} s: run chrony or systemd-timesyncd on both`,
   ];
 };
 
@@ -122,7 +125,7 @@ export const diskProblems = async (folder: string): Promise<readonly string[]> =
   const [free, all] = [found.bavail * found.bsize, found.blocks * found.bsize];
   if (free >= SPACE_BYTES_MIN && free >= all * SPACE_SHARE_MIN) return [];
   return [
-    `DATA_DIR ${folder} has ${(free / GIGABYTE).toFixed(1)} GB free of ${(all / GIGABYTE).toFixed(1)} GB: the service stops accepting mail when it is full. Free some, or move it`,
+    `DATA_DIR ${folder} has ${(free / GIGABYTE).toFixed(1)} GB free of ${(all / GIGABYTE).toFixed(1)} GB: free some space or move it. The service stops accepting mail when the disk is full`,
   ];
 };
 
@@ -141,7 +144,7 @@ interface PermissionRule {
 const permissionProblem = async ({ path, never, problem, remedy }: PermissionRule): Promise<string | null> => {
   const found = await stat(path).catch(() => null);
   if (found === null || (found.mode & never) === 0) return null;
-  return `${path} ${problem}: \`${remedy} ${path}\``;
+  return `${path} ${problem}: run \`${remedy} ${path}\``;
 };
 
 const SECRET_KEY_FILE = 'secret-key';
@@ -154,14 +157,14 @@ export const permissionProblems = async ({
 }: Pick<Config, 'dataDir' | 'tlsFiles' | 'webhookTlsFiles'>): Promise<readonly string[]> => {
   const keys = [tlsFiles?.key, webhookTlsFiles?.key].filter((path) => path !== undefined);
   const guarded: readonly PermissionRule[] = [
-    { path: dataDir, never: OTHERS_WRITE, problem: 'can be written by everyone', remedy: 'chmod o-w' },
+    { path: dataDir, never: OTHERS_WRITE, problem: 'is writable by every user', remedy: 'chmod o-w' },
     {
       path: join(dataDir, SECRET_KEY_FILE),
       never: ANYONE_ELSE,
-      problem: 'can be read by others, who can decrypt the vault with it',
+      problem: 'is readable by other users, who can decrypt the vault with it',
       remedy: 'chmod 600',
     },
-    ...keys.map((path) => ({ path, never: OTHERS_READ, problem: 'can be read by everyone', remedy: 'chmod o-rwx' })),
+    ...keys.map((path) => ({ path, never: OTHERS_READ, problem: 'is readable by every user', remedy: 'chmod o-rwx' })),
   ];
   return (await Promise.all(guarded.map(permissionProblem))).filter((problem) => problem !== null);
 };
@@ -184,8 +187,8 @@ const domainProblems = async (
     const state = seen[at]?.state;
     if (state === 'valid') return [];
     const record = `domain ${name}: ${type} ${host}`;
-    if (state === 'unknown') return [`${record}: the DNS does not answer: try again later`];
-    const remedy = `publish ${value}, then \`npm run outbox -- domains verify\``;
+    if (state === 'unknown') return [`${record}: DNS did not answer: try again later`];
+    const remedy = `publish ${value}, then run \`npm run outbox -- domains verify\``;
     // A problem is a sentence of its own elsewhere: here its full stop would be followed by a colon.
     const problem = (seen[at]?.problem ?? 'is missing').replace(/\.$/, '');
     return [`${record}: ${problem}: ${remedy}`];
@@ -201,7 +204,7 @@ export const dnsProblems = async (
   for (const domain of domains.slice(0, DOMAINS_MAX)) found.push(...(await domainProblems(resolver, domain)));
   const others = domains.length - DOMAINS_MAX;
   return others > 0
-    ? [...found, `${others} more domains were not looked at: \`npm run outbox -- domains list\``]
+    ? [...found, `${others} more domains were not checked: run \`npm run outbox -- domains list\``]
     : found;
 };
 
@@ -218,12 +221,12 @@ const ROLES_SEEN = `
 
 const roleProblems = async ({ pool }: Operator, due: number): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ name: string }>(ROLES_SEEN);
-  const waits = due > 0 ? `, and ${due} messages are due` : '';
+  const waits = due > 0 ? `. ${due} messages are due` : '';
   const missing = (role: string): boolean => rows.every(({ name }) => name !== `outbox ${role}`);
   return [
-    ...(missing('workers') ? [`no process has the role workers: no mail leaves and no webhook is posted${waits}`] : []),
+    ...(missing('workers') ? [`no running process has the role workers: mail and webhooks are not sent${waits}`] : []),
     ...(missing('projections')
-      ? ['no process has the role projections: lists, statistics and mail retries do not advance']
+      ? ['no running process has the role projections: lists, statistics and mail retries do not advance']
       : []),
   ];
 };
@@ -251,7 +254,7 @@ const contentProblems = async ({ pool }: Operator): Promise<readonly string[]> =
   const { rows } = await pool.query<{ id: string }>(WITHOUT_CONTENTS);
   if (rows.length === 0) return [];
   const named = rows.map(({ id }) => id).join(', ');
-  return [`the vault lost the contents of ${named}: they have to come from a backup (docs/operations.md, Retention)`];
+  return [`the vault has lost the contents of ${named}: restore them from a backup (docs/operations.md, Retention)`];
 };
 
 /** Deferred messages read from each end of the queue. Higher: takes longer. Lower: misses some problems. */
@@ -279,7 +282,7 @@ const restoreProblems = async ({ pool }: Operator): Promise<readonly string[]> =
   const since = await heldSince(pool);
   if (since === undefined) return [];
   return [
-    `mail accepted before the restore of ${since.toISOString()} is held: \`npm run outbox -- restore --release\` delivers it`,
+    `mail accepted before the restore of ${since.toISOString()} is held: run \`npm run outbox -- restore --release\` to send it`,
   ];
 };
 
@@ -294,11 +297,11 @@ const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<
   }
   return [...refused].map(
     ([reply, id]) =>
-      `mail waits because this service was refused: ${reply}: \`GET /v1/messages/${id}/explain\` has details`,
+      `mail waits because a mail server rejects this service: ${reply}. For details see \`GET /v1/messages/${id}/explain\``,
   );
 };
 
-const NOT_GIVEN = 'the smarthost was not tested: run this command with the MAIL_URL of the service';
+const NOT_GIVEN = "the smarthost was not tested: run this command with the service's MAIL_URL";
 
 /** Tests the MAIL_URL of this shell: the service does not store the smarthost's password. */
 const smarthostOf = async (mail: MailSettings | undefined, config: Config): Promise<Partial<SmarthostTrial>> => {
@@ -334,7 +337,7 @@ export const doctorCommand: OperatorCommand = {
   name: 'doctor',
   usage: '',
   summary:
-    'checks what stops mail from leaving or bounces from arriving: DNS, TLS, smarthost, clock, database, disk and permissions of files',
+    'finds what keeps mail from being sent or bounces from arriving: DNS, TLS, smarthost, clock, database, disk and file permissions',
   run: async (operator, _, config) => {
     const { context, pool, store, system, places, mail } = operator;
     const readModels = createReadModels({ pool, store, system });

@@ -121,7 +121,7 @@ const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheState, 'o
 export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',
   usage: '[--environment live|test]',
-  summary: 'prints a new key value for OUTBOX_ADMIN_KEY; it is not stored',
+  summary: 'prints a new secret for OUTBOX_ADMIN_KEY; it is not stored',
   needs: 'nothing',
   run: (invocation) => ({
     key: formatSecret(environmentOf(invocation), createSystem().randomBytes(SECRET_RANDOM_BYTES)),
@@ -132,7 +132,7 @@ export const createKeyCommand: OperatorCommand = {
   name: 'keys create',
   usage:
     '--organization ORG_ID --domain DOM_ID --permissions send,read [--name NAME] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
-  summary: 'creates a key and shows its value once; the numbers are its limits per minute',
+  summary: 'creates a key and prints its secret once; --send, --read and --manage set its limits per minute',
   run: async ({ context, system }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value } = await createKey(context, origin, {
@@ -164,7 +164,7 @@ const marksOf = async (
 export const listKeysCommand: OperatorCommand = {
   name: 'keys list',
   usage: '[--organization ORG_ID]',
-  summary: 'lists the keys without their values; last use may be a minute old',
+  summary: 'lists the keys without their secrets; last use may be a minute old',
   run: async (operator, invocation) => {
     const { context, system } = operator;
     const of = optional(invocation, 'organization');
@@ -194,7 +194,7 @@ const changeOf = (context: CommandContext, invocation: Invocation): KeyChange =>
 export const rotateKeyCommand: OperatorCommand = {
   name: 'keys rotate',
   usage: '--organization ORG_ID --key KEY_ID [--grace-minutes N]',
-  summary: 'gives a key a new value, shown once; the old value works until the grace period ends',
+  summary: 'gives a key a new secret and prints it once; the old one works until the grace period ends',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value, previousKeyExpiresAt } = await rotateKey(context, origin, {
@@ -229,7 +229,7 @@ export const updateKeyCommand: OperatorCommand = {
   run: async ({ context, system }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const changes = changesOf(invocation, system.now().toISOString());
-    if (Object.keys(changes).length === 0) throw new UsageError('name something to change');
+    if (Object.keys(changes).length === 0) throw new UsageError('nothing to change: pass at least one option');
     const change = { ...changeOf(context, invocation), changes, leavesOutRequester: false };
     const { key } = await updateKey(context, origin, change);
     return shownKey(key, await readDirectory(context));

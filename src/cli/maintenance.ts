@@ -46,7 +46,7 @@ const chosen = ({ positionals }: Invocation): readonly Projection[] => {
   const [name] = positionals;
   const found = name === ALL ? PROJECTIONS : PROJECTIONS.filter((each) => each.name === name);
   if (found.length === 0)
-    throw new UsageError(`name one of ${PROJECTIONS.map((each) => each.name).join(', ')}, or ${ALL}`);
+    throw new UsageError(`expected one of ${PROJECTIONS.map((each) => each.name).join(', ')}, or ${ALL}`);
   return found;
 };
 
@@ -81,7 +81,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
   usage: `NAME|${ALL}|${RECORDING}`,
   summary:
-    'rebuilds a read model while the live one stays in use, then switches; moves webhooks to the end of another log',
+    'rebuilds a read model while the live one stays in use, then switches over; webhook-recording moves webhooks to the end of a changed log',
   takesOtherLog: true,
   run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger } = operator;
@@ -131,7 +131,7 @@ export const reencryptCommand: OperatorCommand = {
   name: 'secrets reencrypt',
   usage: '',
   summary:
-    'encrypts stored data under the current SECRET_KEY, also while the service runs; resumes after an interruption',
+    're-encrypts stored data with the current SECRET_KEY, even while the service runs; resumes after an interruption',
   run: async ({ pool, system, secretKeys }, _, { encryptContents: encryptsContents }, terminal) => {
     const bar = terminal.progress('reencrypt');
     const { reencrypted, unreadable } = await reencrypt({
@@ -143,7 +143,7 @@ export const reencryptCommand: OperatorCommand = {
     }).finally(bar.end);
     const next =
       unreadable.length > 0
-        ? 'set the key that these rows were encrypted under as PREVIOUS_SECRET_KEY, and run this again'
+        ? 'set PREVIOUS_SECRET_KEY to the key that encrypted these rows, and run this command again'
         : 'PREVIOUS_SECRET_KEY is no longer needed';
     return { reencrypted, unreadable, next };
   },
@@ -156,7 +156,7 @@ const DATABASE = 'database';
 const eventStoreUrlOf = (place: string): string | undefined => {
   if (place === DATABASE) return undefined;
   if (/^(esdb|kurrentdb)(\+discover)?:\/\//.test(place)) return place;
-  throw new UsageError(`'${place}' is not a log: give esdb://… or \`${DATABASE}\` (the log in PostgreSQL)`);
+  throw new UsageError(`'${place}' is not a log: expected esdb://… or \`${DATABASE}\` (the log in PostgreSQL)`);
 };
 
 export const copyLogCommand: OperatorCommand = {
@@ -199,7 +199,7 @@ const PARTITIONS = `
 
 const requireOwnLog = ({ eventStoreUrl }: Config): void => {
   if (eventStoreUrl !== undefined)
-    throw new CommandFailed('the log is in EventStoreDB: partitions are of the log in PostgreSQL');
+    throw new CommandFailed('the log is in EventStoreDB: only a log in PostgreSQL has partitions');
 };
 
 export const listPartitionsCommand: OperatorCommand = {
@@ -234,7 +234,7 @@ const movePartition = async ({ pool }: Operator, word: 'attach' | 'detach', name
     const { code, message } = error as { readonly code?: string; readonly message: string };
     if (code === RAISED) throw new CommandFailed(message);
     if (code === LOCK_NOT_AVAILABLE)
-      throw new CommandFailed('the log is in use by a long query or a backup: try again');
+      throw new CommandFailed('a long query or a backup is using the log: try again later');
     throw error;
   }
 };
@@ -242,7 +242,7 @@ const movePartition = async ({ pool }: Operator, word: 'attach' | 'detach', name
 export const detachPartitionCommand: OperatorCommand = {
   name: 'log detach',
   usage: '<partition>',
-  summary: 'takes a full partition out of the log, into the schema event_log_archive, to be dumped and dropped',
+  summary: 'moves a full partition from the log to the schema event_log_archive, so that you can dump and drop it',
   run: async (operator, invocation, config) => {
     requireOwnLog(config);
     const name = partitionIn(invocation, 'detach');
@@ -252,7 +252,9 @@ export const detachPartitionCommand: OperatorCommand = {
     );
     const unread = (await operator.pool.query<{ position: string | null }>(UNREAD)).rows[0]?.position ?? '';
     if (unread < (rows[0]?.last ?? '')) {
-      throw new CommandFailed('read models or webhooks still have to read it: `npm run outbox -- projections list`');
+      throw new CommandFailed(
+        'read models or webhooks have not read this partition yet: check `npm run outbox -- projections list`',
+      );
     }
     await movePartition(operator, 'detach', name);
     return { detached: name, table: `event_log_archive.${name}`, next: 'dump this table, then drop it' };
@@ -262,7 +264,7 @@ export const detachPartitionCommand: OperatorCommand = {
 export const attachPartitionCommand: OperatorCommand = {
   name: 'log attach',
   usage: '<partition>',
-  summary: 'puts a detached partition back from the schema event_log_archive, if it is whole',
+  summary: 'moves a detached partition from the schema event_log_archive back to the log, if it is complete',
   run: async (operator, invocation, config) => {
     requireOwnLog(config);
     const name = partitionIn(invocation, 'attach');

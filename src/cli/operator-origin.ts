@@ -24,7 +24,7 @@ const REASON = /^[^\p{Cc}]{1,500}$/u;
 /** The operator's reason, for the event log. @throws {UsageError} if it is missing, too long or has control characters. */
 export const reasonIn = (invocation: Invocation): string => {
   const reason = required(invocation, 'reason');
-  if (!REASON.test(reason)) throw new UsageError('--reason is a sentence of 500 characters at most');
+  if (!REASON.test(reason)) throw new UsageError('--reason must be one line of at most 500 characters');
   return reason;
 };
 
@@ -33,7 +33,7 @@ export const operatorOrigin = async (context: CommandContext, organizationId: st
   const { organizations } = await readDirectory(context);
   if (!organizations.has(organizationId)) {
     throw new UsageError(
-      `there is no organization ${organizationId}: \`npm run outbox -- organizations list\` lists them`,
+      `organization ${organizationId} not found. List organizations with \`npm run outbox -- organizations list\``,
     );
   }
   return {

@@ -42,7 +42,7 @@ const organizationOf = async ({ context }: Operator, invocation: Invocation): Pr
   if (named !== undefined) return named;
   const [only, ...others] = (await readDirectory(context)).organizations.keys();
   if (only !== undefined && others.length === 0) return only;
-  throw new UsageError('--organization is required: there is not exactly one');
+  throw new UsageError('--organization is required: there is more than one organization, or none');
 };
 
 const roleOf = (invocation: Invocation): Role => {
@@ -54,7 +54,7 @@ const roleOf = (invocation: Invocation): Role => {
 const checked = (option: string, text: string, schema: z.ZodType<string>): string => {
   const read = schema.safeParse(text);
   if (read.success) return read.data;
-  throw new UsageError(`--${option}: ${read.error.issues[0]?.message ?? 'it is malformed'}`);
+  throw new UsageError(`--${option}: ${read.error.issues[0]?.message ?? 'invalid value'}`);
 };
 
 const CHARACTERS_MAX = 100;
@@ -88,7 +88,9 @@ export const inviteMemberCommand: OperatorCommand = {
       (member) => member.email?.toLowerCase() === email.toLowerCase(),
     );
     if (known !== undefined && known.role !== role)
-      throw new UsageError(`${email} is a member with the role ${known.role}: name that role for another link`);
+      throw new UsageError(
+        `${email} is already a member with the role ${known.role}: pass that role to get a new link`,
+      );
     if (known !== undefined) {
       const link = await createSignInLink(context, origin, { memberId: known.memberId });
       return { ...memberRow(known), ...linkOf(operator, config, link) };
@@ -102,18 +104,18 @@ export const inviteMemberCommand: OperatorCommand = {
 const memberIdOf = (invocation: Invocation, members: readonly NamedMember[]): string => {
   const named = optional(invocation, 'member');
   const isOwner = invocation.values.owner === true;
-  if ((named === undefined) !== isOwner) throw new UsageError('name a member: --member MEMBER_ID, or --owner');
+  if ((named === undefined) !== isOwner) throw new UsageError('pass either --member MEMBER_ID or --owner');
   if (named !== undefined) return named;
   const owners = members.filter(({ role }) => role === 'owner');
   const owner = owners.find(({ status }) => status === 'joined') ?? owners[0];
   if (owner !== undefined) return owner.memberId;
-  throw new UsageError('there is no owner: invite one with `members invite --role owner`');
+  throw new UsageError('no owner found: invite one with `members invite --role owner`');
 };
 
 export const linkMemberCommand: OperatorCommand = {
   name: 'members link',
   usage: '[--member MEMBER_ID] [--owner] [--organization ORG_ID]',
-  summary: 'prints a link for a member, or for the first owner, to sign in or to show that they are present',
+  summary: 'prints a link that lets a member, or the first owner, sign in or confirm presence',
   run: async (operator, invocation, config) => {
     const { context } = operator;
     const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
@@ -130,7 +132,7 @@ export const linkMemberCommand: OperatorCommand = {
 export const listMembersCommand: OperatorCommand = {
   name: 'members list',
   usage: '[--organization ORG_ID]',
-  summary: 'lists who may use the dashboard',
+  summary: 'lists the people who can use the dashboard',
   run: async (operator, invocation) => {
     const { organizationId } = await operatorOrigin(operator.context, await organizationOf(operator, invocation));
     const members = await listMembers(operator.context, organizationId);
@@ -172,11 +174,11 @@ const operatorCommand = (verb: 'grant' | 'withdraw', summary: string): OperatorC
 
 export const grantOperatorCommand = operatorCommand(
   'grant',
-  'lets a member read the health of the service, which shows no data of any organization',
+  "lets a member read the service's health, which contains no data of organizations",
 );
 export const withdrawOperatorCommand = operatorCommand(
   'withdraw',
-  'takes the health of the service away from a member, in open sessions within a second',
+  "stops a member from reading the service's health, within a second even in open sessions",
 );
 
 /**
@@ -185,7 +187,7 @@ export const withdrawOperatorCommand = operatorCommand(
  */
 const contextOf = ({ context, mail }: Operator): CommandContext => {
   if (mail === undefined)
-    throw new UsageError('MAIL_URL and BOUNCE_DOMAIN are not known: start the service once with them');
+    throw new UsageError('MAIL_URL and BOUNCE_DOMAIN are unknown: start the service once with both set');
   return {
     ...context,
     capturing: mail.kind === 'capture',
@@ -258,7 +260,7 @@ export const listDomainsCommand: OperatorCommand = {
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
   usage: '--name NAME [--send N] [--read N] [--manage N]',
-  summary: 'creates an organization; the numbers are the highest limits per minute of its keys',
+  summary: "creates an organization; --send, --read and --manage cap its keys' limits per minute",
   run: async ({ context }, invocation) => {
     const name = required(invocation, 'name');
     const made = { name, ceilings: ceilingsOf(invocation), operator: operatorHost() };
@@ -269,7 +271,7 @@ export const createOrganizationCommand: OperatorCommand = {
 export const setCeilingsCommand: OperatorCommand = {
   name: 'organizations set-ceilings',
   usage: '--organization ORG_ID [--send N] [--read N] [--manage N]',
-  summary: 'sets the highest limits per minute of its keys; an omitted kind is unlimited',
+  summary: "caps the limits per minute of an organization's keys; an omitted option removes its cap",
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const ceilings = ceilingsOf(invocation);
@@ -281,7 +283,7 @@ export const setCeilingsCommand: OperatorCommand = {
 export const suspendOrganizationCommand: OperatorCommand = {
   name: 'organizations suspend',
   usage: '--organization ORG_ID --reason TEXT',
-  summary: 'stops all mail of an organization and disables its tracked links; it can read the reason',
+  summary: 'stops all mail of an organization and disables its tracked links; the organization can read the reason',
   run: async ({ context }, invocation) => {
     const reason = reasonIn(invocation);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
@@ -293,7 +295,7 @@ export const suspendOrganizationCommand: OperatorCommand = {
 export const resumeOrganizationCommand: OperatorCommand = {
   name: 'organizations resume',
   usage: '--organization ORG_ID --reason TEXT',
-  summary: 'lets a suspended organization send again, and sends the mail that was held',
+  summary: 'lets a suspended organization send again, and sends its held mail',
   run: async ({ context }, invocation) => {
     const reason = reasonIn(invocation);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));

@@ -36,7 +36,7 @@ const isForbidden = (error: unknown): boolean => Object(error).code === '42501';
 const mayNotCreateRoles = (databaseUrl: string): CommandFailed => {
   const user = decodeURIComponent(new URL(databaseUrl).username);
   return new CommandFailed(
-    `the database's user ${user} may not create roles: run \`alter role "${user}" createrole\` as an administrator`,
+    `the database user ${user} may not create roles: run \`alter role "${user}" createrole\` as an administrator`,
   );
 };
 
@@ -48,7 +48,7 @@ export const createAnalystCommand: OperatorCommand = {
   name: 'analysts create',
   usage: '--organization ORG_ID --name NAME [--timeout SECONDS] [--connections N]',
   summary:
-    "creates a database role that reads the organization's rows of the schema analytics; prints its password once",
+    "creates a database role that can read an organization's rows in the schema analytics, and prints its password once",
   run: async ({ context, pool, system, databaseUrl }, invocation) => {
     const { organizationId, operator } = await operatorOrigin(context, required(invocation, 'organization'));
     const timeoutSeconds = optionalCount(invocation, 'timeout') ?? TIMEOUT_SECONDS_DEFAULT;
@@ -100,14 +100,14 @@ export const removeAnalystCommand: OperatorCommand = {
   run: async ({ pool }, invocation) => {
     const role = required(invocation, 'role');
     if (await removeAnalyst(pool, role)) return { role, removed: true };
-    throw new UsageError(`there is no analyst ${role}: \`npm run outbox -- analysts list\` lists them`);
+    throw new UsageError(`analyst ${role} not found. List analysts with \`npm run outbox -- analysts list\``);
   },
 };
 
 const schemaFrom = (name: string): ReplaySchema => {
   if (isReplaySchema(name)) return name;
   throw new UsageError(
-    `'${name}' is not a name for it: replay_ and up to 40 lower-case letters, digits and underscores, such as replay_march`,
+    `'${name}' is not a valid name: use replay_ and up to 40 lower-case letters, digits or underscores, such as replay_march`,
   );
 };
 
@@ -125,7 +125,7 @@ const momentFrom = async ({ context, system }: Operator, invocation: Invocation)
   const time = parseTime(until);
   if (time === null) {
     throw new UsageError(
-      `'${until}' is not a moment: give a time in ISO 8601, 2026-01-31T12:00:00Z, or leaf:<leaf_index of an audit entry>`,
+      `--until '${until}' is not valid: expected an ISO 8601 time such as 2026-01-31T12:00:00Z, or leaf:<leaf_index of an audit entry>`,
     );
   }
   if (time > system.now().toISOString()) throw new UsageError('--until must not be in the future');
@@ -153,7 +153,7 @@ const withoutStack = (error: unknown, databaseUrl: string): unknown => {
 /** Aborts the work on Ctrl-C or a service manager's signal, so that it can clean up. */
 const untilInterrupted = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const interrupted = new AbortController();
-  const end = (): void => interrupted.abort(new CommandFailed('interrupted: nothing is left of it'));
+  const end = (): void => interrupted.abort(new CommandFailed('interrupted: everything was removed'));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
   try {
     return await work(interrupted.signal);
@@ -166,7 +166,7 @@ export const replayCommand: OperatorCommand = {
   name: 'replay',
   usage: '--until TIME|leaf:N --into replay_NAME [--organization ORG_ID]',
   summary:
-    'builds the read models of a point in time in a schema of its own, and a role that reads it; prints its password once',
+    "builds the read models of a past moment in a separate schema, creates a role that can read it, and prints the role's password once",
   run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger, system } = operator;
     const into = schemaFrom(required(invocation, 'into'));
@@ -190,7 +190,7 @@ export const replayCommand: OperatorCommand = {
           into,
           signal,
           onProgress: ({ read, kept, readTo }) =>
-            bar.at(read, undefined, `events read, to ${readTo}; ${kept} were there`),
+            bar.at(read, undefined, `events read up to ${readTo}, ${kept} included`),
         }),
       );
       return { ...fieldsOf(made), url: connectionUrl(databaseUrl, made.role), password };
@@ -206,14 +206,14 @@ export const replayCommand: OperatorCommand = {
 export const listReplaysCommand: OperatorCommand = {
   name: 'replay list',
   usage: '',
-  summary: 'lists the read models of moments',
+  summary: 'lists the read models built by replay',
   run: async ({ pool }) => (await listReplays(pool)).map(fieldsOf),
 };
 
 export const dropReplayCommand: OperatorCommand = {
   name: 'replay drop',
   usage: 'replay_NAME',
-  summary: 'drops the read models of a moment, and their role',
+  summary: 'drops read models built by replay, and their role',
   run: async ({ pool, databaseUrl }, { positionals: [name = ''] }) => {
     const schema = schemaFrom(name);
     await dropReplay(pool, schema).catch((error: unknown) => {

@@ -43,10 +43,10 @@ const help = (commands: readonly Command[]): string => {
   return [
     'outbox <command> [options]   (--json prints JSON; --version; `npm run outbox -- …` is the same)',
     '',
-    'For customers, by the HTTP API (--profile NAME selects a sign-in):',
+    'For customers, through the HTTP API (--profile NAME selects saved credentials):',
     ...(ofCustomers ?? []),
     '',
-    'For operators, on the machine of the service:',
+    'For operators, on the service's machine:',
     ...(ofOperators ?? []),
   ].join('\n');
 };
@@ -76,11 +76,11 @@ const groupOf = (commands: readonly Command[], [first]: readonly string[]): read
 
 const noCommand = (commands: readonly Command[], words: readonly string[]): UsageError => {
   const [first, second] = leading(words);
-  if (first === undefined) return new UsageError('name a command: `outbox help` lists them');
+  if (first === undefined) return new UsageError('no command given. List commands with `outbox help`');
   const group = [...new Set(groupOf(commands, [first]).map(({ name }) => name.split(' ').slice(1).join(' ')))];
-  if (group.length === 0) return new UsageError(`there is no command '${first}': \`outbox help\` lists them`);
-  const what = second === undefined ? `'${first}' needs a second word` : `there is no command '${first} ${second}'`;
-  return new UsageError(`${what}, one of ${group.join(', ')}: \`outbox help ${first}\` tells what they do`);
+  if (group.length === 0) return new UsageError(`unknown command '${first}'. List commands with \`outbox help\``);
+  const what = second === undefined ? `'${first}' needs a second word` : `unknown command '${first} ${second}'`;
+  return new UsageError(`${what}: expected ${group.join(', ')}. See \`outbox help ${first}\``);
 };
 
 /** Help for all commands, one command, or all that share the first word. @throws {UsageError} if no command matches. */
@@ -101,12 +101,12 @@ type ParseError = Error & { readonly code?: string };
 /** Corrects an error of Node's parser, which quotes the option as `'--name <value>'`. */
 const usageProblem = ({ code, message }: ParseError): string => {
   const word = /'([^' ]+)[^']*'/.exec(message)?.[1] ?? '';
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `there is no option ${word}`;
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `unknown option ${word}`;
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
     const kind = SECRET.exec(word)?.[0];
     return kind === undefined
-      ? `'${word}' is not expected here`
-      : `'${kind}…' is no argument, which is in the history of the shell now: pipe it in or type it when it is asked for`;
+      ? `unexpected argument '${word}'`
+      : `do not pass '${kind}…' as an argument: your shell history now contains it. Revoke it, and pipe in or type its replacement when prompted`;
   }
   return message.includes('does not take an argument') ? `${word} takes no value` : `${word} needs a value`;
 };

@@ -181,7 +181,7 @@ export const createTerminal = ({
     ask: (question, { hidden = false, otherwise } = {}) => {
       if (canAsk) return askFor(question, hidden, signal);
       const instead = otherwise === undefined ? '' : `: ${otherwise}`;
-      return Promise.reject(new UsageError(`there is no terminal to ask on${instead}`));
+      return Promise.reject(new UsageError(`cannot prompt without a terminal${instead}`));
     },
   };
 };
@@ -191,12 +191,12 @@ const STDIN_BYTES_MAX = 40_000_000;
 
 /** Reads all piped input. @throws {UsageError} if standard input is a terminal. */
 export const readStdin = async (): Promise<Buffer> => {
-  if (process.stdin.isTTY) throw new UsageError('standard input is a terminal: pipe something into the command');
+  if (process.stdin.isTTY) throw new UsageError('standard input is a terminal: pipe input into the command');
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of process.stdin) {
     size += chunk.length;
-    if (size > STDIN_BYTES_MAX) throw new UsageError(`standard input has more than ${STDIN_BYTES_MAX} bytes`);
+    if (size > STDIN_BYTES_MAX) throw new UsageError(`standard input is larger than ${STDIN_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

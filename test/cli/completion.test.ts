@@ -55,5 +55,5 @@ test.each(['zsh', 'fish'])('%s can load its script', async (shell) => {
 });
 
 test('an unknown shell is rejected', () => {
-  expect(() => completion.run({ values: {}, positionals: ['__proto__'] }, {} as never)).toThrow('name one of bash');
+  expect(() => completion.run({ values: {}, positionals: ['__proto__'] }, {} as never)).toThrow('expected one of bash');
 });

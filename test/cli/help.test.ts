@@ -10,7 +10,7 @@ describe('help', () => {
         outbox(words),
       ),
     );
-    expect(one?.stdout).toBe('  messages show MSG_ID\n      shows a message and what became of each recipient\n');
+    expect(one?.stdout).toBe('  messages show MSG_ID\n      shows a message and the status of each recipient\n');
     expect(group?.stdout.match(/^ {2}\S+ \S+/gm)).toEqual([
       '  messages list',
       '  messages show',
@@ -35,18 +35,15 @@ describe('help', () => {
 
 describe('an unknown command', () => {
   test.each([
-    [['nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
-    [['help', 'nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
-    [['nonsense', '--help'], "there is no command 'nonsense': `outbox help` lists them\n"],
-    [
-      ['messages'],
-      "'messages' needs a second word, one of list, show, explain, tail: `outbox help messages` tells what they do\n",
-    ],
+    [['nonsense'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
+    [['help', 'nonsense'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
+    [['nonsense', '--help'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
+    [['messages'], "'messages' needs a second word: expected list, show, explain, tail. See `outbox help messages`\n"],
     [
       ['messages', 'lose', '--json', 'x'],
-      "there is no command 'messages lose', one of list, show, explain, tail: `outbox help messages` tells what they do\n",
+      "unknown command 'messages lose': expected list, show, explain, tail. See `outbox help messages`\n",
     ],
-    [['--json'], 'name a command: `outbox help` lists them\n'],
+    [['--json'], 'no command given. List commands with `outbox help`\n'],
   ])('%j lists the commands that exist', async (words, stderr) => {
     expect(await outbox(words)).toEqual({ code: 1, stdout: '', stderr });
   });
@@ -64,5 +61,7 @@ test('a key among the arguments is not printed', async () => {
     expect(ran.code).toBe(1);
     expect(ran.stdout + ran.stderr).not.toContain(key);
   }
-  expect((await outbox(['login', key])).stderr).toMatch(/^'ob_live_…' is no argument, .* pipe it in or type it/);
+  expect((await outbox(['login', key])).stderr).toMatch(
+    /^do not pass 'ob_live_…' as an argument: .* pipe in or type its replacement/,
+  );
 });

@@ -41,18 +41,22 @@ describe('the public URL', () => {
   test('is reported, with a remedy, if clients reject its certificate', async () => {
     const authority = issueCertificate({});
     const self = await startTls(issueCertificate({ names: [NAME] }));
-    expect(await look(self)).toEqual([expect.stringMatching(/: its certificate is self-signed: get one from an auth/)]);
+    expect(await look(self)).toEqual([
+      expect.stringMatching(/: the certificate is self-signed: get one from a public authority/),
+    ]);
     const unknown = await startTls(issueCertificate({ names: [NAME], issuer: authority }));
-    expect(await look(unknown)).toEqual([expect.stringContaining('it does not send the intermediate certificates')]);
+    expect(await look(unknown)).toEqual([expect.stringContaining('the intermediate certificates are missing')]);
   });
 
   test('is reported if it has no address or does not answer', async () => {
-    expect(await look(`https://${NAME}:1`)).toEqual([expect.stringContaining('no TLS from here (ECONNREFUSED)')]);
+    expect(await look(`https://${NAME}:1`)).toEqual([
+      expect.stringContaining('no TLS connection from this machine (ECONNREFUSED)'),
+    ]);
     expect(await look(`https://${NAME}:1`, resolverWith({}, []))).toEqual([
-      expect.stringContaining('has no address in the DNS'),
+      expect.stringContaining('has no DNS address'),
     ]);
     const silent: Resolver = { ...resolverWith(), addresses: () => Promise.reject(new ResolverUnavailable()) };
-    expect(await look(`https://${NAME}:1`, silent)).toEqual([expect.stringContaining('the DNS does not answer')]);
+    expect(await look(`https://${NAME}:1`, silent)).toEqual([expect.stringContaining('DNS did not answer')]);
   });
 });
 

@@ -124,7 +124,7 @@ describe('an analyst of a running service', () => {
     const create = (...words: readonly string[]) => run('analysts', 'create', '--organization', organization, ...words);
     await expect(create()).rejects.toThrow('--name is required');
     await expect(create('--name', 'x', '--timeout', '100000')).rejects.toThrow('--timeout must be at most 3600');
-    await expect(run('analysts', 'remove', '--role', 'postgres')).rejects.toThrow('there is no analyst postgres');
+    await expect(run('analysts', 'remove', '--role', 'postgres')).rejects.toThrow('analyst postgres not found');
     expect(await run('analysts', 'remove', '--role', role)).toEqual({ role, removed: true });
     await expect(client.query('select 1')).rejects.toThrow();
   }, 120_000);

@@ -12,7 +12,7 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
   const whole = await eventually(check, ({ leaves }) => leaves > 0);
   expect(whole).toMatchObject({ verdict: 'no fault', faults: [] });
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('there is no organization org_nobody') },
+    ...{ code: 2, stderr: expect.stringContaining('organization org_nobody not found') },
   });
   const doctor = () => operator({ dataDir, env }, 'doctor');
   expect((await doctor()).audit_check).toMatch(/^the audit trees were checked at \S+: no fault$/);

@@ -95,7 +95,7 @@ describe('an auditor who saw a message that is erased later', () => {
 
     expect(await verify(before.export, after.disclosure)).toMatchObject({
       verdict: 'undecided',
-      doubts: [`the erasure ${erasureId}, by which parts were removed, is not in this export`],
+      doubts: [`the erasure ${erasureId}, which removed parts, is not in this export`],
     });
     const forged = { ...left, parts: left.parts.with(0, { ...shown.parts[1], name: left.parts[0]?.name } as never) };
     const lie = await write('lie.json', JSON.stringify(forged));

@@ -36,11 +36,11 @@ describe('the operator who checks why mail is not sent or does not come back', (
     });
     expect(sent.status).toBe(202);
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('are due')))).toEqual([
-      'no process has the role workers: no mail leaves and no webhook is posted, and 1 messages are due',
+      'no running process has the role workers: mail and webhooks are not sent. 1 messages are due',
       'MAIL_URL is capture: no mail leaves this machine',
     ]);
     await projections.end('SIGTERM');
-    expect(await problems()).toContainEqual(expect.stringMatching(/^no process has the role projections: /));
+    expect(await problems()).toContainEqual(expect.stringMatching(/^no running process has the role projections: /));
     await start({ ROLES: 'projections,workers' });
     expect(await eventually(problems, (found) => found.length === 1)).toEqual([
       'MAIL_URL is capture: no mail leaves this machine',
@@ -49,7 +49,9 @@ describe('the operator who checks why mail is not sent or does not come back', (
     await client.connect();
     await client.query(`delete from vault.contents where kind = 'message'`);
     await client.end();
-    expect(await problems()).toContainEqual(expect.stringContaining(`the vault lost the contents of ${sent.body.id}`));
+    expect(await problems()).toContainEqual(
+      expect.stringContaining(`the vault has lost the contents of ${sent.body.id}`),
+    );
   }, 120_000);
 
   test('sees which DNS records are missing for returned mail, until a server answers there', async () => {
@@ -80,7 +82,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     const others = async () => (await problems()).filter((one) => !/^(?:PUBLIC_URL|domain) /.test(one));
     expect(await others()).toEqual([]);
     expect(await problems()).toContainEqual(
-      expect.stringMatching(/^PUBLIC_URL https:\/\/mail\.example\.test: no TLS from here/),
+      expect.stringMatching(/^PUBLIC_URL https:\/\/mail\.example\.test: no TLS connection from this machine/),
     );
     expect(await problems()).toContainEqual(expect.stringMatching(/^domain example\.test: TXT .* publish /));
     dns.change({ 'mail.example.test': {} });
@@ -110,7 +112,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     const { status, body } = await api.post('/v1/messages/send', mail);
     expect(status).toBe(202);
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('554')))).toContainEqual(
-      `mail waits because this service was refused: mx.example.net says 554 5.7.1 (reputation): \`GET /v1/messages/${body.id}/explain\` has details`,
+      `mail waits because a mail server rejects this service: mx.example.net says 554 5.7.1 (reputation). For details see \`GET /v1/messages/${body.id}/explain\``,
     );
   }, 120_000);
 

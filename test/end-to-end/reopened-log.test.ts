@@ -92,6 +92,6 @@ test('a log restored from an older backup is not signed until it is reopened, an
   expect(cosigners).toEqual([expect.stringMatching(/^w at /)]);
   expect(await verifyFile({ ...trusted, since: [lost] })).toMatchObject({
     verdict: 'not verified',
-    faults: [expect.stringContaining('not all of which are in this log: it was reopened at leaf')],
+    faults: [expect.stringContaining('but this log does not contain all of them: it was reopened at leaf')],
   });
 }, 300_000);

@@ -12,7 +12,7 @@ import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 export const reopenAuditLogCommand: OperatorCommand = {
   name: 'audit reopen',
   usage: '--organization ORG_ID --reason TEXT',
-  summary: 'lets the audit log of an organization be signed again after a restore, under another origin',
+  summary: "resumes signing an organization's audit log after a restore, under a new origin",
   run: async ({ context }, invocation) => {
     const tree = required(invocation, 'organization');
     const reason = reasonIn(invocation);
@@ -26,11 +26,11 @@ export const verifyAuditCommand: PlainCommand = {
   usage: 'FILE [--key VKEY] [--policy FILE] [--since NOTE,…] [--quorum COUNT] [--expect FILE] [--disclosures FILE,…]',
   needs: 'nothing',
   summary:
-    'proves that an export of the audit log is whole and unchanged, or that the events of a report are in it; exit code 1: it is not, 2: undecided',
+    'verifies that an audit log export is complete and unchanged, or that the log contains the events of a report; exits with 1 if not, with 2 if undecided',
   run: async (invocation) => {
     const [file, ...more] = invocation.positionals;
     if (file === undefined || more.length > 0)
-      throw new UsageError('give one file: npm run outbox -- audit verify FILE');
+      throw new UsageError('expected one file: npm run outbox -- audit verify FILE');
     const [key, policy, expect] = ['key', 'policy', 'expect'].map((option) => optional(invocation, option));
     const [since = [], disclosures = []] = ['since', 'disclosures'].map((option) => repeated(invocation, option));
     const quorum = optionalCount(invocation, 'quorum');
@@ -51,12 +51,14 @@ const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
 const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreeCheckResult): string => {
   const more = faultCount - faults.length;
   const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
-  const signing = 'is contradicted by a witness, and not signed any more: `npm run outbox -- audit reopen`';
+  const signing = 'is no longer signed, because a witness contradicts it: run `npm run outbox -- audit reopen`';
   return [
     verdict,
     ...[...faults, ...(more > 0 ? [`and ${more} more`] : []), ...doubts].map((line) => `  ${line}`),
     ...disputed.map((tree) => `  ${tree} ${signing}`),
-    ...(withoutHashes > 0 ? [`  of ${withoutHashes} contents that were removed no hashes are left`] : []),
+    ...(withoutHashes > 0
+      ? [`  ${withoutHashes} removed contents could not be checked: their hashes no longer exist`]
+      : []),
     `  compared: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
       `${contents} contents, ${replies} replies, ${clients} clients`,
   ].join('\n');
@@ -66,7 +68,7 @@ export const checkAuditCommand: OperatorCommand = {
   name: 'audit check',
   usage: '[--organization ORG_ID]',
   summary:
-    'compares the log with the audit trees, checkpoints, contents and clients; exit code 1: faults, 2: undecided',
+    'compares the log with the audit trees, checkpoints, contents and clients; exits with 1 if it finds faults, with 2 if undecided',
   failureCode: 2,
   run: async ({ context, pool, store, system }, invocation, config) => {
     const tree = optional(invocation, 'organization');
@@ -86,7 +88,7 @@ export const checkAuditCommand: OperatorCommand = {
 export const rotateAuditKeyCommand: OperatorCommand = {
   name: 'audit rotate-key',
   usage: '--organization ORG_ID',
-  summary: 'gives the audit log of an organization a new signing key; the next checkpoint is signed by both',
+  summary: "gives an organization's audit log a new signing key; both keys sign the next checkpoint",
   run: async ({ context }, invocation) => {
     const organizationId = required(invocation, 'organization');
     const origin = await operatorOrigin(context, organizationId);

@@ -25,7 +25,7 @@ const read = () => {
   const { quorum = '1', since = [], disclosures = [] } = values;
   if (values.help === true) return null;
   if (positionals.length !== 1 || !/^[1-9]\d{0,3}$/.test(quorum))
-    throw new Error('give one file, and a --quorum from 1');
+    throw new Error('expected one file; --quorum must be at least 1');
   return { ...values, since, disclosures, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
 };
 

@@ -57,12 +57,12 @@ const WORDS_MAX = 500;
 
 const textOf = (pieces: readonly Buffer[]): string => {
   const bytes = Buffer.concat(pieces);
-  if (!isUtf8(bytes)) throw new MalformedDisclosure('it is not UTF-8');
+  if (!isUtf8(bytes)) throw new MalformedDisclosure('the text is not UTF-8');
   return bytes.toString();
 };
 
 const requireRoom = (bytes: number): void => {
-  if (bytes > TEXT_BYTES_MAX) throw new MalformedDisclosure(`it has more than ${TEXT_BYTES_MAX} bytes`);
+  if (bytes > TEXT_BYTES_MAX) throw new MalformedDisclosure(`the text is larger than ${TEXT_BYTES_MAX} bytes`);
 };
 
 async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -112,7 +112,7 @@ async function* textsOf(lines: AsyncIterable<string>): AsyncGenerator<Text> {
 /** @throws {MalformedDisclosure} with the place added to its message. */
 const named = (place: string, error: unknown): Error =>
   error instanceof MalformedDisclosure
-    ? new MalformedDisclosure(`${place} is no disclosure: ${error.message}`)
+    ? new MalformedDisclosure(`${place} is not a valid disclosure: ${error.message}`)
     : (error as Error);
 
 /** Reads at most one disclosure per event. @throws {MalformedDisclosure | Error} including file system errors. */
@@ -123,8 +123,9 @@ export const readDisclosures = async (paths: readonly string[]): Promise<readonl
   const take = (disclosure: Disclosure): void => {
     const { eventId } = disclosure;
     if (all.has(eventId))
-      throw new MalformedDisclosure(`event ${eventId} was disclosed before: check the files one at a time`);
-    if (all.size === DISCLOSURES_MAX) throw new MalformedDisclosure(`${DISCLOSURES_MAX} are checked at once at most`);
+      throw new MalformedDisclosure(`event ${eventId} is disclosed twice: check the files one at a time`);
+    if (all.size === DISCLOSURES_MAX)
+      throw new MalformedDisclosure(`too many disclosures: check at most ${DISCLOSURES_MAX} at once`);
     all.set(eventId, disclosure);
     words -= disclosure.words.length;
   };
@@ -141,7 +142,7 @@ export const readDisclosures = async (paths: readonly string[]): Promise<readonl
     } catch (error) {
       throw named(place, error);
     }
-    if (all.size === before) throw new MalformedDisclosure(`${path} is empty: there is no disclosure in it`);
+    if (all.size === before) throw new MalformedDisclosure(`${path} is empty: expected a disclosure`);
   }
   return [...all.values()];
 };
@@ -253,7 +254,8 @@ const HEAD_BYTES = 64;
 const REPORT_BYTES_MAX = 20_000_000;
 
 const verifyReportFile = async (path: string, options: BodyOptions): Promise<Verdict> => {
-  if ((await stat(path)).size > REPORT_BYTES_MAX) return undecided(`${path} is larger than any report`);
+  if ((await stat(path)).size > REPORT_BYTES_MAX)
+    return undecided(`${path} is too large to be a report: the limit is ${REPORT_BYTES_MAX} bytes`);
   return verifyReport(await readFile(path, 'utf8'), options);
 };
 

@@ -59,7 +59,7 @@ async function* framesOf(body: AsyncIterable<Uint8Array>, heard: () => void): As
     heard();
     const blocks = (rest + decoder.decode(chunk, { stream: true })).replaceAll('\r\n', '\n').split('\n\n');
     rest = blocks.pop() ?? '';
-    if (rest.length > FRAME_CHARACTERS_MAX) throw new Unreachable('the stream has a frame without end');
+    if (rest.length > FRAME_CHARACTERS_MAX) throw new Unreachable('the event stream sent an event that is too long');
     yield* blocks.map(frameOf);
   }
 }
@@ -79,7 +79,9 @@ async function* connection(service: Service, query: Query): AsyncGenerator<Frame
     const { body } = await service.open('/v1/events', query, 'text/event-stream', silence.signal);
     if (body !== null) yield* framesOf(body, heard);
   } catch (error) {
-    throw error instanceof CommandFailed ? error : new Unreachable(`${service.place}: the stream was cut`);
+    throw error instanceof CommandFailed
+      ? error
+      : new Unreachable(`the event stream from ${service.place} was interrupted`);
   } finally {
     clearTimeout(timer);
     // Also closes the connection if the consumer stops early.
@@ -91,7 +93,7 @@ async function* connection(service: Service, query: Query): AsyncGenerator<Frame
 const waitAfterCut = (error: unknown, tried: number, { note }: Service): number => {
   const wait = waitAfter(error, Math.max(tried, 1), true);
   if (wait === null) throw error;
-  note(`${firstLine(error)}: connecting again`);
+  note(`${firstLine(error)}: reconnecting`);
   return wait;
 };
 
@@ -173,14 +175,15 @@ const secretOf = async (): Promise<string> => {
   const { OUTBOX_WEBHOOK_SECRET: given = '' } = process.env;
   const secret = given === '' ? await keptSecret(SECRET_FILE, makeSecret) : given;
   if (SECRET.test(secret)) return secret;
-  throw new UsageError('OUTBOX_WEBHOOK_SECRET must be whsec_ and Base64 of 24 to 64 bytes');
+  throw new UsageError('OUTBOX_WEBHOOK_SECRET must be whsec_ followed by 24 to 64 bytes in Base64');
 };
 
 const localUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new UsageError('--forward-to must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw new UsageError('--forward-to must not hold a user or password');
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError('--forward-to must not contain a user or password');
   return url;
 };
 
@@ -195,7 +198,7 @@ interface PostResult {
 
 const problemOf = (error: unknown): string => {
   const { cause = error } = error as Error;
-  if ((error as Error).name === 'TimeoutError') return `no answer within ${ANSWER_MS / 1000} s`;
+  if ((error as Error).name === 'TimeoutError') return `no response within ${ANSWER_MS / 1000} s`;
   const { code, message } = cause as NodeJS.ErrnoException;
   return (code ?? message).slice(0, REASON_CHARACTERS_MAX);
 };
@@ -217,7 +220,7 @@ const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSig
     const headers = { ...POST_HEADERS, ...signed };
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: until });
     await response.body?.cancel();
-    return answered(response.status, response.ok ? null : 'not a 2xx: the service would try again');
+    return answered(response.status, response.ok ? null : 'not a 2xx status: the service would retry');
   } catch (error) {
     return answered(null, problemOf(error));
   }
@@ -256,17 +259,17 @@ interface Hits {
 
 /** @throws {CommandFailed} if this key cannot read such an event. */
 const findEvent = async (service: Service, id: string): Promise<FeedEvent> => {
-  if (!EVENT_ID.test(id)) throw new UsageError(`'${id}' is no id of an event: evt_…`);
+  if (!EVENT_ID.test(id)) throw new UsageError(`'${id}' is not an event id (evt_…)`);
   const { body } = await service.ask<Hits>('GET', '/v1/search', { query: { q: id } });
   const hit = body.data.find(({ type }) => type === 'event');
   const ofMessage = OF_MESSAGE.test(hit?.path ?? '');
   const [path, query] = ofMessage ? [hit?.path ?? '', {}] : ['/v1/events', { types: hit?.title ?? '', after: 'start' }];
   const found = hit === undefined ? undefined : await lookThrough(service, path, query, id);
   if (found !== undefined) return found;
-  throw new CommandFailed(`there is no event ${id} that this key may read`);
+  throw new CommandFailed(`event ${id} not found, or this key may not read it`);
 };
 
-const MORE = 'an event is posted again when its id is typed here, the last one with Enter; Ctrl-C ends';
+const MORE = 'type an event id to post it again, or press Enter for the last event; press Ctrl-C to stop';
 
 /** Posts events and can repeat recent ones. */
 const createForwarder = (service: Service, terminal: Terminal, to: { readonly url: URL; readonly secret: string }) => {
@@ -287,7 +290,7 @@ const createForwarder = (service: Service, terminal: Terminal, to: { readonly ur
     /** @param id event id; empty: the last event. @throws {CommandFailed} if it is not among the recent events. */
     again: async (id: string): Promise<PostResult> => {
       const wanted = id || [...remembered.keys()].at(-1);
-      if (wanted === undefined) throw new CommandFailed('nothing was posted yet');
+      if (wanted === undefined) throw new CommandFailed('no event has been posted yet');
       return forward(remembered.get(wanted) ?? (await findEvent(service, wanted)));
     },
   };
@@ -297,7 +300,7 @@ type Forwarder = ReturnType<typeof createForwarder>;
 
 const resend = async ({ again }: Forwarder, id: string): Promise<undefined> => {
   const { event, problem } = await again(id);
-  if (problem !== null) throw new CommandFailed(`${event} was not taken: ${problem}`);
+  if (problem !== null) throw new CommandFailed(`${event} was not accepted: ${problem}`);
 };
 
 /** Reposts the events whose ids are typed. */
@@ -313,7 +316,7 @@ export const listenCommand: ServiceCommand = {
   name: 'webhooks listen',
   usage: '--forward-to URL [--types VALUE] [--after CURSOR|start] [--resend EVT_ID] [--limit N]',
   summary:
-    'posts events to a URL of yours as they happen, signed as webhooks are, until Ctrl-C; --resend posts one event again',
+    'posts events to your URL as they happen, signed like webhooks, until Ctrl-C; --resend posts one event again',
   needs: 'service',
   run: async (service, invocation, terminal) => {
     const url = localUrl(required(invocation, 'forward-to'));
@@ -324,7 +327,7 @@ export const listenCommand: ServiceCommand = {
     if (one !== undefined) return resend(forwarder, one);
     const left = { count: optionalCount(invocation, 'limit') ?? Number.POSITIVE_INFINITY };
     note(`posting to ${url.href}`);
-    note(`signed with the secret ${secret} (OUTBOX_WEBHOOK_SECRET sets another)`);
+    note(`signing secret: ${secret} (set OUTBOX_WEBHOOK_SECRET to use another)`);
     const keys = watchKeys(forwarder, terminal);
     try {
       const query = { types: optional(invocation, 'types') };
@@ -332,7 +335,7 @@ export const listenCommand: ServiceCommand = {
         await forwarder.forward(event);
         left.count -= 1;
         if (left.count > 0) continue;
-        note(`to go on from here: --after ${cursor}`);
+        note(`to continue from here: --after ${cursor}`);
         break;
       }
     } finally {

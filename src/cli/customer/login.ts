@@ -35,7 +35,7 @@ type RotatedKey = z.infer<typeof rotatedKeySchema>;
 /** The domain of the calling key. @throws {UsageError} if the caller is a member, who has no domain. */
 const ownDomain = async ({ ask }: Service): Promise<string> => {
   const { body: session } = await ask<SerializedSession>('GET', '/v1/session');
-  if (session.api_key_id === null) throw new UsageError('--domain is required: `GET /v1/domains` lists them');
+  if (session.api_key_id === null) throw new UsageError('--domain is required. List domains with `GET /v1/domains`');
   return (await ask<SerializedApiKey>('GET', `/v1/api-keys/${session.api_key_id}`)).body.domain_id;
 };
 
@@ -54,7 +54,7 @@ export const createOwnKeyCommand: ServiceCommand = {
   usage:
     '--name NAME --permissions send,read [--domain DOM_ID] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
   summary:
-    'creates a key and shows its value once; the numbers are its limits per minute (operators name --organization)',
+    'creates a key and prints its secret once; --send, --read and --manage set its limits per minute (operators: add --organization)',
   needs: 'service',
   run: async (service, invocation) => {
     const given = {
@@ -71,7 +71,7 @@ export const createOwnKeyCommand: ServiceCommand = {
   },
   textOf: (result) => {
     const { id, name, permissions, environment, key } = result as unknown as CreatedKey;
-    return `id: ${id}\nname: ${name}\npermissions: ${permissions.join(', ')}\nenvironment: ${environment}\nkey: ${key}\nThe key is shown this once.`;
+    return `id: ${id}\nname: ${name}\npermissions: ${permissions.join(', ')}\nenvironment: ${environment}\nkey: ${key}\nSave the key now: it is not shown again.`;
   },
 };
 
@@ -90,14 +90,14 @@ const keepOwn = async ({ target: { profile } }: Service, key: string): Promise<s
   const kept = profile === null ? null : await readProfile(profile);
   if (profile === null || kept === null) return null;
   await writeProfile(profile, { ...kept, key });
-  return `profile ${profile} has the new value`;
+  return `profile ${profile} now has the new secret`;
 };
 
 export const rotateOwnKeyCommand: ServiceCommand = {
   name: 'keys rotate',
   usage: 'KEY_ID [--grace-minutes N] [--revoke-previous]',
   summary:
-    'gives a key a new value, shown once; the old one works until the grace period ends (operators name --organization)',
+    'gives a key a new secret and prints it once; the old one works until the grace period ends (operators: add --organization)',
   needs: 'service',
   run: async (service, invocation) => {
     const minutes = graceOf(invocation);
@@ -111,7 +111,9 @@ export const rotateOwnKeyCommand: ServiceCommand = {
     });
     // Prints the new value even if storing it fails: it cannot be read again.
     const kept = isOwn
-      ? await keepOwn(service, body.key).catch((error: Error) => `the profile was not changed: ${error.message}`)
+      ? await keepOwn(service, body.key).catch(
+          (error: Error) => `the profile still has the old secret: ${error.message}`,
+        )
       : null;
     return { ...body, kept };
   },
@@ -121,7 +123,7 @@ export const rotateOwnKeyCommand: ServiceCommand = {
       `id: ${id}`,
       `name: ${name}`,
       `key: ${key}`,
-      `The old value works until ${until}. The new one is shown this once.`,
+      `The old secret works until ${until}. Save the new one now: it is not shown again.`,
       ...(typeof kept === 'string' ? [kept] : []),
     ].join('\n');
   },
@@ -156,13 +158,13 @@ const whoAsks = async ({ ask }: Pick<Service, 'ask'>): Promise<Who> => {
 const warnOfPlainHttp = (url: string, { note }: Terminal): void => {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && !LOOPBACK.has(hostname))
-    note(`${url} is not HTTPS: others on the network can read your credentials`);
+    note(`${url} does not use HTTPS: others on the network can read your credentials`);
 };
 
 const urlFor = async (invocation: Invocation, terminal: Terminal): Promise<string> => {
   const given = optional(invocation, 'url') ?? process.env.OUTBOX_URL ?? '';
   if (given !== '') return serviceUrl(given, '--url');
-  const typed = await terminal.ask('URL of the service:', { otherwise: 'give --url' });
+  const typed = await terminal.ask('URL of the service:', { otherwise: 'pass --url' });
   return serviceUrl(typed, 'the URL');
 };
 
@@ -171,8 +173,8 @@ const secretFor = async (invocation: Invocation, terminal: Terminal, question: s
   const text =
     invocation.values.stdin === true
       ? (await readStdin()).toString('utf8').trim()
-      : await terminal.ask(question, { hidden: true, otherwise: 'pipe it into the command, with --stdin' });
-  if (text === '') throw new UsageError('nothing was given: standard input is empty');
+      : await terminal.ask(question, { hidden: true, otherwise: 'pipe it in with --stdin' });
+  if (text === '') throw new UsageError('standard input is empty');
   if (/\s/.test(text)) throw new UsageError('expected one word without spaces');
   return text;
 };
@@ -180,24 +182,24 @@ const secretFor = async (invocation: Invocation, terminal: Terminal, question: s
 const KEY = /^ob_(?:live|test)_\S+$/;
 
 const withKey = async (invocation: Invocation, terminal: Terminal): Promise<Pick<Target, 'key'>> => {
-  const key = await secretFor(invocation, terminal, 'API key (it is not shown):');
+  const key = await secretFor(invocation, terminal, 'API key (not shown as you type):');
   if (!KEY.test(key)) throw new UsageError('an API key begins with ob_live_ or ob_test_');
   return { key };
 };
 
 const MAILED =
-  'If this is a member, a link is on its way. It works once, for some minutes. Paste it (it is not shown):';
+  'If this address belongs to a member, a sign-in link has been mailed. It works once, for a few minutes. Paste the link (not shown as you type):';
 
 /** @returns the session cookie. @throws {CommandFailed} if the link is invalid or has been used. */
 const withLink = async (service: Service, invocation: Invocation, terminal: Terminal): Promise<string> => {
   const email = optional(invocation, 'email');
   if (email !== undefined) await service.ask('POST', '/v1/session/links', { body: { email } });
-  const link = await secretFor(invocation, terminal, email === undefined ? 'Link (it is not shown):' : MAILED);
+  const link = await secretFor(invocation, terminal, email === undefined ? 'Link (not shown as you type):' : MAILED);
   const token = link.slice(link.indexOf('#') + 1);
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
   const { headers } = await service.ask('POST', '/v1/session', { body: { token, nonce } });
   const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';');
-  if (cookie === '') throw new CommandFailed('the service began no session', EXIT.unavailable);
+  if (cookie === '') throw new CommandFailed('the service did not start a session', EXIT.unavailable);
   return cookie;
 };
 
@@ -213,7 +215,7 @@ export const loginCommand: PlainCommand = {
   name: 'login',
   usage: '[--url URL] [--stdin] [--member] [--email ADDRESS] [--environment live|test] [--profile NAME]',
   summary:
-    'keeps where a service is and a key for it, which is asked for or read from standard input; --member takes a sign-in link, --email has one mailed',
+    "saves a service's URL and your API key, read from a prompt or from standard input; --member uses a sign-in link instead, --email requests one by mail",
   needs: 'nothing',
   endsBySignal: true,
   run: async (invocation, terminal) => {
@@ -238,7 +240,7 @@ export const loginCommand: PlainCommand = {
 export const logoutCommand: PlainCommand = {
   name: 'logout',
   usage: '[--profile NAME]',
-  summary: 'ends the session of a member, and forgets what was kept; a key goes on working until it is revoked',
+  summary: "deletes the saved credentials and ends a member's session; an API key works until it is revoked",
   needs: 'nothing',
   run: async (invocation, terminal) => {
     const name = profileName(optional(invocation, 'profile'));
@@ -255,7 +257,7 @@ export const logoutCommand: PlainCommand = {
 export const whoamiCommand: ServiceCommand = {
   name: 'whoami',
   usage: '',
-  summary: 'tells which service is asked, and as whom',
+  summary: 'shows which service you use and who you are signed in as',
   needs: 'service',
   run: async (service) => {
     const { url, profile } = service.target;

@@ -36,7 +36,7 @@ const readFileOf = async (path: string): Promise<Buffer> => {
   try {
     const stats = await file.stat();
     // Process substitution, `<(…)`, passes a pipe.
-    if (!stats.isFile() && !stats.isFIFO()) throw new CommandFailed(`${path} is no file`);
+    if (!stats.isFile() && !stats.isFIFO()) throw new CommandFailed(`${path} is not a file`);
     if (stats.size > FILE_BYTES_MAX) throw tooLarge(path);
     return stats.isFile() ? await file.readFile() : await bytesOf(file, path);
   } finally {
@@ -62,13 +62,13 @@ const jsonIn = async (path: string, option: string): Promise<Readonly<Record<str
   } catch {
     // reported below
   }
-  throw new CommandFailed(`--${option}: ${path === STDIN ? 'standard input' : path} is no JSON object`);
+  throw new CommandFailed(`--${option}: ${path === STDIN ? 'standard input' : path} is not a JSON object`);
 };
 
 /** Splits `name:value`. The service validates both. */
 const tagOf = (text: string) => {
   const colon = text.indexOf(':');
-  if (colon < 1) throw new UsageError(`--tag ${text}: a tag is written name:value`);
+  if (colon < 1) throw new UsageError(`--tag ${text}: expected name:value`);
   return { name: text.slice(0, colon), value: text.slice(colon + 1) };
 };
 
@@ -118,7 +118,7 @@ const bodyOf = async (invocation: Invocation): Promise<object> => {
 const nextOf = async ({ ask }: Service, id: string): Promise<string> => {
   const path = `/v1/messages/${id}/explain`;
   const explained = await ask<{ summary: string }>('GET', path).catch(() => undefined);
-  return explained?.body.summary ?? `\`outbox messages explain ${id}\` tells, with a key that may read`;
+  return explained?.body.summary ?? `\`run \`outbox messages explain ${id}\` with a key that has the permission read`;
 };
 
 interface SendResponse {
@@ -131,7 +131,7 @@ export const sendCommand: ServiceCommand = {
   usage:
     '[--from ADDRESS] [--to ADDRESS,…] [--cc ADDRESS,…] [--bcc ADDRESS,…] [--reply-to ADDRESS,…] [--subject TEXT] [--html FILE|-] [--text FILE|-] [--template ALIAS] [--variables FILE|-] [--attach FILE,…] [--tag NAME:VALUE,…] [--stream transactional|bulk] [--at TIME] [--body FILE|-] [--idempotency-key KEY]',
   summary:
-    'sends a message; - is standard input, --body is the JSON of POST /v1/messages/send; repeat an option for each value',
+    'sends a message; - reads standard input, --body accepts the JSON of POST /v1/messages/send; repeat an option for each value',
   needs: 'service',
   run: async (service, invocation, { json }) => {
     const idempotencyKey = optional(invocation, 'idempotency-key') ?? randomUUID();
@@ -172,7 +172,7 @@ interface Page<Item> {
 /** The single positional argument. @throws {UsageError} */
 export const nameIn = ({ positionals }: Invocation, what: string): string => {
   const [name, ...more] = positionals;
-  if (name === undefined || name === '' || more.length > 0) throw new UsageError(`name one ${what}`);
+  if (name === undefined || name === '' || more.length > 0) throw new UsageError(`expected one ${what}`);
   return encodeURIComponent(name);
 };
 
@@ -202,11 +202,11 @@ const listed = async (
 const addressedTo = ({ recipients }: SerializedListedMessage): string => {
   const [first] = recipients;
   const others = recipients.length > 1 ? ` +${recipients.length - 1}` : '';
-  return `${first?.address ?? '(no longer kept)'}${others}`;
+  return `${first?.address ?? '(erased)'}${others}`;
 };
 
 const listText = (found: readonly SerializedListedMessage[], columns: number): string => {
-  if (found.length === 0) return 'no message';
+  if (found.length === 0) return 'no messages';
   const rows = found.map((each) => [each.id, each.created_at, each.status, addressedTo(each), each.subject]);
   return table(['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], rows, columns);
 };
@@ -216,13 +216,13 @@ export const listMessagesCommand: ServiceCommand = {
   usage: `${Object.keys(FILTERS)
     .map((option) => `[--${option} ${option === 'since' || option === 'until' ? 'TIME' : 'VALUE'}]`)
     .join(' ')} [--limit N] [--after CURSOR]`,
-  summary: 'lists messages, newest first; the filters are those of GET /v1/messages',
+  summary: 'lists messages, newest first, with the filters of GET /v1/messages',
   needs: 'service',
   run: async (service, invocation, terminal) => {
     const { found, next } = await listed(service, invocation);
     if (terminal.json) return [...found];
     process.stdout.write(`${listText(found, terminal.columns)}\n`);
-    if (next !== null) terminal.note(`there are more: --after ${next}`);
+    if (next !== null) terminal.note(`for more: --after ${next}`);
     return undefined;
   },
 };
@@ -244,7 +244,7 @@ const messageText = (message: SerializedMessage): string => {
   ].filter(([, value]) => value !== null && value !== '');
   const recipients = message.recipients.map(
     ({ kind, address, status, smtp, next_attempt_at: next }) =>
-      `  ${kind} ${address ?? '(no longer kept)'}: ${status}${repliedWith(smtp)}${next === null ? '' : `, next try ${next}`}`,
+      `  ${kind} ${address ?? '(erased)'}: ${status}${repliedWith(smtp)}${next === null ? '' : `, next try ${next}`}`,
   );
   return [
     ...facts.map(([name, value]) => printableLine(`${name}: ${value}`)),
@@ -258,7 +258,7 @@ const isObject = (result: Result): boolean => !Array.isArray(result);
 export const showMessageCommand: ServiceCommand = {
   name: 'messages show',
   usage: 'MSG_ID',
-  summary: 'shows a message and what became of each recipient',
+  summary: 'shows a message and the status of each recipient',
   needs: 'service',
   textOf: (result) => (isObject(result) ? messageText(result as unknown as SerializedMessage) : ''),
   run: async ({ ask }, invocation) =>
@@ -270,7 +270,7 @@ type Explanation = z.infer<typeof explanationSchema>;
 const explanationText = ({ summary, waiting_because, steps, left_out }: Explanation): string =>
   [
     summary,
-    ...(waiting_because.length > 0 ? ['', 'It waits:'] : []),
+    ...(waiting_because.length > 0 ? ['', 'Why it waits:'] : []),
     ...waiting_because.map(({ sentence }) => `  ${sentence}`),
     ...(steps.length > 0 ? ['', 'What happened:'] : []),
     ...steps.map(({ at, sentence }) => `  ${at}  ${sentence}`),
@@ -282,7 +282,7 @@ const explanationText = ({ summary, waiting_because, steps, left_out }: Explanat
 export const explainMessageCommand: ServiceCommand = {
   name: 'messages explain',
   usage: 'MSG_ID',
-  summary: 'tells in sentences what happened to a message, and why it waits or did not arrive',
+  summary: 'explains what happened to a message, and why it waits or did not arrive',
   needs: 'service',
   textOf: (result) => explanationText(result as unknown as Explanation),
   run: async ({ ask }, invocation) =>
@@ -318,7 +318,7 @@ const tailCommand = (
       shown += 1;
       if (shown >= limit) break;
     }
-    if (reached !== undefined) terminal.note(`to go on from here: --after ${reached}`);
+    if (reached !== undefined) terminal.note(`to continue from here: --after ${reached}`);
     return undefined;
   },
 });
@@ -326,8 +326,7 @@ const tailCommand = (
 export const tailMessagesCommand = tailCommand(
   {
     name: 'messages tail',
-    summary:
-      'shows what becomes of messages as it happens, until Ctrl-C; with --json an object a line, with its cursor',
+    summary: 'shows message events as they happen, until Ctrl-C; --json prints one object per line, with its cursor',
   },
   'message.*',
   ['message', 'domain', 'tag', 'recipient-domain'],
@@ -336,7 +335,7 @@ export const tailMessagesCommand = tailCommand(
 export const tailEventsCommand = tailCommand(
   {
     name: 'events tail',
-    summary: 'shows events as they happen, until Ctrl-C; with --json an object a line, with its cursor',
+    summary: 'shows events as they happen, until Ctrl-C; --json prints one object per line, with its cursor',
   },
   undefined,
   ['types', 'message', 'domain', 'tag', 'recipient-domain'],

@@ -38,7 +38,7 @@ const folder = (): string => {
 export const profileName = (option: string | undefined): string => {
   const name = option ?? (process.env.OUTBOX_PROFILE || 'default');
   if (NAME.test(name)) return name;
-  throw new UsageError('a profile is named with 1 to 40 letters, digits, - and _');
+  throw new UsageError('a profile name must have 1 to 40 letters, digits, - or _');
 };
 
 export const profilePath = (name: string): string => join(folder(), `${name}.json`);
@@ -64,12 +64,13 @@ const readPrivateFile = async (path: string): Promise<string | null> => {
       size: stats.size,
       isFile: stats.isFile(),
     }));
-    if (!isFile || size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is not what \`outbox login\` writes`);
+    if (!isFile || size > FILE_BYTES_MAX)
+      throw new CommandFailed(`${path} is damaged: sign in again with \`outbox login\``);
     const isOurs = process.getuid === undefined || uid === process.getuid();
-    if (!isOurs) throw new CommandFailed(`${path} belongs to another user and is not used: sign in again`);
+    if (!isOurs) throw new CommandFailed(`${path} belongs to another user: sign in again`);
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
       throw new CommandFailed(
-        `others can read ${path}: change the key in it, then run \`chmod 600 ${path}\``,
+        `other users can read ${path}: rotate the key in it, then run \`chmod 600 ${path}\``,
         EXIT.unauthorized,
       );
     return await file.readFile('utf8');
@@ -92,7 +93,7 @@ export const readProfile = async (name: string): Promise<Profile | null> => {
   try {
     return profileSchema.parse(JSON.parse(text));
   } catch {
-    throw new CommandFailed(`${path} is not what \`outbox login\` writes: sign in again`);
+    throw new CommandFailed(`${path} is damaged: sign in again with \`outbox login\``);
   }
 };
 
@@ -122,7 +123,7 @@ export const serviceUrl = (text: string, from: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new UsageError(`${from} must be an http or https URL`);
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new UsageError(`${from} must be an address alone, without user, query and #`);
+    throw new UsageError(`${from} must not contain a user, a query or a #`);
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 };
 

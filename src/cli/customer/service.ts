@@ -64,7 +64,7 @@ const errorFieldsIn = (status: number, body: unknown): ErrorFields => {
   const { message, code, details, retry_after: retryAfter } = error;
   const sentences = isRecord(details) ? Object.values(details).flat() : [];
   return {
-    message: typeof message === 'string' ? message : `the service answers ${status}`,
+    message: typeof message === 'string' ? message : `the service returned status ${status}`,
     code: typeof code === 'string' ? code : `HTTP ${status}`,
     details: sentences.filter((each): each is string => typeof each === 'string'),
     retryAfterSeconds: typeof retryAfter === 'number' ? retryAfter : undefined,
@@ -85,7 +85,7 @@ const textOf = async (response: Response): Promise<string> => {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > ANSWER_BYTES_MAX) throw new Unreachable(`the answer has more than ${ANSWER_BYTES_MAX} bytes`);
+    if (size > ANSWER_BYTES_MAX) throw new Unreachable(`the response is larger than ${ANSWER_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -99,7 +99,7 @@ const refusedIn = ({ status, headers }: Response, text: string): ServiceRefused 
 export const checked = <Value>(schema: z.ZodType<Value>, { body }: Pick<Answer<unknown>, 'body'>): Value => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw new CommandFailed('the service answers something else than Outbox does');
+  throw new CommandFailed('the response is not from Outbox: check the URL');
 };
 
 /**
@@ -209,7 +209,7 @@ const requestOf = (target: Target, method: string, options: RequestOptions): Req
 };
 
 const reasonOf = (error: unknown): string => {
-  if ((error as Error).name === 'TimeoutError') return 'no answer came in time';
+  if ((error as Error).name === 'TimeoutError') return 'the request timed out';
   const { cause = error } = error as Error;
   const { code, message } = cause as NodeJS.ErrnoException;
   return message || code || 'unknown';
@@ -228,7 +228,7 @@ export const createService = ({ target, signal, note = () => undefined }: Servic
   /** Maps transport errors to `Unreachable`: they are not responses of the service. */
   const onTheWay = (error: unknown): never => {
     signal.throwIfAborted();
-    throw error instanceof CommandFailed ? error : new Unreachable(`${place} cannot be reached: ${reasonOf(error)}`);
+    throw error instanceof CommandFailed ? error : new Unreachable(`cannot reach ${place}: ${reasonOf(error)}`);
   };
 
   const attempt = async <Body>(url: string, request: RequestInit, timeoutMs: number): Promise<Answer<Body>> => {
@@ -237,7 +237,8 @@ export const createService = ({ target, signal, note = () => undefined }: Servic
     const text = await textOf(response).catch(onTheWay);
     if (!response.ok) throw refusedIn(response, text);
     const body = parsed(text);
-    if (text !== '' && body === undefined) throw new CommandFailed(`${place} answers something else than Outbox does`);
+    if (text !== '' && body === undefined)
+      throw new CommandFailed(`the response from ${place} is not from Outbox: check the URL`);
     return { body: body as Body, headers: response.headers };
   };
 
@@ -246,7 +247,7 @@ export const createService = ({ target, signal, note = () => undefined }: Servic
     signal.throwIfAborted();
     const wait = tried > RETRIES_MAX ? null : waitAfter(error, tried, isRepeatable);
     if (wait === null || performance.now() + wait > untilMs) throw error;
-    if (wait > SAID_MS) note(`${firstLine(error)}: trying again in ${Math.round(wait / 1000)} s`);
+    if (wait > SAID_MS) note(`${firstLine(error)}: retrying in ${Math.round(wait / 1000)} s`);
     await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted());
   };
 

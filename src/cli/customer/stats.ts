@@ -103,8 +103,7 @@ const seriesOf = ({ data }: Stats, metric: keyof Bucket & string): readonly numb
 export const statsCommand: ServiceCommand = {
   name: 'stats',
   usage: `[--metric VALUE] ${OPTIONS.map((option) => `[--${option} VALUE]`).join(' ')}`,
-  summary:
-    'plots how many recipients there were, and counts what became of them; --json prints the answer of GET /v1/stats',
+  summary: 'plots recipients over time and counts them by outcome; --json prints the response of GET /v1/stats',
   needs: 'service',
   run: async ({ ask }, invocation, { json, columns, unicode }) => {
     const query = Object.fromEntries(

@@ -52,7 +52,7 @@ const readPostmark = (sent: RecordFields, options: ImportOptions): Row => {
   if ('TemplateId' in record) return readTemplate(record);
   return 'SPFVerified' in record || 'DKIMVerified' in record || 'ReturnPathDomain' in record
     ? { kind: 'domain', name: textIn(record, 'Name') }
-    : skipped('is no suppression, template or domain of Postmark');
+    : skipped('is not a suppression, template or domain of Postmark');
 };
 
 /** Reads records from Resend's API responses: suppressions, contacts, templates, domains. */
@@ -108,7 +108,7 @@ const readResend = (sent: RecordFields, options: ImportOptions): Row => {
   if (isTemplate(record)) return resendTemplate(record);
   return 'region' in record || 'records' in record
     ? { kind: 'domain', name: textIn(record, 'name') }
-    : skipped('is no suppression, contact, template or domain of Resend');
+    : skipped('is not a suppression, contact, template or domain of Resend');
 };
 
 /** Reads records from SendGrid's API responses and page exports: suppressions, dynamic templates, domains. */
@@ -122,8 +122,8 @@ const SENDGRID_REASONS: Readonly<Record<Exclude<SendgridList, 'blocks'>, Suppres
 
 const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const { list } = options;
-  if (list === undefined) return skipped(`name the list of this file: --list ${SENDGRID_LISTS.join('|')}`);
-  if (list === 'blocks') return skipped('a block is no refusal for good: the address may be sent to');
+  if (list === undefined) return skipped(`say which list this file contains: --list ${SENDGRID_LISTS.join('|')}`);
+  if (list === 'blocks') return skipped('blocks are temporary, so the address is not suppressed');
   const evidence = [textIn(record, 'status'), textIn(record, 'reason')].filter((one) => one !== '').join(' ');
   const note = noteOf(`SendGrid ${list}`, record.created, evidence);
   return suppression({ address: textIn(record, 'email'), reason: SENDGRID_REASONS[list], note }, options);
@@ -131,7 +131,8 @@ const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row 
 
 const sendgridTemplate = (record: RecordFields): Row => {
   const id = textIn(record, 'id');
-  if (!id.startsWith('d-')) return skipped('is a legacy template, which replaces texts: write it anew');
+  if (!id.startsWith('d-'))
+    return skipped('is a legacy template, which cannot be converted: recreate it as a dynamic template');
   const versions = objectsIn(record.versions);
   const version = versions.find(({ active }) => Number(active) === 1) ?? versions[0];
   if (version === undefined) return skipped('has no version');
@@ -145,7 +146,7 @@ const readSendgrid = (sent: RecordFields, options: ImportOptions): Row => {
   if ('versions' in record) return sendgridTemplate(record);
   return 'domain' in record
     ? { kind: 'domain', name: textIn(record, 'domain') }
-    : skipped('is no suppression, template or domain of SendGrid');
+    : skipped('is not a suppression, template or domain of SendGrid');
 };
 
 /**
@@ -171,7 +172,7 @@ const oneOf = <Name extends string>(
 const vendorIn = ({ positionals }: Invocation): Vendor => {
   const [name, more] = positionals;
   const vendor = VENDORS.find((one) => one === name);
-  if (vendor === undefined || more !== undefined) throw new UsageError(`name one of ${VENDORS.join(', ')}`);
+  if (vendor === undefined || more !== undefined) throw new UsageError(`expected one of ${VENDORS.join(', ')}`);
   return vendor;
 };
 
@@ -191,7 +192,7 @@ const countsText = (counts: unknown): string => {
 const textOf = (result: Result): string => {
   const made = result as ReturnType<Tally['result']>; // this command's own result
   return [
-    `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? ', and nothing was changed: a dry run takes everything for new' : ''}`,
+    `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? '. Dry run: nothing was changed, and every record counts as new' : ''}`,
     ...(['suppressions', 'templates', 'domains'] as const).map((what) => `${what}: ${countsText(made[what])}`),
     ...(made.skipped_otherwise === 0 ? [] : [`others: ${made.skipped_otherwise} skipped`]),
     ...made.problems.map(({ record, line, reason }) => `  record ${record}, line ${line}: ${reason}`),
@@ -203,7 +204,7 @@ export const importCommand: ServiceCommand = {
   name: 'import',
   usage:
     'resend|postmark|sendgrid --file EXPORT [--list bounces|spam_reports|unsubscribes|invalid_emails|blocks] [--scope all|transactional|bulk] [--dry-run]',
-  summary: 'takes suppressions, templates and domains of an export over',
+  summary: 'imports suppressions, templates and domains from an export of another service',
   needs: 'service',
   exitCode: (result) => (isOver(result as object) ? EXIT.different : 0),
   textOf,
@@ -226,7 +227,9 @@ export const importCommand: ServiceCommand = {
       await importing.flush();
     } catch (error) {
       if (!(error instanceof ServiceRefused)) throw error;
-      throw new CommandFailed(`after ${read} records: ${sentence(error)}. Import the file again: what is there stays`);
+      throw new CommandFailed(
+        `after ${read} records: ${sentence(error)}. Import the file again: existing records stay as they are`,
+      );
     } finally {
       progress.end();
     }

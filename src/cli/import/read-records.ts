@@ -16,7 +16,7 @@ const isBlank = (text: string): boolean => text.trim() === '';
 
 /** Matches a column that every CSV export has, such as `Email Address`. */
 const ADDRESS = /e-?mail/i;
-const NEITHER = 'is neither JSON nor the names of the columns of a CSV file, of which one is email';
+const NEITHER = 'is neither JSON nor a CSV header with an email column';
 
 const DELIMITERS = [',', ';', '\t'];
 
@@ -49,7 +49,7 @@ const createRows = () => {
       }
     },
     end: () => {
-      if (quotes % 2 === 1) throw fail(begunAt, 'has a quote that does not end');
+      if (quotes % 2 === 1) throw fail(begunAt, 'has an unclosed quote');
       return isBlank(pending) ? [] : [{ line: begunAt, text: pending }];
     },
   };
@@ -57,7 +57,11 @@ const createRows = () => {
 
 const cellsOf = (row: { readonly line: number; readonly text: string }, delimiter: string): readonly string[] => {
   const { data, errors } = Papa.parse<string[]>(row.text, { delimiter });
-  if (errors.length > 0) throw fail(row.line, 'must have quotes only around whole fields, doubled within');
+  if (errors.length > 0)
+    throw fail(
+      row.line,
+      'has a misplaced quote: quotes must enclose whole fields, and quotes within a field must be doubled',
+    );
   return data[0] ?? [];
 };
 
@@ -107,7 +111,7 @@ const parseRecord = ({ text, line }: { readonly text: string; readonly line: num
   try {
     return { line, fields: JSON.parse(text) as ExportRecord['fields'] };
   } catch {
-    throw fail(line, 'is not well-formed JSON');
+    throw fail(line, 'is not valid JSON');
   }
 };
 
@@ -152,7 +156,7 @@ const createJsonScan = () => {
   };
 
   const end = (): ExportRecord | null => {
-    if (depth === 0) throw fail(line, 'is not well-formed JSON');
+    if (depth === 0) throw fail(line, 'is not valid JSON');
     const ended = depth === recordDepth ? record : null;
     leave();
     if (ended === null) return null;

@@ -33,11 +33,12 @@ const isConvertible = (name: string): boolean => isPath(name) || name === CONTEN
 /** Why a source cannot be converted; null: it can. */
 const problemIn = (source: string, field: string): string | null => {
   const tag = source.indexOf(LIQUID_TAG);
-  if (tag >= 0) return `${field} line ${lineOf(source, tag)} holds {%, which is a tag of Liquid`;
+  if (tag >= 0)
+    return `${field} line ${lineOf(source, tag)} contains {%, which starts a Liquid tag: convert it by hand`;
   const other = source.matchAll(PLACEHOLDER).find(([, inner = '']) => !isConvertible(inner.trim()));
   if (other === undefined) return null;
   const shown = other[0].slice(0, SHOWN_CHARACTERS_MAX);
-  return `${field} line ${lineOf(source, other.index)} has ${shown}, which Liquid writes otherwise: convert it by hand`;
+  return `${field} line ${lineOf(source, other.index)} has ${shown}, which is written differently in Liquid: convert it by hand`;
 };
 
 const variablesIn = (source: string): LiquidSource['variables'] => {
@@ -155,7 +156,7 @@ interface SuppressionFields extends Pick<SuppressionRow, 'reason'> {
 
 export const suppression = ({ address, reason, note }: SuppressionFields, { scope }: ImportOptions): Row => {
   const parsed = parseMailbox(address);
-  if (typeof parsed === 'string') return skipped(`the address is not an email address: ${parsed}`);
+  if (typeof parsed === 'string') return skipped(`not a valid email address: ${parsed}`);
   const isForAll = reason === 'bounce' || reason === 'complaint';
   return { kind: 'suppression', address: parsed.address, reason, scope: isForAll ? 'all' : scope, note };
 };
@@ -196,9 +197,11 @@ const htmlOf = ({ html, text }: Texts): string =>
   html === '' && text !== '' ? `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>` : html;
 
 export const templateRow = (alias: string, texts: Texts, options: TemplateOptions, more: object = {}): Row => {
-  if (!isAlias(alias)) return skipped(`its name '${alias.slice(0, 80)}' is no alias: 1 to 64 of a-z, 0-9 and -`);
+  if (!isAlias(alias))
+    return skipped(`the name '${alias.slice(0, 80)}' is not a valid alias: use 1 to 64 of a-z, 0-9 and -`);
   const html = htmlOf(texts);
-  if (html === '') return skipped('has no html: export templates one at a time, because a list of them contains none');
+  if (html === '')
+    return skipped('has no html, because lists of templates leave it out: export templates one at a time');
   const subject = texts.subject === '' ? texts.name : texts.subject;
   const parts = [
     liquidOf(subject, { field: 'subject', raw: false }),

@@ -133,7 +133,8 @@ const createSuppressions = (work: Work) => {
     flush,
     add: async (place: Place, row: SuppressionRow): Promise<void> => {
       const first = records.get(keyOf(row));
-      if (first !== undefined) return work.tally.skip('suppressions', { ...place, reason: `repeats record ${first}` });
+      if (first !== undefined)
+        return work.tally.skip('suppressions', { ...place, reason: `duplicate of record ${first}` });
       records.set(keyOf(row), place.record);
       pending.push({ place, row });
       if (pending.length >= ROWS_PER_REQUEST) await flush();

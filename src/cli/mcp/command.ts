@@ -15,7 +15,7 @@ const portOf = (invocation: Invocation): number | undefined => {
   const text = optional(invocation, 'http');
   if (text === undefined) return undefined;
   if (PORT.test(text) && Number(text) <= PORT_MAX) return Number(text);
-  throw new UsageError('--http must be a port, or 0 for any that is free');
+  throw new UsageError('--http must be a port, or 0 for any free port');
 };
 
 const createServers = async ({ values }: Invocation) => {
@@ -69,7 +69,7 @@ export const mcpCommand: PlainCommand = {
   name: 'mcp',
   usage: '[--http PORT] [--no-confirm] [--profile NAME]',
   summary:
-    'serves tools to a program with a language model (Model Context Protocol), by standard input and output, or by HTTP on loopback where each request carries its key',
+    'serves tools to a language model client (Model Context Protocol) over standard input and output, or over HTTP on loopback, where each request carries its API key',
   needs: 'nothing',
   endsBySignal: true,
   run: async (invocation, terminal) => {

@@ -68,11 +68,12 @@ const rejectionOf = (error: unknown): RejectedRequest => {
 /** @throws {RejectedRequest} if the request is for another host, from another site or for another path. */
 const requireOwnMachine = ({ headers, url = '' }: IncomingMessage, port: number): void => {
   const hosts = NAMES.map((name) => `${name}:${port}`);
-  if (!hosts.includes(headers.host ?? '')) throw new RejectedRequest(403, 'Host is not of this machine');
+  if (!hosts.includes(headers.host ?? '')) throw new RejectedRequest(403, 'the Host header must name this machine');
   const { origin } = headers;
   if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    throw new RejectedRequest(403, 'Origin is not of this machine');
-  if (new URL(url, `http://${HOST}`).pathname !== PATH) throw new RejectedRequest(404, `there is ${PATH} alone`);
+    throw new RejectedRequest(403, 'the Origin header must name this machine');
+  if (new URL(url, `http://${HOST}`).pathname !== PATH)
+    throw new RejectedRequest(404, `not found: the only path is ${PATH}`);
 };
 
 export interface HttpOptions {
@@ -105,7 +106,7 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const takeOrganizationPlace = (organization: string): Place => {
     const place = organizations.take({ organization });
     if (!('full' in place)) return place;
-    throw new RejectedRequest(429, 'this organization has too many sessions open: end some, or try again later');
+    throw new RejectedRequest(429, 'this organization has too many open sessions: close some, or try again later');
   };
 
   const begin = async (key: string, keyPlace: Place): Promise<Session> => {
@@ -140,22 +141,22 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const known = (id: string, key: string): Session => {
     const session = sessions.get(id);
     if (session?.keyDigest === digestOf(key)) return session;
-    throw new RejectedRequest(404, 'session not found: initialize another');
+    throw new RejectedRequest(404, 'session not found: initialize a new one');
   };
 
   /** @throws {RejectedRequest} if too many sessions are open, for this key or in total. */
   const placeFor = (key: string): Place => {
     const place = places.take({ key: digestOf(key) });
     if (!('full' in place)) return place;
-    if (place.full === 'all') throw new RejectedRequest(503, 'too many sessions are open: try again later');
-    throw new RejectedRequest(429, 'this key has too many sessions open: end some, or try again later');
+    if (place.full === 'all') throw new RejectedRequest(503, 'too many open sessions: try again later');
+    throw new RejectedRequest(429, 'this key has too many open sessions: close some, or try again later');
   };
 
   /** Finds or opens the session for a request. @throws {RejectedRequest} */
   const sessionOf = async ({ headers, method }: IncomingMessage, key: string): Promise<Session> => {
     const id = headers['mcp-session-id'];
     if (typeof id === 'string') return known(id, key);
-    if (method !== 'POST') throw new RejectedRequest(404, 'there is no session: initialize one');
+    if (method !== 'POST') throw new RejectedRequest(404, 'no session: initialize one first');
     endIdle(performance.now());
     const place = placeFor(key);
     return await begin(key, place).catch((error: unknown) => {
@@ -200,7 +201,7 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   http.maxConnections = CONNECTIONS_MAX;
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new CommandFailed(`port ${port} cannot be listened on (${error.code}): give another`)),
+      reject(new CommandFailed(`cannot listen on port ${port} (${error.code}): choose another port`)),
     );
     http.listen(port, HOST, resolve);
   });

@@ -157,7 +157,7 @@ const open = async (
   canBeAbsent = false,
 ): Promise<{ work: Work; pairs: readonly Pair[] }> => {
   const [root, more] = invocation.positionals;
-  if (root === undefined || more !== undefined) throw new UsageError('name one folder');
+  if (root === undefined || more !== undefined) throw new UsageError('expected one folder');
   const api = templatesOf(service);
   const locals = await readTemplates(root, canBeAbsent);
   const remotes = await api.list();
@@ -170,7 +170,7 @@ const open = async (
 };
 
 const conflict = (alias: string, why: string): Row => ({ template: alias, result: 'conflict', details: [why] });
-const CHANGED_THERE = 'changed on the service since the last pull or push: pull it, or push with --overwrite';
+const CHANGED_THERE = 'changed on the service since the last pull or push: pull first, or push with --overwrite';
 
 /** @param act its errors become rows, so that the remaining templates are processed. */
 const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
@@ -242,7 +242,7 @@ const pull = async (work: Work, pair: Pair): Promise<Row> => {
   if (comparison === 'same') return pullSame(work, pair, lock);
   if (comparison === 'changed here' && !work.overwrites) return { template, result: 'changed here' };
   if (comparison === 'conflict' && !work.overwrites)
-    return conflict(template, 'changed here and on the service: pull with --overwrite to lose what is here');
+    return conflict(template, 'changed here and on the service: pull with --overwrite to discard the local changes');
   if (work.isDry) return { template, result: 'to write' };
   await writeTemplate(work.root, template, remote.template, lock);
   return { template, result: 'written' };
@@ -307,7 +307,7 @@ export const pullTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates pull',
   usage: 'FOLDER [--dry-run] [--overwrite]',
-  summary: 'writes the templates of the service into files',
+  summary: "writes the service's templates to files",
   run: async (service, invocation, terminal) => {
     const { work, pairs } = await open(service, invocation, true);
     return inTurn(pairs, (pair) => pull(work, pair), terminal.progress('pull'));
@@ -318,7 +318,7 @@ export const pushTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates push',
   usage: 'FOLDER [--publish] [--dry-run] [--overwrite]',
-  summary: 'makes files the drafts of templates of the service, and publishes them on demand',
+  summary: 'uploads files as template drafts; --publish also publishes them',
   run: async (service, invocation, terminal) => {
     const { work, pairs } = await open(service, invocation);
     const each = (pair: Pair): Promise<Row> => rowOf(pair.alias, () => push(work, pair));
@@ -330,6 +330,6 @@ export const diffTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates diff',
   usage: 'FOLDER',
-  summary: 'tells what a push would change on the service',
+  summary: 'shows what a push would change on the service',
   run: async (service, invocation) => rows((await open(service, invocation)).pairs.flatMap(compare)),
 };

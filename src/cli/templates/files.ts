@@ -97,7 +97,7 @@ export const digestOf = (template: Template): string => sha256Hex(canonicalJson(
 
 /** @throws {CommandFailed} if the alias is not a valid folder name. */
 export const requireAlias = (alias: string): void => {
-  if (!ALIAS.test(alias)) throw new CommandFailed(`'${alias}' is no alias: it must be 1 to 64 of a-z, 0-9 and -`);
+  if (!ALIAS.test(alias)) throw new CommandFailed(`'${alias}' is not a valid alias: use 1 to 64 of a-z, 0-9 and -`);
 };
 
 const problem = (path: string, sentence: string): CommandFailed => new CommandFailed(`${path}: ${sentence}`);
@@ -112,7 +112,7 @@ const readText = async (path: string): Promise<string | null> => {
   if (file === null) return null;
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw problem(path, 'is no file');
+    if (!stats.isFile()) throw problem(path, 'is not a file');
     if (stats.size > FILE_BYTES_MAX) throw problem(path, `is larger than ${FILE_BYTES_MAX} bytes`);
     return normalText(new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile()));
   } catch (error) {
@@ -126,7 +126,7 @@ const readText = async (path: string): Promise<string | null> => {
 const hasFolder = async (path: string): Promise<boolean> => {
   const stats = await lstat(path).catch(() => null);
   if (stats?.isSymbolicLink() === true) throw problem(path, 'is a symbolic link');
-  if (stats !== null && !stats.isDirectory()) throw problem(path, 'is no folder');
+  if (stats !== null && !stats.isDirectory()) throw problem(path, 'is not a folder');
   return stats !== null;
 };
 
@@ -138,7 +138,7 @@ const parseSettings = (path: string, text: string): Settings => {
     try {
       return document.toJS({ maxAliasCount: 0 });
     } catch {
-      throw problem(path, 'aliases of YAML (*name) are not possible here');
+      throw problem(path, 'YAML aliases (*name) are not supported');
     }
   };
   const parsed = settingsSchema.safeParse(toValue());
@@ -175,7 +175,7 @@ const readLock = async (path: string): Promise<Lock> => {
   try {
     return z.record(z.string(), z.string()).parse(JSON.parse((await readText(path)) ?? '{}'));
   } catch (error) {
-    throw error instanceof CommandFailed ? error : problem(path, 'is not what push or pull writes: delete it');
+    throw error instanceof CommandFailed ? error : problem(path, 'was not written by push or pull: delete it');
   }
 };
 
@@ -185,7 +185,8 @@ const readTemplate = async (folder: string): Promise<LocalTemplate | null> => {
   const { locales, ...settings } = parseSettings(join(folder, SETTINGS), text);
   const isThere = async (name: string): Promise<boolean> => (await readText(join(folder, name))) !== null;
   const format: Format = (await isThere(SOURCES.mjml)) ? 'mjml' : 'html';
-  if (format === 'mjml' && (await isThere(SOURCES.html))) throw problem(folder, 'has both html and MJML');
+  if (format === 'mjml' && (await isThere(SOURCES.html)))
+    throw problem(folder, 'has both HTML and MJML: delete one of them');
   const parts = await readParts(folder, format);
   const template = {
     ...settings,
@@ -226,7 +227,7 @@ export const readTemplates = async (
   };
   const entries = await readdir(root, { withFileTypes: true }).catch((error) => {
     if (canBeAbsent && isErrno(error, 'ENOENT')) return [];
-    throw problem(root, 'is no folder that can be read');
+    throw problem(root, 'is not a readable folder');
   });
   const templates = new Map<string, LocalTemplate>();
   for (const entry of entries.filter(({ name }) => !name.startsWith('.'))) {

@@ -30,13 +30,14 @@ const openSigner = async (directory: string, name: string | undefined): Promise<
   if (kept === null) {
     const seed = createSystem().randomBytes(SEED_BYTES);
     const signer = createCosigner(name ?? hostname(), seed);
-    if (!NAME.test(signer.verifierKey.name)) throw new UsageError('--name is a name like witness.example.org/outbox');
+    if (!NAME.test(signer.verifierKey.name))
+      throw new UsageError('--name must be a name such as witness.example.org/outbox');
     await writeWhole(directory, KEY_FILE, `${signer.verifierKey.name} ${Buffer.from(seed).toString('base64')}\n`);
     return signer;
   }
   const [, own = '', seed = ''] = KEY.exec(kept) ?? [];
-  if (own === '') throw new CommandFailed(`${path} is not the key of a witness`);
-  if (name !== undefined && name !== own) throw new UsageError(`the key in ${path} is of ${own}: leave out --name`);
+  if (own === '') throw new CommandFailed(`${path} is not a witness key`);
+  if (name !== undefined && name !== own) throw new UsageError(`the key in ${path} belongs to ${own}: omit --name`);
   return createCosigner(own, Buffer.from(seed, 'base64'));
 };
 
@@ -52,7 +53,7 @@ const isRunning = (pid: number): boolean => {
 const lock = async (directory: string): Promise<() => Promise<void>> => {
   const path = join(directory, LOCK_FILE);
   const pid = Number(await readIfThere(path));
-  if (pid > 0 && isRunning(pid)) throw new CommandFailed(`process ${pid} is the witness of ${directory} already`);
+  if (pid > 0 && isRunning(pid)) throw new CommandFailed(`process ${pid} is already running a witness in ${directory}`);
   await rm(path, { force: true });
   await writeFile(path, String(process.pid), { flag: 'wx' });
   return () => rm(path, { force: true });
@@ -70,13 +71,14 @@ const logsOf = async (invocation: Invocation): Promise<readonly VerifierKey[]> =
 
 const readLogs = async (invocation: Invocation): Promise<readonly VerifierKey[]> => {
   const logs = await logsOf(invocation);
-  if (logs.length === 0) throw new UsageError('name the logs: --key VKEY, or the log lines of --policy FILE');
+  if (logs.length === 0) throw new UsageError('no logs given: pass --key VKEY, or --policy FILE with log lines');
   return logs;
 };
 
 const addressOf = (listen: string): { readonly host: string; readonly port: number } => {
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(listen) ?? [];
-  if (host === '' || Number(port) > 65_535) throw new UsageError('--listen is an address and a port: 127.0.0.1:8080');
+  if (host === '' || Number(port) > 65_535)
+    throw new UsageError('--listen must be an address and a port, such as 127.0.0.1:8080');
   return { host, port: Number(port) };
 };
 
@@ -86,7 +88,7 @@ export const witnessCommand: PlainCommand = {
   name: 'witness',
   usage: '--listen ADDRESS:PORT --state DIR [--key VKEY,…] [--policy FILE] [--name NAME]',
   needs: 'nothing',
-  summary: "cosigns checkpoints of other people's logs, unless one contradicts an earlier one",
+  summary: 'cosigns checkpoints of other logs, unless one contradicts an earlier one',
   run: async (invocation) => {
     const { host, port } = addressOf(required(invocation, 'listen'));
     const directory = resolve(required(invocation, 'state'));

@@ -75,7 +75,7 @@ export const createCosignedCheckpoints = (directory: string, signer: Signer): Co
     } catch {
       // also damaged
     }
-    throw new DamagedState(`${join(directory, name)} is not what this witness wrote about ${origin}`);
+    throw new DamagedState(`${join(directory, name)} was not written by this witness for ${origin}`);
   };
 
   const cosignNow = async (shown: Shown, seconds: number): Promise<Answer> => {
@@ -126,10 +126,10 @@ export const createWitnessServer = ({ logs, cosigned, system, onFault }: ServeWi
   };
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
-    if (request.url !== ADD_CHECKPOINT) return answerOf(404, 'a witness answers POST /add-checkpoint');
+    if (request.url !== ADD_CHECKPOINT) return answerOf(404, 'not found: use POST /add-checkpoint');
     if (request.method !== 'POST') return answerOf(405, 'use POST');
     const body = await readAtMost(request, REQUEST_BYTES_MAX);
-    if (body === null) return answerOf(413, `a request has ${REQUEST_BYTES_MAX} bytes at most`);
+    if (body === null) return answerOf(413, `the request is larger than ${REQUEST_BYTES_MAX} bytes`);
     return isUtf8(body) ? cosign(body) : answerOf(400, 'the request is not UTF-8');
   };
 

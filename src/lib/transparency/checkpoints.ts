@@ -39,7 +39,7 @@ export const addCheckpointBody = ({ oldSize, proof, note }: AddCheckpoint): stri
 const hashOf = (line: string): Buffer => {
   const bytes = Buffer.from(line, 'base64');
   if (bytes.length !== HASH_BYTES || bytes.toString('base64') !== line) {
-    throw new MalformedNote('a line of the proof is no hash in base64');
+    throw new MalformedNote('a line of the proof is not a hash in base64');
   }
   return bytes;
 };
@@ -49,8 +49,8 @@ const parseAddCheckpoint = (body: string): AddCheckpoint => {
   const end = body.indexOf('\n\n');
   const [first = '', ...lines] = body.slice(0, Math.max(0, end)).split('\n');
   const [, size = ''] = /^old (\d+)$/.exec(first) ?? [];
-  if (!SIZE.test(size)) throw new MalformedNote('the request begins with a line `old <size>`');
-  if (lines.length > PROOF_LINES_MAX) throw new MalformedNote(`a proof has ${PROOF_LINES_MAX} lines at most`);
+  if (!SIZE.test(size)) throw new MalformedNote('the request must begin with a line `old <size>`');
+  if (lines.length > PROOF_LINES_MAX) throw new MalformedNote(`the proof has more than ${PROOF_LINES_MAX} lines`);
   return { oldSize: Number(size), proof: lines.map(hashOf), note: body.slice(end + 2) };
 };
 
@@ -89,8 +89,9 @@ export const readRequest = (body: string, logs: readonly VerifierKey[]): Shown |
   const parsed = parseNote(note);
   const checkpoint = parseCheckpoint(parsed.text);
   const keys = logs.filter(({ name }) => name === checkpoint.origin);
-  if (keys.length === 0) return sentence(404, 'this log is not known here');
-  if (!keys.some((key) => signedAt(parsed, key) !== null)) return sentence(403, 'no key of this log has signed it');
+  if (keys.length === 0) return sentence(404, 'unknown log: this witness is not configured for it');
+  if (!keys.some((key) => signedAt(parsed, key) !== null))
+    return sentence(403, 'the checkpoint is not signed by a key of this log');
   if (oldSize > checkpoint.size) return sentence(400, 'the old size is larger than the checkpoint');
   return { oldSize, proof, checkpoint, text: parsed.text };
 };
@@ -100,8 +101,8 @@ export const problemWith = ({ oldSize, proof, checkpoint }: Shown, latest: Check
   const { size, root } = latest ?? { size: 0, root: EMPTY_ROOT };
   if (oldSize !== size) return { status: 409, contentType: SIZE_MEDIA_TYPE, body: `${size}\n` };
   if (checkpoint.size === size && !checkpoint.root.equals(root)) {
-    return sentence(422, 'another root was cosigned for this size');
+    return sentence(422, 'this witness has cosigned a different root for this size');
   }
   if (isConsistent([size, root], [checkpoint.size, checkpoint.root], proof)) return null;
-  return sentence(422, 'the proof does not lead from what was cosigned to this checkpoint');
+  return sentence(422, 'the proof does not connect the last cosigned checkpoint to this one');
 };

@@ -85,7 +85,7 @@ const publicKeyOf = (name: string, key: Buffer): KeyObject => {
 const verifierKeyOf = (name: string, typeAndKey: Buffer): VerifierKey => {
   const form = FORMS[typeAndKey[0] ?? 0];
   if (form === undefined || typeAndKey.length !== 1 + form.publicBytes) {
-    throw new MalformedNote(`the key ${name} is not of Ed25519 or ML-DSA-44`);
+    throw new MalformedNote(`the key ${name} is neither Ed25519 nor ML-DSA-44`);
   }
   const type = typeAndKey[0] as KeyType; // it has a form
   const publicKey = publicKeyOf(name, Buffer.concat([form.spki, typeAndKey.subarray(1)]));
@@ -96,9 +96,11 @@ const verifierKeyOf = (name: string, typeAndKey: Buffer): VerifierKey => {
 /** @throws {MalformedNote} */
 export const parseVerifierKey = (text: string): VerifierKey => {
   const [, name = '', id, key = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(text.trim()) ?? [];
-  if (!KEY_NAME.test(name)) throw new MalformedNote('a verifier key is <name>+<eight hex digits>+<base64>');
+  if (!KEY_NAME.test(name))
+    throw new MalformedNote('not a valid verifier key: expected <name>+<eight hex digits>+<base64>');
   const parsed = verifierKeyOf(name, bytesOf(key, `the key ${name}`));
-  if (parsed.id !== id) throw new MalformedNote(`the key ${name} has another id than ${id}: a part of it is missing`);
+  if (parsed.id !== id)
+    throw new MalformedNote(`the key ${name} does not match its id ${id}: it is incomplete or mistyped`);
   return parsed;
 };
 
@@ -170,7 +172,7 @@ export interface Note {
 const signatureOf = (line: string): Signature => {
   const [, name = '', base64 = ''] = /^\u2014 ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
   const bytes = bytesOf(base64, 'a signature');
-  if (!KEY_NAME.test(name) || bytes.length <= KEY_ID_BYTES) throw new MalformedNote(`this is no signature: ${line}`);
+  if (!KEY_NAME.test(name) || bytes.length <= KEY_ID_BYTES) throw new MalformedNote(`not a valid signature: ${line}`);
   return { name, id: bytes.subarray(0, KEY_ID_BYTES).toString('hex'), bytes: bytes.subarray(KEY_ID_BYTES) };
 };
 
@@ -182,13 +184,15 @@ export const signatoryOf = (line: string): string => {
 
 /** @throws {MalformedNote} */
 export const parseNote = (note: string): Note => {
-  if (Buffer.byteLength(note) > NOTE_BYTES_MAX) throw new MalformedNote(`a note has ${NOTE_BYTES_MAX} bytes at most`);
+  if (Buffer.byteLength(note) > NOTE_BYTES_MAX)
+    throw new MalformedNote(`the note is larger than ${NOTE_BYTES_MAX} bytes`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a note has none but line feeds
-  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) throw new MalformedNote('a note has no control characters');
+  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) throw new MalformedNote('the note contains control characters');
   const end = note.lastIndexOf('\n\n');
-  if (end < 0 || !note.endsWith('\n')) throw new MalformedNote('a note is text, an empty line and signatures');
+  if (end < 0 || !note.endsWith('\n'))
+    throw new MalformedNote('the note must consist of text, an empty line and signatures');
   const lines = note.slice(end + 2, -1).split('\n');
-  if (lines.length > SIGNATURES_MAX) throw new MalformedNote(`a note has ${SIGNATURES_MAX} signatures at most`);
+  if (lines.length > SIGNATURES_MAX) throw new MalformedNote(`the note has more than ${SIGNATURES_MAX} signatures`);
   return { text: note.slice(0, end + 1), signatures: lines.map(signatureOf) };
 };
 
@@ -230,10 +234,10 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 export const parseCheckpoint = (text: string): Checkpoint => {
   const [origin = '', size = '', root = ''] = text.split('\n');
   if (origin === '' || !/^(?:0|[1-9]\d{0,14})$/.test(size)) {
-    throw new MalformedNote('a checkpoint is an origin, a size and a root, each in a line');
+    throw new MalformedNote('a checkpoint must have an origin, a size and a root, each on its own line');
   }
   const bytes = bytesOf(root, 'the root of a checkpoint');
-  if (bytes.length !== HASH_BYTES) throw new MalformedNote('the root of a checkpoint has 32 bytes');
+  if (bytes.length !== HASH_BYTES) throw new MalformedNote('the root of a checkpoint must have 32 bytes');
   return { origin, size: Number(size), root: bytes };
 };
 
@@ -299,15 +303,15 @@ const isSameKey = (one: VerifierKey, other: VerifierKey): boolean => one.publicK
 
 const addLog = ({ logs }: Draft, [vkey = '']: readonly string[]): void => {
   const key = parseVerifierKey(vkey);
-  requireThat(key.type !== COSIGNATURE, `the key of the log ${key.name} is a witness's`);
+  requireThat(key.type !== COSIGNATURE, `the key of the log ${key.name} belongs to a witness`);
   requireThat(!logs.some((log) => isSameKey(log, key)), `the log ${key.name} is listed twice`);
   logs.push(key);
 };
 
 const addWitness = (draft: Draft, [name = '', vkey = '', url]: readonly string[]): void => {
   const key = parseVerifierKey(vkey);
-  requireThat(key.type !== ED25519, `the key of witness ${name} does not sign cosignatures`);
-  requireThat(name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is taken`);
+  requireThat(key.type !== ED25519, `the key of witness ${name} is not a cosignature key`);
+  requireThat(name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is already in use`);
   const isRepeated = [...draft.witnesses.values()].some((witness) => isSameKey(witness, key));
   requireThat(!isRepeated, `the key of witness ${name} is listed twice`);
   draft.witnesses.set(name, key);
@@ -321,9 +325,12 @@ const thresholdOf = (word: string, members: number): number => {
 };
 
 const addGroup = (draft: Draft, [name = '', word = '', ...members]: readonly string[]): void => {
-  requireThat(name !== '' && name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is taken`);
+  requireThat(name !== '' && name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is already in use`);
   const threshold = thresholdOf(word, members.length);
-  requireThat(threshold >= 1 && threshold <= members.length, `group ${name} needs all, any or a number of its members`);
+  requireThat(
+    threshold >= 1 && threshold <= members.length,
+    `group ${name} needs a threshold: all, any, or a number up to its members`,
+  );
   for (const member of members) {
     requireThat(isKnown(draft, member), `group ${name} names ${member}, which no earlier line defines`);
     requireThat(!draft.members.has(member), `${member} is in two groups`);
@@ -333,8 +340,8 @@ const addGroup = (draft: Draft, [name = '', word = '', ...members]: readonly str
 };
 
 const setQuorum = (draft: Draft, [name = '']: readonly string[]): void => {
-  requireThat(draft.quorum === null, 'there is a second quorum line');
-  requireThat(name === NO_QUORUM || isKnown(draft, name), `no earlier line defines the quorum ${name}`);
+  requireThat(draft.quorum === null, 'the policy has a second quorum line');
+  requireThat(name === NO_QUORUM || isKnown(draft, name), `the quorum ${name} is not defined by an earlier line`);
   draft.quorum = name;
 };
 
@@ -348,7 +355,7 @@ const LINES: Readonly<Record<string, (draft: Draft, words: readonly string[]) =>
 /** @throws {MalformedPolicy | MalformedNote} */
 export const parsePolicy = (text: string): Policy => {
   const lines = text.split('\n');
-  requireThat(lines.length <= LINES_MAX, `a policy has ${LINES_MAX} lines at most`);
+  requireThat(lines.length <= LINES_MAX, `the policy has more than ${LINES_MAX} lines`);
   const draft: Draft = {
     logs: [],
     witnesses: new Map(),
@@ -361,11 +368,12 @@ export const parsePolicy = (text: string): Policy => {
     const [word = '', ...words] = line.split(/[ \t]+/).filter((each) => each !== '');
     if (word === '' || word.startsWith('#')) continue;
     const read = LINES[word];
-    if (read === undefined) throw new MalformedPolicy(`a policy has no line '${word}'`);
+    if (read === undefined)
+      throw new MalformedPolicy(`unknown policy line '${word}': expected log, witness, group or quorum`);
     read(draft, words);
   }
   const { logs, witnesses, urls, groups, quorum } = draft;
-  if (quorum === null) throw new MalformedPolicy('a policy has a quorum line');
+  if (quorum === null) throw new MalformedPolicy('the policy has no quorum line');
   return { logs, witnesses, urls, groups, quorum };
 };
 

@@ -32,16 +32,16 @@ test('disclosures are read from JSON Lines, from a JSON file, and from gzip', as
 });
 
 test.each<readonly [string, string | Buffer, string]>([
-  ['an empty file', '', 'is empty: there is no disclosure in it'],
-  ['white space', ' \n\n', 'is empty: there is no disclosure in it'],
+  ['an empty file', '', 'is empty: expected a disclosure'],
+  ['white space', ' \n\n', 'is empty: expected a disclosure'],
   [
     'an event twice',
     `${lines}\n${JSON.stringify(one)}\n`,
-    'line 4, is no disclosure: event evt-1 was disclosed before',
+    'line 4, is not a valid disclosure: event evt-1 is disclosed twice',
   ],
-  ['a line that breaks off', lines.slice(0, -9), 'line 3, is no disclosure: it is not JSON'],
-  ['bytes that are not UTF-8', Buffer.from(`${lines}\n\xff`, 'latin1'), 'it is not UTF-8'],
-  ['an export', '{"audit_export":1}\n', 'line 1, is no disclosure: it is JSON of another kind'],
+  ['a line that breaks off', lines.slice(0, -9), 'line 3, is not a valid disclosure: it is not JSON'],
+  ['bytes that are not UTF-8', Buffer.from(`${lines}\n\xff`, 'latin1'), 'the text is not UTF-8'],
+  ['an export', '{"audit_export":1}\n', 'line 1, is not a valid disclosure: it is JSON, but not a disclosure'],
 ])('%s is refused in a sentence, and decides nothing', async (_, bytes, words) => {
   const path = await (await folder())('file', bytes);
   const { verdict, doubts } = await verifyFile({ file: path, since: [], disclosures: [path] });

@@ -70,12 +70,12 @@ describe.each(COMMANDS)('%s', (_, command) => {
     const disclosure = await write('disclosure.json', JSON.stringify(disclosureOf(id, 4, []), null, 2));
     expect(await run(...command, plain, '--key', key, '--disclosures', disclosure)).toMatchObject({
       code: 0,
-      stdout: words.replace('verified\n', `verified\n  leaf 4, event ${id}, is bound to no content\n`),
+      stdout: words.replace('verified\n', `verified\n  leaf 4, event ${id}, has no content\n`),
     });
     const repeated = [...command, plain, '--key', key, '--disclosures', disclosure, '--disclosures', disclosure];
     expect(await run(...repeated)).toMatchObject({
       code: 2,
-      stdout: expect.stringContaining(`event ${id} was disclosed before`),
+      stdout: expect.stringContaining(`event ${id} is disclosed twice`),
     });
     const report = { object: 'audit_report', events: [], checkpoint: { note: log.note(400) } };
     const reported = await write('report.json', JSON.stringify(report, null, 2));
@@ -138,7 +138,7 @@ test('the standalone file explains how to use it', async () => {
       stdout: expect.stringMatching(/^outbox-audit-verify FILE --key/),
     });
   }
-  expect(await run(STANDALONE)).toMatchObject({ code: 2, stderr: expect.stringContaining('give one file') });
+  expect(await run(STANDALONE)).toMatchObject({ code: 2, stderr: expect.stringContaining('expected one file') });
 });
 
 test('the standalone file is the output of `npm run build:verifier`', async () => {

@@ -72,7 +72,9 @@ describe('a request from the command line', () => {
       response.writeHead(307, { location: `${elsewhere.url}/v1/messages` });
       response.end();
     });
-    await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toThrow('the service answers 307');
+    await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toThrow(
+      'the service returned status 307',
+    );
     expect(elsewhere.seen).toEqual([]);
   });
 });
@@ -82,12 +84,12 @@ describe('exit codes', () => {
     const closed = { OUTBOX_URL: 'http://127.0.0.1:1', OUTBOX_API_KEY: 'ob_live_x' };
     expect(await outbox(['keys', 'rotate', 'key_x'], { env: closed })).toMatchObject({
       code: 5,
-      stderr: expect.stringMatching(/^http:\/\/127\.0\.0\.1:1 cannot be reached: /),
+      stderr: expect.stringMatching(/^cannot reach http:\/\/127\.0\.0\.1:1: /),
     });
     const url = await startDouble((_, response) => response.end('<html>'));
     expect(await outbox(['messages', 'list'], { env: { ...closed, OUTBOX_URL: url } })).toMatchObject({
       code: 1,
-      stderr: `${url} answers something else than Outbox does\n`,
+      stderr: `the response from ${url} is not from Outbox: check the URL\n`,
     });
   });
 
@@ -103,7 +105,7 @@ describe('exit codes', () => {
     expect(tail).toEqual({
       code: 0,
       stdout: '2031-01-01T00:00:00.000Z  domain.verified     evt_x\n',
-      stderr: 'to go on from here: --after c1\n',
+      stderr: 'to continue from here: --after c1\n',
     });
     const listing = await outbox(['messages', 'list'], {
       env,

@@ -24,7 +24,7 @@ describe('a tail', () => {
     await run(tailMessagesCommand, { after: 'start', limit: '1' }, [], begun);
     const [shown] = begun.printed as Shown[];
     expect(shown?.data.message_id).toBe(first);
-    expect(begun.notes).toEqual([`to go on from here: --after ${shown?.cursor}`]);
+    expect(begun.notes).toEqual([`to continue from here: --after ${shown?.cursor}`]);
     const gone = testTerminal();
     await run(tailMessagesCommand, { after: shown?.cursor ?? '', limit: '1' }, [], gone);
     expect((gone.printed as Shown[])[0]?.data.message_id).toBe(second);
@@ -119,10 +119,10 @@ describe('webhooks listen', () => {
     }
     expect(terminal.printed).toMatchObject([
       { type: 'message.accepted', status: 200, problem: null },
-      { status: 500, problem: 'not a 2xx: the service would try again' },
-      { status: 302, problem: 'not a 2xx: the service would try again' },
+      { status: 500, problem: 'not a 2xx status: the service would retry' },
+      { status: 302, problem: 'not a 2xx status: the service would retry' },
     ]);
-    expect(terminal.notes).toContain(`signed with the secret ${SECRET} (OUTBOX_WEBHOOK_SECRET sets another)`);
+    expect(terminal.notes).toContain(`signing secret: ${SECRET} (set OUTBOX_WEBHOOK_SECRET to use another)`);
   });
 
   test('posts one event again under the same id, whether or not it is about a message', async () => {
@@ -145,13 +145,15 @@ describe('webhooks listen', () => {
     expect(receiver.posts[1]?.headers['webhook-id']).toBe(body.data[0]?.id);
     await expect(
       run(listenCommand, { 'forward-to': receiver.url, resend: 'evt_aaaaaaaaaaaaaaaaaaaaaaaaaa' }),
-    ).rejects.toThrow('there is no event');
-    await expect(run(listenCommand, { 'forward-to': receiver.url, resend: '../x' })).rejects.toThrow('is no id');
+    ).rejects.toThrow('not found');
+    await expect(run(listenCommand, { 'forward-to': receiver.url, resend: '../x' })).rejects.toThrow(
+      'is not an event id',
+    );
   });
 
   test.each([
     [{ 'forward-to': 'file:///etc/passwd' }, /^--forward-to must be an http or https URL/],
-    [{ 'forward-to': 'http://u:p@localhost' }, /^--forward-to must not hold a user or password/],
+    [{ 'forward-to': 'http://u:p@localhost' }, /^--forward-to must not contain a user or password/],
   ])('rejects %j', async (values, sentence) => {
     await expect(run(listenCommand, values)).rejects.toThrow(sentence);
   });

@@ -56,9 +56,9 @@ describe('outbox send', () => {
 
   test.each([
     [{ text: '/nonexistent' }, '/nonexistent cannot be read (ENOENT)'],
-    [{ text: '/dev/zero' }, '/dev/zero is no file'],
+    [{ text: '/dev/zero' }, '/dev/zero is not a file'],
     [{ body: '-', text: '-' }, 'only one of --body, --text can be -'],
-    [{ tag: ['order'] }, '--tag order: a tag is written name:value'],
+    [{ tag: ['order'] }, '--tag order: expected name:value'],
   ])('rejects %j before anything is sent', async (values, sentence) => {
     await expect(run(sendCommand, values)).rejects.toThrow(sentence);
   });
@@ -91,7 +91,7 @@ describe('messages', () => {
     const shown = await run(showMessageCommand, {}, [id]);
     expect(showMessageCommand.textOf?.(shown ?? {})).toContain('to ann@example.net: accepted');
     const explained = await run(explainMessageCommand, {}, [id]);
-    expect(explainMessageCommand.textOf?.(explained ?? {})).toMatch(/It waits:[\s\S]*What happened:/);
+    expect(explainMessageCommand.textOf?.(explained ?? {})).toMatch(/Why it waits:[\s\S]*What happened:/);
   });
 
   test.each([['msg_aaaaaaaaaaaaaaaaaaaaaaaaaa'], ['../api-keys'], ['%2e%2e/x']])(
@@ -146,7 +146,7 @@ describe('keys', () => {
     expect(created).toMatchObject({ domain_id: now.domainId, permissions: ['send', 'read'] });
     const rotated = await run(rotateOwnKeyCommand, { 'grace-minutes': '5' }, [created.id]);
     expect(rotated).toMatchObject({ id: created.id, kept: null });
-    expect(rotateOwnKeyCommand.textOf?.(rotated ?? {})).toMatch(/^The old value works until .*Z\. /m);
+    expect(rotateOwnKeyCommand.textOf?.(rotated ?? {})).toMatch(/^The old secret works until .*Z\. /m);
     expect((rotated as unknown as { key: string }).key).not.toBe(created.key);
   });
 

@@ -50,14 +50,14 @@ describe('outbox login', () => {
   });
 
   test.each([
-    [[], '', /^there is no terminal to ask on: give --url$/m],
-    [['--url', 'http://127.0.0.1:9'], '', /^there is no terminal to ask on: pipe it into the command, with --stdin$/m],
+    [[], '', /^cannot prompt without a terminal: pass --url$/m],
+    [['--url', 'http://127.0.0.1:9'], '', /^cannot prompt without a terminal: pipe it in with --stdin$/m],
     [['--url', 'ftp://example.net', '--stdin'], 'x', /^--url must be an http or https URL$/m],
-    [['--url', 'http://u:p@127.0.0.1', '--stdin'], 'x', /^--url must be an address alone/m],
-    [['--url', 'http://127.0.0.1:9', '--stdin'], ' \n', /^nothing was given: standard input is empty$/m],
+    [['--url', 'http://u:p@127.0.0.1', '--stdin'], 'x', /^--url must not contain a user/m],
+    [['--url', 'http://127.0.0.1:9', '--stdin'], ' \n', /^standard input is empty$/m],
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'two words', /^expected one word without spaces$/m],
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'sk_live_x', /^an API key begins with ob_live_ or ob_test_$/m],
-    [['--url', 'http://127.0.0.1:9', '--profile', '../x', '--stdin'], 'x', /^a profile is named with/m],
+    [['--url', 'http://127.0.0.1:9', '--profile', '../x', '--stdin'], 'x', /^a profile name must have/m],
   ])('%j does not prompt without a terminal, and says what is wrong', async (words, input, sentence) => {
     const env = { XDG_CONFIG_HOME: await configFolder() };
     expect(await outbox(['login', ...words], { env, input })).toMatchObject({
@@ -77,7 +77,10 @@ describe('a key that may only manage', () => {
     const config = { XDG_CONFIG_HOME: await configFolder() };
     await outbox(['login', '--url', now.url, '--stdin'], { env: config, input: value });
     const rotated = await outbox(['keys', 'rotate', id], { env: config });
-    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining('profile default has the new value') });
+    expect(rotated).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('profile default now has the new secret'),
+    });
   });
 });
 
@@ -101,7 +104,7 @@ describe('a profile', () => {
       const other = join(config, 'outbox', 'other.json');
       await writeFile(other, text, { mode: 0o600 });
       expect((await outbox(['whoami', '--profile', 'other'], { env })).stderr).toContain(
-        'is not what `outbox login` writes',
+        'is damaged: sign in again with `outbox login`',
       );
     }
   });
@@ -133,8 +136,11 @@ describe('a profile', () => {
     const { env, file } = await signIn();
     const id = /key_[a-z2-7]+/.exec((await outbox(['whoami'], { env })).stdout)?.[0] ?? '';
     const rotated = await outbox(['keys', 'rotate', id, '--grace-minutes', '0'], { env });
-    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining('profile default has the new value') });
-    expect(rotated.stdout).toMatch(/^The old value works until \d{4}-.*\.$/m);
+    expect(rotated).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('profile default now has the new secret'),
+    });
+    expect(rotated.stdout).toMatch(/^The old secret works until \d{4}-.*\.$/m);
     const [value] = /ob_live_\w+/.exec(rotated.stdout) ?? [];
     expect(JSON.parse(await readFile(file, 'utf8')).key).toBe(value);
     expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -7,17 +7,17 @@ const { check } = useService();
 describe('hostile files', () => {
   test.each([
     ['[{"email":"a@example.net"', /the file ends in the middle of a record/],
-    ['[{"email":a}]', /line 1: is not well-formed JSON/],
-    ['{"data":[\n{"email":}\n]}', /line 2: is not well-formed JSON/],
+    ['[{"email":a}]', /line 1: is not valid JSON/],
+    ['{"data":[\n{"email":}\n]}', /line 2: is not valid JSON/],
     [']', /^line 1: is neither JSON/],
     [`[{"email":"${'x'.repeat(5_000_000)}"}]`, /record of more than 4000000 characters/],
     [`email,created\n"${'x'.repeat(200_000)}`, /line 2: has a row of more than 100000 characters/],
-    ['email,created\n"a@example.net', /line 2: has a quote that does not end/],
-    ['email,created\na"b"c@example.net,"x"y\n', /quotes only around whole fields/],
+    ['email,created\n"a@example.net', /line 2: has an unclosed quote/],
+    ['email,created\na"b"c@example.net,"x"y\n', /has a misplaced quote/],
     [`{"a":${'['.repeat(5_000_000)}`, /more than 4000000 characters/],
     ['', /export is empty$/],
     [' \n\ufeff\n', /export is empty$/],
-    ['not json', /^line 1: is neither JSON nor the names of the columns of a CSV file, of which one is email$/],
+    ['not json', /^line 1: is neither JSON nor a CSV header with an email column$/],
     ['\n<!doctype html>\n<p>', /^line 2: is neither JSON/],
     ['name,reason\na,b\n', /^line 1: is neither JSON/],
   ])('%# are rejected with a sentence that names the line', async (text, sentence) => {
@@ -40,8 +40,8 @@ describe('hostile files', () => {
   test('a record in a single-line response is identified by its number', async () => {
     const text = '[{"email":"a@example.net"},{"email":"nobody"},{"email":"A@example.net"}]';
     const { text: told } = await imported('sendgrid', text, { list: 'bounces' });
-    expect(told).toContain('  record 2, line 1: the address is not an email address: it has no @');
-    expect(told).toContain('  record 3, line 1: repeats record 1');
+    expect(told).toContain('  record 2, line 1: not a valid email address: it has no @');
+    expect(told).toContain('  record 3, line 1: duplicate of record 1');
     const one = await imported('sendgrid', '{"email":"one@example.net"}', { list: 'bounces' });
     expect(one.text).toMatch(/^1 record\n/);
   });
@@ -82,13 +82,13 @@ describe('hostile files', () => {
   test('a key without the permission is reported at once', async () => {
     vi.stubEnv('OUTBOX_API_KEY', 'ob_live_none');
     await expect(imported('postmark', POSTMARK_DUMP)).rejects.toThrow(
-      /after 4 records: .*API key.*what is there stays/s,
+      /after 4 records: .*API key.*existing records stay as they are/s,
     );
   });
 
   test.each([
-    [['mailgun'], {}, 'name one of resend, postmark, sendgrid'],
-    [[], {}, 'name one of'],
+    [['mailgun'], {}, 'expected one of resend, postmark, sendgrid'],
+    [[], {}, 'expected one of'],
     [['resend'], { list: 'all' }, '--list must be one of'],
     [['resend'], { scope: 'none' }, '--scope must be one of all, transactional, bulk'],
   ])('%j %j is rejected', async (positionals, values, sentence) => {

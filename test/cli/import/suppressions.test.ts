@@ -8,8 +8,8 @@ describe('suppressions', () => {
     const first = await imported('postmark', POSTMARK_DUMP, { scope: 'bulk' });
     expect([first.records, first.suppressions, first.code]).toEqual([4, counted(2, 0, 1), 2]);
     expect(first.problems).toEqual([
-      { record: 3, line: 15, reason: 'the address is not an email address: it has no @' },
-      { record: 4, line: 21, reason: 'repeats record 2' },
+      { record: 3, line: 15, reason: 'not a valid email address: it has no @' },
+      { record: 4, line: 21, reason: 'duplicate of record 2' },
     ]);
     expect(first.text).toContain('suppressions: 2 added, 0 unchanged, 1 skipped');
     expect(await check('ann@example.net')).toMatchObject({

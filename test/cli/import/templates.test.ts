@@ -63,7 +63,7 @@ describe('templates', () => {
       {
         record: 3,
         line: 3,
-        reason: 'html line 2 has {{#each items}}, which Liquid writes otherwise: convert it by hand',
+        reason: 'html line 2 has {{#each items}}, which is written differently in Liquid: convert it by hand',
       },
     ]);
     expect((await template('1234567')).content).toMatchObject({
@@ -96,7 +96,7 @@ describe('templates', () => {
     const { templates, problems } = await imported('sendgrid', text);
     expect([templates, problems.map(({ reason }) => reason)]).toEqual([
       counted(1),
-      ['is a legacy template, which replaces texts: write it anew'],
+      ['is a legacy template, which cannot be converted: recreate it as a dynamic template'],
     ]);
     expect((await template(dynamic.id)).content).toMatchObject({ subject: '{{ subject }}', html: '<p>{{ name }}</p>' });
   });
@@ -111,7 +111,7 @@ describe('templates', () => {
     expect(templates).toEqual(counted(1, 0, 1));
     expect(problems).toEqual([
       { record: 1, line: 1, reason: expect.stringContaining('must not be one of') },
-      { record: 3, line: 3, reason: 'html line 1 holds {%, which is a tag of Liquid' },
+      { record: 3, line: 3, reason: 'html line 1 contains {%, which starts a Liquid tag: convert it by hand' },
     ]);
   });
 });

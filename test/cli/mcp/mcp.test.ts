@@ -43,12 +43,12 @@ describe('sending through a model', () => {
   test('sends nothing until the same mail is confirmed by its token, and then sends it once', async () => {
     const client = await connect();
     const asked = await call(client, 'send_message', mail());
-    expect(asked.text).toMatch(/^Nothing was sent yet\. Show this mail[\s\S]*to: ann@example\.net/);
+    expect(asked.text).toMatch(/^Nothing has been sent yet\. Show this mail[\s\S]*to: ann@example\.net/);
     expect(await customer.messages()).toEqual([]);
     const token = tokenIn(asked.text);
     for (const other of [{ to: 'mallory@example.net' }, { subject: 'Other' }, { bcc: 'mallory@example.net' }]) {
       const refused = await call(client, 'send_message', { ...mail(other), confirmation_token: token });
-      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('is not of this mail') });
+      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('belongs to another mail') });
     }
     expect(await customer.messages()).toEqual([]);
     const sent = await call(client, 'send_message', { ...mail(), confirmation_token: token });
@@ -72,7 +72,7 @@ describe('sending through a model', () => {
       return answers[shown.length - 1] ?? {};
     });
     for (let times = 0; times < 3; times += 1)
-      expect((await call(client, 'send_message', mail())).text).toBe('The person did not agree: nothing was sent.');
+      expect((await call(client, 'send_message', mail())).text).toBe('Nothing was sent: the person declined.');
     expect(await customer.messages()).toEqual([]);
     expect(dataIn(await call(client, 'send_message', mail()))).toMatchObject({ status: 'accepted' });
     await call(client, 'send_message', mail({ subject: 'a\u001b[2J\u202e' }));

@@ -12,11 +12,11 @@ describe('invalid files are rejected before anything is sent', () => {
     ['bad/template.yaml', 'name: [', /template\.yaml: .+line 1/],
     ['bad/template.yaml', 'name: A\nsubject: B\nsubjet: C\n', /Unrecognized key: "subjet"/],
     ['bad/template.yaml', 'name: A\nsubject: {{ name }}\n', /template\.yaml: /],
-    ['bad/template.yaml', 'name: &a A\nsubject: *a\n', /aliases of YAML/],
+    ['bad/template.yaml', 'name: &a A\nsubject: *a\n', /YAML aliases/],
     ['bad/template.yaml', 'name: A\nsubject: B\n', /template\.html: is missing/],
-    ['Bad Alias/template.yaml', 'name: A\nsubject: B\n', /template\.html: is missing|'Bad Alias' is no alias/],
+    ['Bad Alias/template.yaml', 'name: A\nsubject: B\n', /template\.html: is missing|'Bad Alias' is not a valid alias/],
     ['welcome/locales/fr/template.html', 'x', /fr: is not among the locales/],
-    ['welcome/template.mjml', '<mjml></mjml>', /has both html and MJML/],
+    ['welcome/template.mjml', '<mjml></mjml>', /has both HTML and MJML/],
     ['welcome/template.html', 'x'.repeat(10_000_000), /is larger than 1000000 bytes/],
     ['welcome/template.lock', '{', /delete it/],
   ])('%s', async (path, text, sentence) => {
@@ -57,7 +57,7 @@ describe('pulling writes nothing outside the folder', () => {
     onTestFinished(() => void hostile.close());
     await new Promise((resolve) => hostile.once('listening', resolve));
     vi.stubEnv('OUTBOX_URL', `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`);
-    await expect(pull()).rejects.toThrow("'../escaped' is no alias");
+    await expect(pull()).rejects.toThrow("'../escaped' is not a valid alias");
     expect(await readdir(now.folder)).toEqual([]);
   });
 });

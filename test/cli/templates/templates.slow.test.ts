@@ -22,7 +22,7 @@ describe('templates as files', () => {
     });
     expect(await push({ publish: true })).toMatchObject({ results: { welcome: 'unchanged' }, code: 0 });
     const other = join(await newFolder(), 'not there yet');
-    await expect(push({}, other)).rejects.toThrow('is no folder that can be read');
+    await expect(push({}, other)).rejects.toThrow('is not a readable folder');
     expect(await pull({ 'dry-run': true }, other)).toMatchObject({ results: { welcome: 'to write' }, code: 2 });
     await expect(readdir(other)).rejects.toThrow('ENOENT');
     expect(await pull({}, other)).toMatchObject({ results: { welcome: 'written' }, code: 0 });
@@ -154,9 +154,6 @@ describe('the process', () => {
     const told = ['welcome: differs', ...changes.map((line) => `  ${line}`), ''].join('\n');
     expect((await cli('diff', now.folder)).stdout).toBe(told);
     const nowhere = await cli('diff', join(now.folder, 'nowhere'));
-    expect([nowhere.code, nowhere.stderr]).toEqual([
-      1,
-      `${join(now.folder, 'nowhere')}: is no folder that can be read\n`,
-    ]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, `${join(now.folder, 'nowhere')}: is not a readable folder\n`]);
   });
 });

@@ -55,9 +55,9 @@ describe('a check of the contents behind the audit trees', () => {
     const other = JSON.stringify(body).replaceAll(`Dear ${ADDRESS}`, `Dear ${OTHER}`);
     const restore = () => set(contentId, 'kind = $2, body = $3', [kind, JSON.stringify(body)]);
     for (const [changed, words] of [
-      [other, 'is another than the one that was accepted'],
+      [other, 'differs from the one that was accepted'],
       [JSON.stringify({ ...body, salts: [] }), ''],
-      [JSON.stringify({ ...body, salts: undefined }), 'is bound to nothing'],
+      [JSON.stringify({ ...body, salts: undefined }), 'was replaced by something that no event covers'],
       [JSON.stringify({ ...body, recipients: 7 }), 'cannot be read'],
       [JSON.stringify({ kind: 'message' }), ''],
     ] as const) {
@@ -67,7 +67,7 @@ describe('a check of the contents behind the audit trees', () => {
     }
     expect(await check()).toMatchObject({ verdict: 'no fault' });
     await pool().query('delete from vault.contents where id = $1', [contentId]);
-    expect(await check()).toMatchObject(fault(id, 'is gone, and neither an erasure nor retention is on record'));
+    expect(await check()).toMatchObject(fault(id, 'is missing without a record of an erasure or of retention'));
   }, 60_000);
 
   test('finds a removal that is unrecorded or too early, and hashes of different content', async () => {
@@ -78,13 +78,13 @@ describe('a check of the contents behind the audit trees', () => {
     };
     const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
     await remove('erased', { at: inDays(0), erasureId: 'ers_x' });
-    expect(await check()).toMatchObject(fault(id, 'by the erasure ers_x, which is not in the log'));
+    expect(await check()).toMatchObject(fault(id, 'by erasure ers_x, which is not in the log'));
     await remove('expired', { at: inDays(29) });
-    expect(await check()).toMatchObject(fault(id, 'before the time that contents are kept'));
+    expect(await check()).toMatchObject(fault(id, 'before its retention ended'));
     await remove('expired', { at: 'never' });
-    expect(await check()).toMatchObject(fault(id, 'before the time that contents are kept'));
+    expect(await check()).toMatchObject(fault(id, 'before its retention ended'));
     await remove('expired', { at: inDays(30), parts: [{ name: 'text', hash: 'AAAA' }] });
-    expect(await check()).toMatchObject(fault(id, 'what is left of its content is of another one'));
+    expect(await check()).toMatchObject(fault(id, 'the rest of its content belongs to another message'));
     await remove('expired', { at: inDays(30) });
     expect(await check()).toMatchObject({ verdict: 'no fault', withoutHashes: 1 });
     await ask('PATCH', '/v1/organization', { content_retention_days: 2 });
@@ -100,18 +100,21 @@ describe('a check of the contents behind the audit trees', () => {
     const { body } = rows[0];
     const removed = (more: object) => ['erased', { kind: 'erased', at: new Date().toISOString(), ...more }] as const;
     for (const [[kind, changed], words] of [
-      [['reply', { ...body, text: 'said otherwise' }], 'its reply is another than the one that was received'],
-      [['reply', { ...body, salt: 'AAAA' }], 'its reply is another than the one that was received'],
-      [['reply', { ...body, salt: undefined }], 'what stands in the place of its reply is bound to nothing'],
-      [['link', { kind: 'link', messageId: id, url: 'x' }], 'in the place of its reply is bound to nothing'],
-      [removed({ erasureId: 'ers_x' }), 'its reply was removed by the erasure ers_x, which is not in the log'],
-      [['expired', { kind: 'expired', at: new Date().toISOString() }], 'its reply was removed at .*, before the time'],
+      [['reply', { ...body, text: 'said otherwise' }], 'its reply differs from the one that was received'],
+      [['reply', { ...body, salt: 'AAAA' }], 'its reply differs from the one that was received'],
+      [['reply', { ...body, salt: undefined }], 'its reply was replaced by something that no event covers'],
+      [['link', { kind: 'link', messageId: id, url: 'x' }], 'its reply was replaced by something that no event covers'],
+      [removed({ erasureId: 'ers_x' }), 'its reply was removed by erasure ers_x, which is not in the log'],
+      [
+        ['expired', { kind: 'expired', at: new Date().toISOString() }],
+        'its reply was removed at .*, before its retention ended',
+      ],
     ] as const) {
       await set(replyId, 'kind = $2, body = $3', [kind, JSON.stringify(changed)]);
       expect(await check()).toMatchObject(fault(id, words));
     }
     await pool().query('delete from vault.contents where id = $1', [replyId]);
-    expect(await check()).toMatchObject(fault(id, 'its reply is gone, and neither an erasure nor retention'));
+    expect(await check()).toMatchObject(fault(id, 'its reply is missing without a record of an erasure'));
   }, 60_000);
 
   test('finds a client that was replaced or removed too early', async () => {
@@ -122,7 +125,7 @@ describe('a check of the contents behind the audit trees', () => {
       pool().query(`update vault.request_origins set ${sql} = $2 where id = $1`, [id, value]);
     const named = (words: string) => ({
       verdict: 'faults',
-      faults: [expect.stringMatching(new RegExp(`^event \\S+ of org_\\w+: its client ${words}`))],
+      faults: [expect.stringMatching(new RegExp(`^event \\S+ of org_\\w+: its recorded client ${words}`))],
     });
     expect(await check()).toMatchObject({ verdict: 'no fault' });
     for (const [column, value] of [
@@ -135,7 +138,8 @@ describe('a check of the contents behind the audit trees', () => {
         id,
       ]);
       await change(column, value);
-      const words = column === 'organization_id' ? 'is gone before the 365 days' : 'is another than the one that asked';
+      const words =
+        column === 'organization_id' ? 'was removed before 365 days' : 'differs from the one that made the request';
       expect(await check()).toMatchObject(named(words));
       await change(column, before[0].was);
     }

@@ -123,7 +123,7 @@ describe('a check of the audit trees', () => {
     await changeText(pool);
     expect((await check()).faults).toEqual([
       expect.stringMatching(
-        /^leaf 256 of org_mine, event \S+: its text in the tree is not the one that was hashed: data differs$/,
+        /^leaf 256 of org_mine, event \S+: its text in the tree was changed after it was hashed: data differs$/,
       ),
     ]);
   }, 60_000);
@@ -135,7 +135,7 @@ describe('a check of the audit trees', () => {
     expect(await check()).toMatchObject({ verdict: 'no fault', cosignatures: 2 });
     const { rows } = await pool.query('select cosignatures from read_models.audit_checkpoints where size = 602');
     const of = (sql: string) => pool.query(`update read_models.audit_checkpoints set ${sql} where size = 602`);
-    const missing = expect.stringContaining('it is not in the row of its checkpoint');
+    const missing = expect.stringContaining('it is missing from the row of its checkpoint');
     for (const [sql, faults] of [
       [`cosignatures = ''`, [missing, missing]],
       [`cosigners = '{}'`, [missing, missing]],
@@ -176,7 +176,7 @@ describe('a check of the audit trees', () => {
     await pool.query('update read_models.audit_trees set disputed = false');
     expect(await check()).toMatchObject({
       verdict: 'faults',
-      faults: ['org_mine: its row says disputed false, and the log true'],
+      faults: ['org_mine: its row says disputed false, but the log says true'],
     });
   }, 60_000);
 
@@ -210,10 +210,10 @@ describe('a check of the audit trees', () => {
     expect({ verdict, faults }).toEqual({
       verdict: 'faults',
       faults: [
-        expect.stringMatching(/^the checkpoint at leaf 603 of org_mine, event .+: its note says another size/),
-        expect.stringContaining('there are only 603 leaves before it, and it is about 9999'),
-        expect.stringMatching(/^the checkpoint at leaf 604 .+: its note says another size/),
-        expect.stringContaining('the first 601 leaves of the log have another root'),
+        expect.stringMatching(/^the checkpoint at leaf 603 of org_mine, event .+: its note has a different size/),
+        expect.stringContaining('it covers 9999 leaves, but only 603 precede it'),
+        expect.stringMatching(/^the checkpoint at leaf 604 .+: its note has a different size/),
+        expect.stringContaining('the first 601 leaves of the log have a different root'),
       ],
     });
   }, 60_000);
@@ -225,7 +225,7 @@ describe('a check of the audit trees', () => {
     const { verdict, faults } = await check();
     expect({ verdict, faults }).toEqual({
       verdict: 'faults',
-      faults: [expect.stringMatching(/^the log holds what is no event behind event .+: KeyRevoked/)],
+      faults: [expect.stringMatching(/^the check ended after event .+ is not a valid event: KeyRevoked/)],
     });
   }, 60_000);
 
@@ -235,6 +235,9 @@ describe('a check of the audit trees', () => {
     await pool.query(`update read_models.checkpoints set version = version - 1 where name = 'audit'`);
     expect(await check()).toMatchObject({ verdict: 'undecided', doubts: [expect.stringContaining('being rebuilt')] });
     await pool.query(`delete from read_models.checkpoints where name = 'audit'`);
-    expect(await check()).toMatchObject({ verdict: 'undecided', doubts: [expect.stringContaining('never made')] });
+    expect(await check()).toMatchObject({
+      verdict: 'undecided',
+      doubts: [expect.stringContaining('do not exist yet')],
+    });
   }, 60_000);
 });

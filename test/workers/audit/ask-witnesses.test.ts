@@ -109,7 +109,7 @@ describe('a witness', () => {
     await sign();
     ask([{ key: witness.signer.verifierKey, url: witness.url }]);
     await vi.waitFor(() => expect(alarms).toHaveLength(1), PATIENCE);
-    expect(alarms[0]).toMatch(/does not cosign: it answers 404 this log is not known here/);
+    expect(alarms[0]).toMatch(/does not cosign: it answers 404 unknown log: this witness is not configured for it/);
     expect(await cosigned()).toEqual([]);
   });
 

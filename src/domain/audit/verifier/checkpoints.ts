@@ -116,8 +116,8 @@ const linesIn = ({ data }: Leaf): string =>
 
 /** The problem of a checkpoint in a leaf, or null. */
 const problemOf = ({ data }: Leaf, { size, root }: Checkpoint, leaf: number): string | null => {
-  if (size > leaf) return `is of ${size} leaves, which are not before it`;
-  return size === data.size && root.toString('base64') === data.root ? null : 'says something else than its note';
+  if (size > leaf) return `covers ${size} leaves, more than precede it`;
+  return size === data.size && root.toString('base64') === data.root ? null : 'does not match its own note';
 };
 
 export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): InnerCheckpoints => {
@@ -158,7 +158,7 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
     if (read === null) return [`the cosignatures in leaf ${leaf} are malformed`];
     const { times, forged } = cosignersOf(read.note, quorum.policy.witnesses);
     if (isQuorum(quorum, new Set(times.keys()))) quorumUpTo = Math.max(quorumUpTo, size);
-    return forged.map((name) => `the cosignature of ${name} in leaf ${leaf} is of another tree`);
+    return forged.map((name) => `the cosignature of ${name} in leaf ${leaf} belongs to another tree`);
   };
 
   const noted = (note: (event: Leaf, leaf: number) => void) => (event: Leaf, leaf: number) => {

@@ -87,7 +87,7 @@ const shownPart = (name: string, claimed: Buffer, leaf: string): Part => {
   const words = (): string => `${name} is ${cut(canonicalJson(value))}`;
   const problemOf = (): string | null => {
     if (value === undefined) return 'is not [salt, name, value] in canonical JSON';
-    return hash.equals(claimed) ? null : 'has another hash than its content';
+    return hash.equals(claimed) ? null : 'does not match its hash';
   };
   const problem = problemOf();
   return { name, hash, problem: problem && `part ${name} ${problem}`, erasureId: null, words };
@@ -96,16 +96,16 @@ const shownPart = (name: string, claimed: Buffer, leaf: string): Part => {
 const REASONS: Readonly<Record<string, string>> = { erased: 'was erased', expired: 'was removed by retention' };
 
 const removedPart = (name: string, hash: Buffer, removed: unknown): Part => {
-  requireThat(isObject(removed), `part ${name} has neither a content nor a word on its removal`);
+  requireThat(isObject(removed), `part ${name} has neither content nor a record of its removal`);
   const { reason, at, erasure_id: erasureId } = removed;
   const what = REASONS[String(reason)];
   const isBy = erasureId === null || typeof erasureId === 'string';
   requireThat(
     what !== undefined && typeof at === 'string' && isBy && (reason === 'erased') === (erasureId !== null),
-    `the removal of part ${name} is not described`,
+    `the removal record of part ${name} is malformed`,
   );
   const by = erasureId === null ? '' : ` by ${cut(erasureId)}`;
-  const words = (): string => `what is called ${name} ${what}${by} at ${cut(at)}, and only its hash is there`;
+  const words = (): string => `${name} ${what}${by} at ${cut(at)}; only its hash remains`;
   return { name, hash, problem: null, erasureId, words };
 };
 
@@ -125,7 +125,7 @@ const readPart = (part: unknown): Part => {
 const membersOf = (json: string): Members => {
   try {
     const members: unknown = JSON.parse(json);
-    requireThat(isObject(members) && members.object === 'audit_disclosure', 'it is JSON of another kind');
+    requireThat(isObject(members) && members.object === 'audit_disclosure', 'it is JSON, but not a disclosure');
     return members;
   } catch (error) {
     throw error instanceof MalformedDisclosure ? error : new MalformedDisclosure('it is not JSON');
@@ -139,7 +139,7 @@ const readSingle = (what: Single, value: unknown): readonly [Single, Part | null
   requireThat(isObject(value) && typeof value.root === 'string', `its ${what} has no root`);
   const part = readPart(value.part);
   const isRoot = part.hash.toString('base64') === value.root;
-  return [what, isRoot ? part : { ...part, problem: part.problem ?? `its ${what} has another hash than its root` }];
+  return [what, isRoot ? part : { ...part, problem: part.problem ?? `its ${what} does not match its root` }];
 };
 
 /** Parses and checks a disclosure. @param wordsMax number of parts to describe. @throws {MalformedDisclosure} */
@@ -147,12 +147,12 @@ export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
   const members = membersOf(json);
   const { event_id: eventId, leaf_index: leaf, content_root: contentRoot, parts } = members;
   requireThat(typeof eventId === 'string' && /^[\w-]{1,100}$/.test(eventId), 'its event_id is not valid');
-  requireThat(Number.isSafeInteger(leaf) && Number(leaf) >= 0, 'its leaf_index is no number from 0');
+  requireThat(Number.isSafeInteger(leaf) && Number(leaf) >= 0, 'its leaf_index is not a whole number from 0');
   requireThat(contentRoot === null || typeof contentRoot === 'string', 'its content_root is not valid');
   requireThat(Array.isArray(parts), 'it has no list of parts');
   const read = parts.map(readPart);
   const isRepeated = new Set(read.map(({ name }) => name)).size < read.length;
-  requireThat(!isRepeated, 'two of its parts have one name');
+  requireThat(!isRepeated, 'two of its parts have the same name');
   const single = SINGLE.flatMap((what) => {
     const found = readSingle(what, members[what]);
     return found === undefined ? [] : [found];
@@ -188,7 +188,7 @@ const NAMED_MAX = 100;
 const named = (sentences: readonly string[]): readonly string[] =>
   sentences.length <= NAMED_MAX
     ? sentences
-    : [...sentences.slice(0, NAMED_MAX), `and ${sentences.length - NAMED_MAX} more of disclosures`];
+    : [...sentences.slice(0, NAMED_MAX), `and ${sentences.length - NAMED_MAX} more about disclosures`];
 
 const ERASURE = `${CATEGORIES.erasure}-`;
 
@@ -202,18 +202,18 @@ const singleRoot = ({ data, metadata }: Leaf, what: Single): unknown => {
 const unbound = (event: Leaf, at: number, { single }: Disclosure): readonly string[] =>
   single
     .filter(([what, hash]) => singleRoot(event, what) !== hash)
-    .map(([what]) => `the ${what} that is disclosed of event ${event.id} is not what leaf ${at} is bound to`);
+    .map(([what]) => `the ${what} disclosed for event ${event.id} does not match leaf ${at}`);
 
 /** Contradictions between an event's leaf and its disclosure. */
 const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readonly string[] => {
   const { data, id } = event;
   const { leaf, contentRoot, ownRoot } = disclosure;
   const found: string[] = [...unbound(event, at, disclosure)];
-  if (leaf !== at) found.push(`event ${id} is leaf ${at}, and not ${leaf} as its disclosure says`);
+  if (leaf !== at) found.push(`event ${id} is leaf ${at}, but its disclosure says leaf ${leaf}`);
   const bound = data.contentRoot ?? null;
-  if (bound !== contentRoot) found.push(`leaf ${at}, event ${id}, says another content root than its disclosure`);
+  if (bound !== contentRoot) found.push(`leaf ${at}, event ${id}, has a different content root than its disclosure`);
   else if (ownRoot !== null && ownRoot !== bound)
-    found.push(`the parts that are disclosed of event ${id} are not the content that leaf ${at} is bound to`);
+    found.push(`the parts disclosed for event ${id} do not match the content of leaf ${at}`);
   return found;
 };
 
@@ -229,7 +229,7 @@ export const createDisclosureChecks = (
 
   const show = ({ eventId, contentRoot, parts, words, problems }: Disclosure, leaf: number): void => {
     const what = `leaf ${leaf}, event ${eventId}`;
-    if (contentRoot === null && parts === 0) sentences.push(`${what}, is bound to no content`);
+    if (contentRoot === null && parts === 0) sentences.push(`${what}, has no content`);
     for (const each of words) sentences.push(`${what}: ${each}`);
     unnamed += parts - words.length - problems.length;
   };
@@ -247,7 +247,7 @@ export const createDisclosureChecks = (
   const isOutside = ({ leaf }: Disclosure): boolean => leaf < from || leaf >= size;
 
   const outside = ({ eventId, leaf }: Disclosure): string =>
-    `event ${eventId} is not in this export: its disclosure says leaf ${leaf}, and the export has ${from} to ${size - 1}`;
+    `event ${eventId} is not in this export: its disclosure says leaf ${leaf}, but the export contains leaves ${from} to ${size - 1}`;
 
   const end = (): readonly Finding[] => {
     const rest = [...awaited.values()];
@@ -255,14 +255,16 @@ export const createDisclosureChecks = (
       ...disclosures.flatMap(({ eventId, problems }) => problems.map((each) => `event ${eventId}: ${each}`)),
       ...rest
         .filter((each) => !isOutside(each))
-        .map(({ eventId, leaf }) => `event ${eventId}, leaf ${leaf} as its disclosure says, is not in the log`),
+        .map(
+          ({ eventId, leaf }) => `event ${eventId} is not in the log, although its disclosure says it is leaf ${leaf}`,
+        ),
     ];
     const doubts = [
       ...rest.filter(isOutside).map(outside),
       ...disclosures
         .filter(({ contentRoot, ownRoot }) => contentRoot !== null && ownRoot === null)
-        .map(({ eventId }) => `of the content of event ${eventId} nothing is disclosed, no hash either`),
-      ...[...erasures].map((id) => `the erasure ${cut(id)}, by which parts were removed, is not in this export`),
+        .map(({ eventId }) => `the disclosure of event ${eventId} shows neither content nor hashes`),
+      ...[...erasures].map((id) => `the erasure ${cut(id)}, which removed parts, is not in this export`),
     ];
     return [
       ...named(faults).map((sentence) => ({ kind: 'fault', sentence }) as const),
@@ -342,13 +344,13 @@ const stepOutOfOrder = ({ start, leaves }: Bundle, sides: Sides, i: number, j: n
   if (place > j && place - j <= ahead) return { sentence: null, found: 0, claimed: 1 };
   const words = leaves[i]?.words;
   const sentence = isRepeated(sides, hash)
-    ? `leaf ${start + place}, ${words}, is there a second time`
-    : `leaf ${start + place}, ${words}, is not in its place`;
+    ? `leaf ${start + place}, ${words}, appears twice`
+    : `leaf ${start + place}, ${words}, is in the wrong place`;
   return { sentence, found: 1, claimed: 0 };
 };
 
 const missing = ({ start, leaves }: Bundle, i: number, j: number): string => {
-  const before = i > 0 ? ` behind ${leaves[i - 1]?.words}` : '';
+  const before = i > 0 ? ` after ${leaves[i - 1]?.words}` : '';
   const after = leaves[i] === undefined ? '' : ` before ${leaves[i].words}`;
   const between = before !== '' && after !== '' ? ` between ${leaves[i - 1]?.words} and ${leaves[i]?.words}` : '';
   return `leaf ${start + j} is missing${between || before || after}`;
@@ -359,7 +361,7 @@ const stepAtEnd = ({ start, leaves }: Bundle, sides: Sides, i: number): Step => 
   const hash = sides.found[i];
   if (hash === undefined) return { sentence: null, found: 0, claimed: 1 };
   const leaf = `leaf ${start + (sides.claimedAt.get(hash) as number)}, ${leaves[i]?.words},`;
-  const sentence = isRepeated(sides, hash) ? `${leaf} is there a second time` : `${leaf} is not in its place`;
+  const sentence = isRepeated(sides, hash) ? `${leaf} appears twice` : `${leaf} is in the wrong place`;
   return { sentence, found: 1, claimed: 0 };
 };
 

@@ -47,7 +47,7 @@ const differencesOf = (start: number, leaves: readonly string[], found: Buffer, 
 
 const problemsOf = ({ events, inner, disclosures }: Parts, text: string, leaf: number): readonly string[] => {
   const event = eventOf(text);
-  if (event === null) return [`leaf ${leaf} is no event in canonical JSON`];
+  if (event === null) return [`leaf ${leaf} is not an event in canonical JSON`];
   return [...events.next(event, leaf), ...inner.next(event, leaf), ...disclosures.next(event, leaf)];
 };
 
@@ -88,7 +88,7 @@ export const createExportBody = (header: ExportHeader, options: BodyOptions, fin
   /** Closes a bundle whose line of hashes is missing. */
   const closeFirst = (): void => {
     const leaves = pending.splice(0, room());
-    fault(`the hashes behind leaf ${tree.size + leaves.length - 1} are missing`);
+    fault(`the hashes after leaf ${tree.size + leaves.length - 1} are missing`);
     close(leaves, null);
   };
 
@@ -110,7 +110,7 @@ export const createExportBody = (header: ExportHeader, options: BodyOptions, fin
       if (tile > tileNow()) skipTo(tile, hashes);
       while (tile > tileNow() && pending.length >= room()) closeFirst();
       if (tile !== tileNow()) {
-        fault(`the hashes of tile ${tile} stand where those of tile ${tileNow()} are expected`);
+        fault(`found the hashes of tile ${tile} instead of those of tile ${tileNow()}`);
         return;
       }
       close(pending, hashes);
@@ -139,7 +139,7 @@ const eventOf = (text: string): Leaf | null => {
 };
 
 const wordsOf = (event: Leaf | null): string => {
-  if (event === null) return 'what is no event in canonical JSON';
+  if (event === null) return 'something that is not an event in canonical JSON';
   const { id, type, stream, revision, metadata } = event;
   return `event ${id} (${type}, ${stream} revision ${revision}, ${metadata?.occurredAt})`;
 };
@@ -173,7 +173,7 @@ const createEventChecks = (isWhole: boolean, expected: Iterable<string>): EventC
 
   const checkId = ({ id }: Leaf, leaf: number): readonly string[] => {
     const before = ids.get(id);
-    if (before !== null) return [`event ${id} stands at leaf ${before}, and a second time at leaf ${leaf}`];
+    if (before !== null) return [`event ${id} appears twice: at leaf ${before} and at leaf ${leaf}`];
     ids.set(id, leaf);
     return [];
   };
@@ -192,7 +192,7 @@ const createEventChecks = (isWhole: boolean, expected: Iterable<string>): EventC
       const repeated = checkId(event, leaf);
       return repeated.length > 0 ? repeated : checkRevision(event, leaf);
     },
-    missing: () => [...awaited].map((id) => `${id} was expected, and is not in the log`),
+    missing: () => [...awaited].map((id) => `${id} is missing from the log`),
   };
 };
 

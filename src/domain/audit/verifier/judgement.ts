@@ -48,12 +48,11 @@ const sizeFindings = ({ header, tree }: Parts, { checkpoint }: SignedCheckpoint)
   const found: Finding[] = [];
   if (checkpoint.origin !== header.origin || checkpoint.size !== header.size) {
     found.push(
-      fault(`the checkpoint is of ${checkpoint.size} leaves of ${checkpoint.origin}, the header of another tree`),
+      fault(`the header does not match the checkpoint, which covers ${checkpoint.size} leaves of ${checkpoint.origin}`),
     );
   }
   if (tree.size < header.size) found.push(fault(`leaves ${tree.size} to ${header.size - 1} are missing at the end`));
-  if (tree.size > header.size)
-    found.push(fault(`there are leaves behind leaf ${header.size - 1}, the last one signed`));
+  if (tree.size > header.size) found.push(fault(`there are leaves after leaf ${header.size - 1}, the last signed one`));
   return found;
 };
 
@@ -62,7 +61,7 @@ const narrowed = ({ inner }: Parts, size: number): Finding => {
   const to = Math.min(inner.contradictedFrom, size);
   const from = inner.verifiedUpTo < to ? inner.verifiedUpTo : 0;
   return fault(
-    `the leaves do not have the signed root: something was changed at or behind leaf ${from} and before leaf ${to}`,
+    `the leaves do not match the signed root: the log was changed at or after leaf ${from} and before leaf ${to}`,
   );
 };
 
@@ -79,13 +78,16 @@ const rootFindings = (
   if (tree.rootAt(size)?.equals(root) === true) {
     const isContradicted = inner.contradictedFrom <= size;
     return isContradicted
-      ? [...before, fault(`a checkpoint in the log says another root at ${inner.contradictedFrom} leaves`)]
+      ? [
+          ...before,
+          fault(`a checkpoint in the log has a different root for the first ${inner.contradictedFrom} leaves`),
+        ]
       : before;
   }
   if (tree.recomputedRoot()?.equals(root) !== true) return [...before, narrowed(parts, size)];
   const firsts = before.flatMap((finding) => (finding.kind === 'difference' ? [finding.leaf] : []));
   const blamed = [...new Set(firsts)].map((leaf) =>
-    fault(`the hashes behind leaf ${leaf} were altered; the leaves were not`),
+    fault(`the hashes after leaf ${leaf} were altered, but not the leaves`),
   );
   return [...before.filter((finding) => !isDifference(finding)), ...blamed];
 };
@@ -95,19 +97,21 @@ const signatureFindings = ({ keys, header }: Parts, { note }: SignedCheckpoint):
   if (signed === 'trusted') return [];
   if (signed === 'forged') return [fault('the signature of the checkpoint is forged')];
   if (keys.trusted.length > 0)
-    return [fault('the checkpoint is not signed by the key that was given, nor by one that followed it')];
-  return [doubt('no key was given, so anyone may have made the signature')];
+    return [fault('the checkpoint is not signed by the given key or by a key that followed it')];
+  return [doubt('no key was given, so the signature proves nothing: pass --key')];
 };
 
 const quorumFindings = ({ quorum, inner }: Parts, cosigners: ReadonlyMap<string, number>): readonly Finding[] => {
   if (isQuorum(quorum, new Set(cosigners.keys()))) return [];
-  const upTo = inner.quorumUpTo > 0 ? `; a quorum has cosigned the first ${inner.quorumUpTo} leaves` : '';
-  return [doubt(`the quorum is missed: ${[...cosigners.keys()].join(', ') || 'no known witness'} has cosigned${upTo}`)];
+  const upTo = inner.quorumUpTo > 0 ? `; a quorum cosigned the first ${inner.quorumUpTo} leaves` : '';
+  return [
+    doubt(`no quorum of witnesses: cosigned by ${[...cosigners.keys()].join(', ') || 'no known witness'}${upTo}`),
+  ];
 };
 
 const contradiction = (name: string, size: number): string =>
-  `the earlier checkpoint says another root at ${size} leaves than this export: the log was rewritten. ` +
-  `Keep both, ${name} and the export: together they prove it`;
+  `the log was rewritten: the earlier checkpoint has a different root for the first ${size} leaves than this export. ` +
+  `Keep ${name} and the export: together they prove it`;
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -116,27 +120,27 @@ const compareEarlier = ({ header, inner }: Parts, name: string, said: Checkpoint
   const reopened = inner.reopenings.find(({ previousOrigin }) => previousOrigin === origin);
   if (root?.equals(said.root) === true) return [];
   if (root === undefined && size <= header.size)
-    return [doubt(`${name} is of ${size} leaves, which end before the export`)];
-  const what = `the earlier checkpoint ${name} is of ${size} leaves`;
+    return [doubt(`${name} covers ${size} leaves, which end before this export begins`)];
+  const what = `the earlier checkpoint ${name} covers ${size} leaves`;
   if (reopened !== undefined) {
     return [
       fault(
-        `${what} of ${origin}, not all of which are in this log: it was ` +
+        `${what} of ${origin}, but this log does not contain all of them: it was ` +
           `reopened at leaf ${reopened.leaf}: ${quoted(reopened.reason)}. Keep both`,
       ),
     ];
   }
   if (root !== undefined) return [fault(contradiction(name, size))];
-  return [fault(`${what}, and this export ends behind ${header.size}: keep both`)];
+  return [fault(`${what}, but this export ends after ${header.size}. Keep both`)];
 };
 
 const earlierFindings = (parts: Parts, { each, root }: Earlier): readonly Finding[] => {
   const { header, keys, inner } = parts;
   const { name, signed } = each;
-  if (signed === null) return [fault(`${name} is no signed checkpoint: the file is damaged, or was never one`)];
+  if (signed === null) return [fault(`${name} is not a signed checkpoint: the file is damaged, or never was one`)];
   const { origin, size } = signed.checkpoint;
   const isFormer = inner.reopenings.some(({ previousOrigin }) => previousOrigin === origin);
-  if (origin !== header.origin && !isFormer) return [doubt(`${name} is of another log, ${origin}`)];
+  if (origin !== header.origin && !isFormer) return [doubt(`${name} belongs to another log, ${origin}`)];
   // A key that was retired when the log was reopened has also signed leaves that the log lost.
   const signature = keys.check(signed.note, isFormer ? 0 : size);
   if (signature !== 'trusted') return [doubt(`${name} is not signed by a key of this log`)];
@@ -146,8 +150,8 @@ const earlierFindings = (parts: Parts, { each, root }: Earlier): readonly Findin
 const noticesOf = ({ inner }: Parts): readonly string[] =>
   inner.reopenings.map(
     ({ leaf, previousOrigin, kept, reason }) =>
-      `the log was reopened at leaf ${leaf}: ${quoted(reason)}. Of ${quoted(previousOrigin)} ` +
-      `it has what was signed up to ${kept} leaves`,
+      `the log was reopened at leaf ${leaf}: ${quoted(reason)}. From ${quoted(previousOrigin)} ` +
+      `it kept the first ${kept} signed leaves`,
   );
 
 /** Replaces characters that a terminal would interpret as commands or does not show. */

@@ -61,14 +61,14 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
 
   const begin = (header: ExportHeader): void => {
     const isWhole = header.edge.length === subtreesOf({ from: 0, to: header.from }).length;
-    if (!isWhole || header.from > header.size) fault('the header does not fit its own numbers');
+    if (!isWhole || header.from > header.size) fault('the header contradicts itself');
     else body = createExportBody(header, options, findings.add);
   };
 
   const finish = (text: string, sha256: string): void => {
     checkpoint = text;
     const own = options.checksum(exportEndBegin(text));
-    if (own !== sha256) fault('the checksum is of other bytes: the file was changed or damaged');
+    if (own !== sha256) fault('the checksum does not match: the file was changed or damaged');
   };
 
   const take = (open: Body, text: string): void => {
@@ -76,7 +76,7 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
     if (line.kind === 'leaf') open.leaf(line.leaf);
     else if (line.kind === 'hashes') open.hashes(line.hashes);
     else if (line.kind === 'end') finish(line.checkpoint, line.sha256);
-    else fault(`line ${lines} is neither a leaf nor hashes nor the end`);
+    else fault(`line ${lines} is not a leaf, hashes or the end`);
   };
 
   const first = (text: string): void => {
@@ -87,15 +87,15 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
   return {
     line: (text) => {
       lines += 1;
-      if (text === null) fault(`line ${lines} is not a line of UTF-8 with a line feed`);
+      if (text === null) fault(`line ${lines} is not UTF-8 text that ends with a line feed`);
       else if (checkpoint !== null) fault(`line ${lines} comes after the checkpoint`);
       else if (body !== null) take(body, text);
       else if (lines === 1) first(text);
     },
     end: () => {
       const last = body?.flush() ?? null;
-      if (last === null) fault('this is no export: its first line is not the header of one');
-      else if (checkpoint === null) fault(`the end is cut off: there is no checkpoint behind leaf ${last}`);
+      if (last === null) fault('this is not an export: its first line is not an export header');
+      else if (checkpoint === null) fault(`the end is cut off: no checkpoint follows leaf ${last}`);
       const roots = body?.earlierRoots;
       const earlier = options.since.map((each) => ({ each, root: roots?.get(each.signed?.checkpoint.size ?? -1) }));
       return judge({ findings: findings.all, more: findings.more(), parts: body?.parts ?? null, checkpoint, earlier });
@@ -150,14 +150,14 @@ const refused = (finding: Finding): Checked => ({ findings: [finding], words: []
 
 const checkEvent = (event: Members, checkpoint: Checkpoint): Checked => {
   const { event_id: id, leaf_index: index, proof } = event;
-  if (proof === null) return refused(doubt(`event ${id} is in no signed checkpoint of this report`));
+  if (proof === null) return refused(doubt(`event ${id} is not in a signed checkpoint of this report`));
   const { leaf: text, hashes } = isObject(proof) ? proof : {};
   const leaf = typeof text === 'string' ? parsed(text) : null;
   const isIndex = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0;
   if (!isIndex || typeof text !== 'string' || !isObject(leaf) || !isLeafOf(checkpoint, index, text, hashes))
-    return refused(fault(`event ${id} is not leaf ${index} of what was signed`));
+    return refused(fault(`event ${id} is not leaf ${index} of the signed log`));
   const findings = SAID.filter(([name, , of]) => event[name] !== of(leaf)).map(([, what]) =>
-    fault(`event ${id}: the report says another ${what} than leaf ${index}`),
+    fault(`event ${id}: the report and leaf ${index} have different values for its ${what}`),
   );
   return { findings, words: [wordsOf(leaf, index)] };
 };
@@ -168,8 +168,8 @@ const signatureFindings = ({ keys }: BodyOptions, { note, checkpoint }: SignedCh
   if (signed === 'forged') return [fault('the signature of the checkpoint is forged')];
   const why =
     keys.length === 0
-      ? 'no key was given, so anyone may have made the signature'
-      : 'it is signed by another key than the one that was given: an export shows whether that one followed';
+      ? 'no key was given, so the signature proves nothing: pass --key'
+      : 'it is signed by a different key than the given one: verify an export to see if that key followed yours';
   return [doubt(why)];
 };
 
@@ -178,7 +178,9 @@ const earlierFinding = ({ name, signed }: EarlierCheckpoint, { checkpoint }: Sig
   if (signed?.checkpoint.origin !== origin || signed.checkpoint.size !== size)
     return doubt(`${name} can only be compared with an export`);
   if (signed.checkpoint.root.equals(root)) return null;
-  return fault(`${name} says another root at ${size} leaves than this report. Keep both: together they prove it`);
+  return fault(
+    `${name} has a different root for the first ${size} leaves than this report. Keep both: together they prove that the log was rewritten`,
+  );
 };
 
 const judgeReport = (events: readonly Members[], signed: SignedCheckpoint, options: BodyOptions): Verdict => {
@@ -190,9 +192,11 @@ const judgeReport = (events: readonly Members[], signed: SignedCheckpoint, optio
     ...checked.flatMap((one) => one.findings),
     ...signatureFindings(options, signed),
     ...forged.map((name) => fault(`the cosignature of ${name} is forged`)),
-    ...(isQuorum(quorum, new Set(times.keys())) ? [] : [doubt('the quorum of witnesses is missed')]),
+    ...(isQuorum(quorum, new Set(times.keys())) ? [] : [doubt('no quorum of witnesses has cosigned')]),
     ...since.map((each) => earlierFinding(each, signed)).filter((one) => one !== null),
-    ...([...expected, ...disclosures].length > 0 ? [doubt('ids and disclosures are looked for in an export')] : []),
+    ...([...expected, ...disclosures].length > 0
+      ? [doubt('--expect and --disclosures need an export, not a report')]
+      : []),
   ];
   return verdictBy(findings, 0, {
     ...NOTHING,
@@ -207,9 +211,10 @@ const judgeReport = (events: readonly Members[], signed: SignedCheckpoint, optio
 export const verifyReport = (text: string, options: BodyOptions): Verdict => {
   const report = parsed(text);
   if (!isObject(report) || !Array.isArray(report.events) || !report.events.every(isObject))
-    return verdictBy([fault('this is no report')], 0, NOTHING);
+    return verdictBy([fault('this is not a report')], 0, NOTHING);
   const { events, checkpoint } = report;
-  if (checkpoint === null) return verdictBy([doubt('nothing of it was signed when it was made')], 0, NOTHING);
+  if (checkpoint === null)
+    return verdictBy([doubt('none of its events were signed yet when the report was made')], 0, NOTHING);
   const note = isObject(checkpoint) ? checkpoint.note : null;
   const signed = typeof note === 'string' ? readCheckpoint(note) : null;
   if (signed === null) return verdictBy([fault('its checkpoint is malformed')], 0, NOTHING);

@@ -74,9 +74,9 @@ interface TreeToCompare {
 
 /** Why nothing can be compared; null: it can. */
 const doubtOf = async ({ store }: CheckTrees, at: TreesAt | null): Promise<string | null> => {
-  if (at === null) return 'the audit trees were never made: no process has had the role projections';
-  if (at.version !== auditProjection.version) return 'the audit trees are of another version: they are being rebuilt';
-  return at.logId === (await store.logId()) ? null : 'the audit trees were made from another log';
+  if (at === null) return 'the audit trees do not exist yet: start a process with the role projections';
+  if (at.version !== auditProjection.version) return 'the audit trees have an older version: they are being rebuilt';
+  return at.logId === (await store.logId()) ? null : 'the audit trees were built from another log';
 };
 
 /** @returns null: the next event cannot be read, which is said to `onFault`. */
@@ -95,7 +95,7 @@ const nextPage = async (
   } catch (error) {
     if (!(error instanceof MalformedEvent)) throw error;
     onFault(
-      `the log holds what is no event behind event ${last}, where the check ends: ${error.message.split('\n')[0]}`,
+      `the check ended after event ${last}, because the next entry of the log is not a valid event: ${error.message.split('\n')[0]}`,
     );
     return null;
   }
@@ -131,7 +131,9 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     for (const [tree, { comparison }] of all) await comparison.end(at.trees.get(tree));
     [...at.trees.values()]
       .filter(isUnknown)
-      .map(({ tree, size }) => onFault(`${tree} has a row in audit_trees with ${size} leaves, and the log has none`));
+      .map(({ tree, size }) =>
+        onFault(`${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`),
+      );
   };
 
   const closeBundle = async ({ log, comparison }: TreeToCompare, isRead: boolean): Promise<void> => {
@@ -231,7 +233,7 @@ const compared = async (options: CheckTrees, at: TreesAt): Promise<TreeCheckResu
     faultCount += 1;
     if (faults.length < FAULTS_KEPT_MAX) faults.push(sentence);
   });
-  if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: check again');
+  if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: run it again');
   return { verdict: faultCount === 0 ? 'no fault' : 'faults', faults, faultCount, doubts: [], ...counts };
 };
 

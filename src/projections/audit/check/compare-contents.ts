@@ -97,7 +97,7 @@ const remembering = <Value>(find: (id: string) => Promise<Value>): ((id: string)
   };
 };
 
-const NO_RECORD = 'and neither an erasure nor retention is on record';
+const NO_RECORD = 'without a record of an erasure or of retention';
 const DONE = { content: 'accepted', reply: 'received' } as const;
 
 /** A manipulated row may have any form. @returns null if the row is not the cause. */
@@ -150,11 +150,11 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     const { organizationId, occurredAt } = event.metadata;
     if (reason.kind === 'erased') {
       const isOnRecord = (await organizationOf(reason.erasureId)) === organizationId;
-      return isOnRecord ? null : `its ${what} was removed by the erasure ${reason.erasureId}, which is not in the log`;
+      return isOnRecord ? null : `its ${what} was removed by erasure ${reason.erasureId}, which is not in the log`;
     }
     const keptMs = Date.parse(reason.at) - Date.parse(occurredAt);
     const isOnRecord = !Number.isNaN(keptMs) && !(await isTooEarly(organizationId, keptMs));
-    return isOnRecord ? null : `its ${what} was removed at ${reason.at}, before the time that contents are kept`;
+    return isOnRecord ? null : `its ${what} was removed at ${reason.at}, before its retention ended`;
   };
 
   const removalFault = async (bound: Bound, body: RemovedContent): Promise<string | null> => {
@@ -173,22 +173,22 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
       return null;
     }
     const hashes = parts.map((part) => (isKeptPart(part) ? partHash(part) : Buffer.from(part.hash, 'base64')));
-    return rootFault(bound, hashes, 'what is left of its content is of another one');
+    return rootFault(bound, hashes, 'the rest of its content belongs to another message');
   };
 
   const faultOf = async (bound: Bound, body: StoredBody): Promise<string | null> => {
     if (isRemoved(body)) return (await removalFault(bound, body)) ?? restFault(bound, body);
     const { what } = bound;
     const parts = await partsIn(bound, body);
-    if (parts === null) return `what stands in the place of its ${what} is bound to nothing`;
-    return rootFault(bound, parts.map(partHash), `its ${what} is another than the one that was ${DONE[what]}`);
+    if (parts === null) return `its ${what} was replaced by something that no event covers`;
+    return rootFault(bound, parts.map(partHash), `its ${what} differs from the one that was ${DONE[what]}`);
   };
 
   const sentenceOf = async (bound: Bound): Promise<string | null> => {
     const { contentId, what } = bound;
     try {
       const body = (await contents.get([contentId])).get(contentId);
-      return body === undefined ? `its ${what} is gone, ${NO_RECORD}` : await faultOf(bound, body);
+      return body === undefined ? `its ${what} is missing ${NO_RECORD}` : await faultOf(bound, body);
     } catch (error) {
       const unreadable = unreadableBy(error, what);
       if (unreadable === null) throw error;
@@ -247,9 +247,10 @@ export const createOriginComparison = ({ origins, system, signal, onFault }: Com
   const faultOf = async ({ metadata }: RecordedEvent): Promise<string | null> => {
     const { organizationId, originId = '', originRoot, occurredAt } = metadata;
     const part = await origins.partOf(organizationId, originId);
-    if (part !== null) return rootOfPart(part) === originRoot ? null : 'its client is another than the one that asked';
+    if (part !== null)
+      return rootOfPart(part) === originRoot ? null : 'its recorded client differs from the one that made the request';
     const isOver = Date.parse(occurredAt) + ORIGIN_DAYS * DAY_MS < system.now().getTime() + TOLERANCE_MS;
-    return isOver ? null : `its client is gone before the ${ORIGIN_DAYS} days that it is kept`;
+    return isOver ? null : `its recorded client was removed before ${ORIGIN_DAYS} days had passed`;
   };
 
   const compareOne = async (event: RecordedEvent): Promise<void> => {

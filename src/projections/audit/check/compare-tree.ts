@@ -87,7 +87,7 @@ const MEMBERS = ['stream', 'revision', 'type', 'data', 'metadata'] as const sati
 /** Member in which the event of the log differs from the leaf of the tree. */
 const differenceOf = async (store: Pick<EventStore, 'readStream'>, leaf: Leaf): Promise<string> => {
   const [event] = await store.readStream(leaf.stream as StreamName, { from: leaf.revision, limit: 1 });
-  if (event?.id !== leaf.id) return 'stream or revision differ';
+  if (event?.id !== leaf.id) return 'stream or revision differs';
   const own = parseLeaf(leafOf(event));
   const names = MEMBERS.filter((member) => JSON.stringify(own[member]) !== JSON.stringify(leaf[member]));
   return `${names.join(' and ')} differ${names.length === 1 ? 's' : ''}`;
@@ -96,9 +96,9 @@ const differenceOf = async (store: Pick<EventStore, 'readStream'>, leaf: Leaf): 
 const shiftSentence = (pair: Pair, next: Pair | undefined): string => {
   const inLog = pair.leaf.id;
   const inTree = pair.stored?.id ?? '';
-  if (next?.stored?.id === inLog) return `the log does not hold event ${inTree} of the tree`;
-  if (next?.leaf.id === inTree) return `the tree does not hold event ${inLog} of the log`;
-  return `the log holds event ${inLog}, and the tree event ${inTree}`;
+  if (next?.stored?.id === inLog) return `event ${inTree} of the tree is not in the log`;
+  if (next?.leaf.id === inTree) return `event ${inLog} of the log is not in the tree`;
+  return `the log has event ${inLog} here, but the tree has event ${inTree}`;
 };
 
 const sentenceOf = async (
@@ -107,10 +107,10 @@ const sentenceOf = async (
   { next, bundle }: { readonly next: Pair | undefined; readonly bundle: StoredBundle },
 ): Promise<string> => {
   const { stored } = pair;
-  if (stored === null) return 'the text in the tree is no event';
-  if (isShift(pair)) return `${shiftSentence(pair, next)}; leaves behind it were not compared`;
+  if (stored === null) return 'the text in the tree is not an event';
+  if (isShift(pair)) return `${shiftSentence(pair, next)}; later leaves were not compared`;
   const difference = await differenceOf(store, stored);
-  return `${isTextChanged(bundle) ? 'its text in the tree is not the one that was hashed' : 'the log says another than the tree'}: ${difference}`;
+  return `${isTextChanged(bundle) ? 'its text in the tree was changed after it was hashed' : 'the log and the tree differ'}: ${difference}`;
 };
 
 const leafFaults = async (
@@ -140,12 +140,12 @@ const searchFaults = ({ tree, first, leaves, latest }: LogBundle, { leaves: text
   );
   return wrong.length === 0
     ? []
-    : [`bundle ${first / TILE_WIDTH} of ${tree}: its row has another ${wrong.join(' and ')} than its leaves`];
+    : [`bundle ${first / TILE_WIDTH} of ${tree}: its row and its leaves have different ${wrong.join(' and ')}`];
 };
 
 const positionFaults = ({ tree, first, leaves }: LogBundle, { positions, full }: StoredBundle): readonly string[] => {
   const at = full === null ? leaves.findIndex(({ position }, index) => position !== positions[index]) : -1;
-  return at === -1 ? [] : [`leaf ${first + at} of ${tree}, event ${leaves[at]?.id}: its row has another position`];
+  return at === -1 ? [] : [`leaf ${first + at} of ${tree}, event ${leaves[at]?.id}: its row has a different position`];
 };
 
 /** @param stored null: nothing of it can be read. */
@@ -159,7 +159,7 @@ const compareBundle = async (
   const count = isThere ? stored.leaves.length : 0;
   if (stored === null || count < leaves.length) {
     const range = `leaves ${first} to ${first + leaves.length - 1}`;
-    const fault = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, and ${count} of them can be read here`;
+    const fault = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, but only ${count} of them can be read from the tree`;
     return { faults: [fault], isShifted: false };
   }
   const compared = await leafFaults(store, bundle, stored);
@@ -175,7 +175,7 @@ const noteFault = ({ size, root, note, vkey, origin }: CheckpointSignedEvent['da
     const parsed = parseNote(note);
     const said = parseCheckpoint(parsed.text);
     const isSaid = said.size === size && said.origin === origin && said.root.toString('base64') === root;
-    if (!isSaid) return 'its note says another size, root or origin';
+    if (!isSaid) return 'its note has a different size, root or origin';
     return signedAt(parsed, parseVerifierKey(vkey)) === null ? 'its note is not signed by its key' : null;
   } catch (error) {
     if (error instanceof MalformedNote) return `its note cannot be read: ${error.message}`;
@@ -205,7 +205,7 @@ const rootFault = async (
   const own = await rootAt(db, log, size);
   return own === null || own.toString('base64') === root
     ? null
-    : `the first ${size} leaves of the log have another root; later checkpoints were not compared`;
+    : `the first ${size} leaves of the log have a different root; later checkpoints were not compared`;
 };
 
 /** With its row. */
@@ -215,9 +215,9 @@ const rowFault = async (
   { data, metadata }: CheckpointSignedEvent,
 ): Promise<string | null> => {
   const row = await storedCheckpoint(db, tree, data.size);
-  if (row === null) return 'it has no row in audit_checkpoints';
+  if (row === null) return 'audit_checkpoints has no row for it';
   const isSame = row.note === data.note && row.vkey === data.vkey && row.signedAt === metadata.occurredAt;
-  return isSame ? null : 'its row in audit_checkpoints says another';
+  return isSame ? null : 'its row in audit_checkpoints differs';
 };
 
 /** Whether a known witness is named in a line, and has not signed the text. */
@@ -231,10 +231,10 @@ const cosignedRowFault = async (
   { size, lines }: CheckpointCosignedEvent['data'],
 ): Promise<string | null> => {
   const row = await storedCheckpoint(db, tree, size);
-  if (row === null) return `there is no checkpoint about ${size} leaves`;
+  if (row === null) return `no checkpoint covers ${size} leaves`;
   const kept = row.cosignatures.split('\n');
   const isThere = (line: string): boolean => kept.includes(line) && row.cosigners.includes(signatoryOf(line));
-  return lines.every(isThere) ? null : `it is not in the row of its checkpoint, about ${size} leaves`;
+  return lines.every(isThere) ? null : `it is missing from the row of its checkpoint of ${size} leaves`;
 };
 
 const forgedFault = async (
@@ -258,11 +258,11 @@ const cosignatureFault = async (
   { witnesses, isRead }: { readonly witnesses: Witnesses; readonly isRead: boolean },
 ): Promise<string | null> => {
   try {
-    if (data.size > log.size) return `it is about ${data.size} leaves, and there are ${log.size} before it`;
+    if (data.size > log.size) return `it covers ${data.size} leaves, but only ${log.size} precede it`;
     const fault = await forgedFault(db, log, data, witnesses);
     return fault ?? (isRead ? await cosignedRowFault(db, log.tree, data) : null);
   } catch (error) {
-    if (error instanceof MalformedNote) return `a line of it cannot be read: ${error.message}`;
+    if (error instanceof MalformedNote) return `one of its lines cannot be read: ${error.message}`;
     throw error;
   }
 };
@@ -291,15 +291,15 @@ const tileFault = async (db: Database, tree: string, { level, tile, hashes }: Fu
   const stored = await storedTile(db, tree, { level, tile });
   if (stored?.subarray(0, hashes.length).equals(hashes) === true) return null;
   const at = hashes.findIndex((byte, index) => stored?.[index] !== byte);
-  return `tile ${tile} of level ${level} of ${tree}: hash ${Math.floor(at / HASH_BYTES)} is missing or another`;
+  return `tile ${tile} of level ${level} of ${tree}: hash ${Math.floor(at / HASH_BYTES)} is missing or differs`;
 };
 
 const rowFaults = (row: Tree, log: LogTree): readonly string[] => {
-  if (row.size !== log.size) return [`${log.tree}: its row says ${row.size} leaves, and the log has ${log.size}`];
+  if (row.size !== log.size) return [`${log.tree}: its row says ${row.size} leaves, but the log has ${log.size}`];
   const expected = { ...log.signed, latest: log.latestInBundles };
   return (['signedSize', 'grownTo', 'disputed', 'latest'] as const)
     .filter((column) => row[column] !== expected[column])
-    .map((column) => `${log.tree}: its row says ${column} ${row[column]}, and the log ${expected[column]}`);
+    .map((column) => `${log.tree}: its row says ${column} ${row[column]}, but the log says ${expected[column]}`);
 };
 
 /** Counts of checkpoints in the log. */
@@ -312,15 +312,19 @@ const surplusFaults = (tree: string, log: CheckpointCounts, surplus: Surplus): r
   const counted = [
     ['bundles', surplus.bundles],
     ['leaves in the tail', surplus.tail],
-    ['tiles of another length', surplus.tiles],
+    ['tiles of the wrong length', surplus.tiles],
   ] as const;
   const faults = counted
     .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${tree}: ${count} ${what} that a tree of its size does not have`);
+    .map(([what, count]) => `${tree}: ${count} ${what} too many for a tree of its size`);
   if (surplus.checkpointSize !== null)
-    faults.push(`${tree}: audit_checkpoints has one about ${surplus.checkpointSize} leaves, which was never signed`);
+    faults.push(
+      `${tree}: audit_checkpoints has a checkpoint of ${surplus.checkpointSize} leaves that was never signed`,
+    );
   if (surplus.checkpoints > log.checkpoints)
-    faults.push(`${tree}: audit_checkpoints has ${surplus.checkpoints} of it, and the log ${log.checkpoints}`);
+    faults.push(
+      `${tree}: audit_checkpoints has ${surplus.checkpoints} checkpoints, but the log has ${log.checkpoints}`,
+    );
   if (surplus.cosignedBytes > log.cosignedBytes)
     faults.push(`${tree}: audit_checkpoints has cosignatures that are not in the log`);
   return faults;
@@ -354,7 +358,7 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
   const compareRoot = async (event: CheckpointSignedEvent): Promise<string | null> => {
     const { size } = event.data;
     if (isContradicted) return null;
-    if (size > log.size) return `there are only ${log.size} leaves before it, and it is about ${size}`;
+    if (size > log.size) return `it covers ${size} leaves, but only ${log.size} precede it`;
     const fault = await rootFault(db, log, event.data);
     isContradicted = fault !== null;
     return fault;
@@ -388,7 +392,7 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
     },
     end: async (row) => {
       if (row !== undefined) return endRow(row);
-      onFault(`${tree} has no row in audit_trees, and the log has ${log.size} events of it`);
+      onFault(`${tree}: audit_trees has no row, but the log has ${log.size} events of this tree`);
     },
   };
 };

@@ -126,24 +126,24 @@ describe('an altered export', () => {
     );
     const line = LINES[lineOf(30)] ?? '';
     expect(await faultsOf(LINES.toSpliced(lineOf(50), 0, line))).toEqual(
-      containing(`leaf 30, event ${idOf(30)}`, 'is there a second time'),
+      containing(`leaf 30, event ${idOf(30)}`, 'appears twice'),
     );
     expect(await faultsOf(LINES.toSpliced(lineOf(30), 1).toSpliced(lineOf(50), 0, line))).toEqual(
-      containing(`leaf 30, event ${idOf(30)}`, 'is not in its place'),
+      containing(`leaf 30, event ${idOf(30)}`, 'is in the wrong place'),
     );
     expect(await faultsOf(LINES.toSpliced(lineOf(400), 0, line))).toEqual(
-      containing('was inserted before leaf 400', `event ${idOf(30)} stands at leaf 30, and a second time at leaf 400`),
+      containing('was inserted before leaf 400', `event ${idOf(30)} appears twice: at leaf 30 and at leaf 400`),
     );
   });
 
   test('names a bundle that is missing together with its hashes', async () => {
     expect((await faultsOf(LINES.toSpliced(lineOf(256), 257)))[0]).toBe('leaves 256 to 511 are missing');
-    expect((await faultsOf(LINES.toSpliced(lineOf(256) - 1, 1)))[0]).toBe('the hashes behind leaf 255 are missing');
+    expect((await faultsOf(LINES.toSpliced(lineOf(256) - 1, 1)))[0]).toBe('the hashes after leaf 255 are missing');
   });
 
   test('says that its end is cut off', async () => {
     const cut = LINES.slice(0, lineOf(312)).concat('');
-    expect(await faultsOf(cut)).toContain('the end is cut off: there is no checkpoint behind leaf 311');
+    expect(await faultsOf(cut)).toContain('the end is cut off: no checkpoint follows leaf 311');
   });
 
   test('is narrowed to between two checkpoints, when a leaf and its hash were altered together', async () => {
@@ -151,7 +151,7 @@ describe('an altered export', () => {
     const { hashes } = rangeOf(leaves, 0);
     const text = exportOf(leaves, { from: 0, size: 600, edge: hashes, note: large.note(600) });
     expect(await faultsOf(text.split('\n'))).toEqual([
-      'the leaves do not have the signed root: something was changed at or behind leaf 300 and before leaf 400',
+      'the leaves do not match the signed root: the log was changed at or after leaf 300 and before leaf 400',
     ]);
   });
 
@@ -159,7 +159,7 @@ describe('an altered export', () => {
     const hashes = Buffer.concat(large.leaves.slice(256, 512).map(leafHash));
     hashes[40] = (hashes[40] ?? 0) ^ 0xff;
     expect(await faultsOf(LINES.with(lineOf(511) + 1, exportHashes({ tile: 1, hashes })))).toEqual([
-      'the hashes behind leaf 256 were altered; the leaves were not',
+      'the hashes after leaf 256 were altered, but not the leaves',
     ]);
   });
 
@@ -174,12 +174,12 @@ describe('an altered export', () => {
     expect(await verify(earlier.export(), { keys, since })).toMatchObject({ verdict: 'verified', checkpoints: 1 });
     expect(await verify(rewritten.export({ note }), { keys })).toMatchObject({ verdict: 'verified' });
     expect(await faultsOf(rewritten.export({ note }).split('\n'), { keys, since })).toEqual([
-      'the earlier checkpoint says another root at 500 leaves than this export: the log was rewritten. ' +
-        'Keep both, earlier.note and the export: together they prove it',
+      'the log was rewritten: the earlier checkpoint has a different root for the first 500 leaves than this export. ' +
+        'Keep earlier.note and the export: together they prove it',
     ]);
     const shorter = rewritten.export({ size: 400, note: rewritten.note(400, [earlier.signer.signatureLine]) });
     expect((await faultsOf(shorter.split('\n'), { keys, since }))[0]).toMatch(
-      'is of 500 leaves, and this export ends behind 400',
+      'covers 500 leaves, but this export ends after 400',
     );
   });
 });

@@ -66,15 +66,15 @@ describe('a disclosure checked with an export', () => {
     const { verdict, disclosed } = await check(logWith(), [answer(parts)]);
     expect(verdict).toBe('verified');
     expect(disclosed).toEqual([
-      expect.stringContaining('what is called recipient/rcp_1 was removed by retention at 2031-05-17'),
+      expect.stringContaining('recipient/rcp_1 was removed by retention at 2031-05-17'),
       expect.stringContaining('recipient/rcp_2 is {"address":"bob@example.org"'),
-      expect.stringContaining('what is called head was erased by ers_1 at 2031-05-17'),
-      expect.stringContaining('what is called html was erased by ers_1'),
+      expect.stringContaining('head was erased by ers_1 at 2031-05-17'),
+      expect.stringContaining('html was erased by ers_1'),
     ]);
     const unknown = PARTS.map((part) => removed(part, 'ers_2'));
     expect(await check(logWith(), [answer(unknown)])).toMatchObject({
       verdict: 'undecided',
-      doubts: ['the erasure ers_2, by which parts were removed, is not in this export'],
+      doubts: ['the erasure ers_2, which removed parts, is not in this export'],
     });
   });
 
@@ -83,11 +83,13 @@ describe('a disclosure checked with an export', () => {
     expect(await check(log, [answer()], 100)).toMatchObject({
       verdict: 'undecided',
       faults: [],
-      doubts: ['event evt-x is not in this export: its disclosure says leaf 7, and the export has 100 to 299'],
+      doubts: [
+        'event evt-x is not in this export: its disclosure says leaf 7, but the export contains leaves 100 to 299',
+      ],
       disclosed: [],
     });
     const behind = { ...disclosureOf('evt-y', 300, PARTS) };
-    expect((await check(log, [behind])).doubts[0]).toMatch('says leaf 300, and the export has 0 to 299');
+    expect((await check(log, [behind])).doubts[0]).toMatch('says leaf 300, but the export contains leaves 0 to 299');
   });
 
   test('of an event bound to no content says so, and one whose parts are all gone leaves it undecided', async () => {
@@ -95,11 +97,11 @@ describe('a disclosure checked with an export', () => {
     log.add({ id: 'evt-none', stream: 'message-msg_none' });
     expect(await check(log, [disclosureOf('evt-none', 300, [])])).toMatchObject({
       verdict: 'verified',
-      disclosed: ['leaf 300, event evt-none, is bound to no content'],
+      disclosed: ['leaf 300, event evt-none, has no content'],
     });
     expect(await check(log, [{ ...answer(), parts: [] }])).toMatchObject({
       verdict: 'undecided',
-      doubts: ['of the content of event evt-x nothing is disclosed, no hash either'],
+      doubts: ['the disclosure of event evt-x shows neither content nor hashes'],
     });
   });
 
@@ -124,28 +126,40 @@ describe('a disclosure checked with an export', () => {
   });
 
   test.each<readonly [string, object, string]>([
-    ['another content', answer(replaced(3, { leaf: disclosedPart('html', '<p>Bye</p>').leaf })), 'has another hash'],
-    ['another content with its hash', answer(replaced(3, disclosedPart('html', 'Bye'))), 'says another content root'],
+    [
+      'another content',
+      answer(replaced(3, { leaf: disclosedPart('html', '<p>Bye</p>').leaf })),
+      'does not match its hash',
+    ],
+    [
+      'another content with its hash',
+      answer(replaced(3, disclosedPart('html', 'Bye'))),
+      'has a different content root',
+    ],
     [
       'another content under the root of the event',
       { ...answer(replaced(3, disclosedPart('html', 'Bye'))), content_root: rootOf(PARTS) },
-      'are not the content that leaf 7 is bound to',
+      'do not match the content of leaf 7',
     ],
-    ['parts in another order', { ...answer(PARTS.toReversed()), content_root: rootOf(PARTS) }, 'are not the content'],
-    ['a part less', { ...answer(PARTS.slice(1)), content_root: rootOf(PARTS) }, 'are not the content'],
+    [
+      'parts in another order',
+      { ...answer(PARTS.toReversed()), content_root: rootOf(PARTS) },
+      'do not match the content',
+    ],
+    ['a part less', { ...answer(PARTS.slice(1)), content_root: rootOf(PARTS) }, 'do not match the content'],
     ['a part under another name', answer(replaced(3, { name: 'text' })), 'is not [salt, name, value]'],
-    ['no content', disclosureOf('evt-x', AT, []), 'says another content root'],
-    ['parts without a root', { ...answer(), content_root: null }, 'says another content root'],
-    ['another leaf', { ...answer(), leaf_index: 8 }, 'is leaf 7, and not 8 as its disclosure says'],
+    ['no content', disclosureOf('evt-x', AT, []), 'has a different content root'],
+    ['parts without a root', { ...answer(), content_root: null }, 'has a different content root'],
+    ['another leaf', { ...answer(), leaf_index: 8 }, 'is leaf 7, but its disclosure says leaf 8'],
     [
       'an event that is not there',
       { ...answer(), event_id: 'evt-z' },
-      'leaf 7 as its disclosure says, is not in the log',
+      'is not in the log, although its disclosure says it is leaf 7',
     ],
     [
       'another hash in the place of what was removed',
       { ...answer(replaced(3, { ...removed(disclosedPart('html', 'Bye'), 'ers_1') })), content_root: rootOf(PARTS) },
-      'are not the content',
+      'do not match the content',
     ],
   ])('that shows %s is a fault', async (_, disclosure, words) => {
     const { verdict, faults, disclosed } = await check(logWith(), [disclosure]);

@@ -42,7 +42,7 @@ describe('a key that a stranger announces', () => {
     const { verdict, faults } = await verify(log.export({ note: signedBy(log, forger) }), trusted(log));
     expect([verdict, faults]).toEqual([
       'not verified',
-      ['the checkpoint is not signed by the key that was given, nor by one that followed it'],
+      ['the checkpoint is not signed by the given key or by a key that followed it'],
     ]);
   });
 
@@ -135,7 +135,7 @@ describe('leaves after the signed ones', () => {
     const bytes = exportOf(log.leaves, { from: 0, size: 10, edge: [], note });
     expect(await verify(bytes, trusted(log))).toMatchObject({
       verdict: 'not verified',
-      faults: expect.arrayContaining(['there are leaves behind leaf 9, the last one signed']),
+      faults: expect.arrayContaining(['there are leaves after leaf 9, the last signed one']),
     });
   });
 
@@ -155,7 +155,7 @@ describe('leaves after the signed ones', () => {
     const bytes = exportOf(log.leaves, { from: 0, size: 10, edge: [], note: log.note(10) });
     expect(await verify(bytes, trusted(log))).toMatchObject({
       verdict: 'not verified',
-      faults: ['the checkpoint is of 10 leaves of other.example/log, the header of another tree'],
+      faults: ['the header does not match the checkpoint, which covers 10 leaves of other.example/log'],
     });
   });
 
@@ -201,7 +201,7 @@ describe('an honest log', () => {
     expect(await verify(log.export(), { ...trusted(log), since })).toMatchObject({
       verdict: 'undecided',
       faults: [],
-      doubts: ['planted.note is of another log, other.example/log'],
+      doubts: ['planted.note belongs to another log, other.example/log'],
     });
   });
 
@@ -213,7 +213,7 @@ describe('an honest log', () => {
     const other = createAuditLog(log.leaves.toReversed());
     const since = [kept(other, 'planted.note', 20, [forger.signatureLine])];
     expect(await verify(log.export({ note: signedBy(log, forger) }), { ...trusted(log), since })).toMatchObject({
-      faults: ['the checkpoint is not signed by the key that was given, nor by one that followed it'],
+      faults: ['the checkpoint is not signed by the given key or by a key that followed it'],
       doubts: ['planted.note is not signed by a key of this log'],
     });
   });
@@ -245,7 +245,7 @@ describe('a checkpoint in a leaf', () => {
     const data = { size: 10, root: log.root(10).toString('base64'), note: log.note(10), ...said };
     log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
     expect((await verify(log.export(), trusted(log))).faults).toEqual([
-      'the checkpoint in leaf 10 says something else than its note',
+      'the checkpoint in leaf 10 does not match its own note',
     ]);
   });
 
@@ -256,7 +256,7 @@ describe('a checkpoint in a leaf', () => {
     const data = { size: 20, root: longer.root(20).toString('base64'), note };
     log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
     expect((await verify(log.export(), trusted(log))).faults).toEqual([
-      'the checkpoint in leaf 10 is of 20 leaves, which are not before it',
+      'the checkpoint in leaf 10 covers 20 leaves, more than precede it',
     ]);
   });
 });
@@ -269,7 +269,10 @@ test.each([
   const log = genuine(10);
   log.leaves[4] = change(log.leaves[4] ?? '');
   const { verdict, faults } = await verify(log.export(), trusted(log));
-  expect([verdict, faults]).toEqual(['not verified', expect.arrayContaining(['leaf 4 is no event in canonical JSON'])]);
+  expect([verdict, faults]).toEqual([
+    'not verified',
+    expect.arrayContaining(['leaf 4 is not an event in canonical JSON']),
+  ]);
 });
 
 describe('a rewritten log', () => {
@@ -288,7 +291,7 @@ describe('a rewritten log', () => {
     const { verdict, faults } = await verify(log.export({ size: 20 }), { ...trusted(log), since });
     expect([verdict, faults]).toEqual([
       'not verified',
-      ['the earlier checkpoint kept.note is of 30 leaves, and this export ends behind 20: keep both'],
+      ['the earlier checkpoint kept.note covers 30 leaves, but this export ends after 20. Keep both'],
     ]);
   });
 });

@@ -48,7 +48,7 @@ describe('an export', () => {
     const before = [{ name: 'earlier.note', signed: readCheckpoint(log.note(from - 1)) }];
     expect(await verify(log.export({ from }), { ...keyOf(log), since: before })).toMatchObject({
       verdict: 'undecided',
-      doubts: [`earlier.note is of ${from - 1} leaves, which end before the export`],
+      doubts: [`earlier.note covers ${from - 1} leaves, which end before this export begins`],
     });
   });
 
@@ -58,7 +58,7 @@ describe('an export', () => {
     const edge = log.root(128).toString('base64');
     const text = log.export({ from: 128 }).replace(edge, randomBytes(32).toString('base64'));
     expect((await verify(mended(Buffer.from(text)), keyOf(log))).faults[0]).toMatch(
-      'something was changed at or behind leaf 0 and before leaf 300',
+      'the log was changed at or after leaf 0 and before leaf 300',
     );
   });
 
@@ -70,7 +70,7 @@ describe('an export', () => {
     log.add({ stream: 'message-msg_a', revision: 4 });
     expect((await verify(log.export(), keyOf(log))).faults).toEqual([
       'revisions 0 to 1 of message-msg_a are not in the log',
-      'event one stands at leaf 0, and a second time at leaf 1',
+      'event one appears twice: at leaf 0 and at leaf 1',
       'revision 3 of message-msg_a is not in the log',
       'leaf 3: revision 4 of message-msg_a comes after revision 4',
     ]);
@@ -89,7 +89,7 @@ describe('an export', () => {
     const expected = ['one', 'msg_a', 'msg_b'];
     expect(await verify(log.export(), { ...keyOf(log), expected })).toMatchObject({
       verdict: 'not verified',
-      faults: ['msg_b was expected, and is not in the log'],
+      faults: ['msg_b is missing from the log'],
     });
   });
 });
@@ -106,7 +106,7 @@ describe('the signature of an export', () => {
     log.fill(3);
     const other = newSigner();
     expect((await verify(log.export(), { keys: [other.verifierKey] })).faults).toEqual([
-      'the checkpoint is not signed by the key that was given, nor by one that followed it',
+      'the checkpoint is not signed by the given key or by a key that followed it',
     ]);
     const line = log.signer.signatureLine('something else\n');
     expect((await verify(log.export({ note: log.note(3, [() => line]) }), keyOf(log))).faults).toEqual([
@@ -140,15 +140,15 @@ describe('the signature of an export', () => {
     expect(await verified([kept])).toMatchObject({
       verdict: 'verified',
       notices: [
-        `the log was reopened at leaf 11: "restored\\u001b[2J". Of "${ORIGIN}" ` +
-          'it has what was signed up to 10 leaves',
+        `the log was reopened at leaf 11: "restored\\u001b[2J". From "${ORIGIN}" ` +
+          'it kept the first 10 signed leaves',
       ],
     });
     for (const each of [gone, rewritten]) {
       const { verdict, faults } = await verified([each]);
       expect([verdict, faults[0]]).toEqual([
         'not verified',
-        expect.stringContaining('not all of which are in this log: it was reopened at leaf 11'),
+        expect.stringContaining('but this log does not contain all of them: it was reopened at leaf 11'),
       ]);
     }
   });
@@ -184,8 +184,8 @@ describe('the signature of an export', () => {
 
   test.each([
     ['is malformed', { size: 2, root: '', note: 'no note' }],
-    ['says something else than its note', { size: 2, root: 'AAAA' }],
-    ['is of 9 leaves, which are not before it', { size: 9 }],
+    ['does not match its own note', { size: 2, root: 'AAAA' }],
+    ['covers 9 leaves, more than precede it', { size: 9 }],
   ])('of a checkpoint in a leaf that %s is a fault', async (words, data) => {
     const log = createAuditLog();
     log.fill(9);
@@ -220,7 +220,7 @@ describe('witnesses', () => {
     });
     expect(await verify(text, { ...keyOf(log), quorum: { policy, count: 2 } })).toMatchObject({ verdict: 'verified' });
     const missed = await verify(text, { ...keyOf(log), quorum: { policy, count: 3 } });
-    expect(missed).toMatchObject({ verdict: 'undecided', doubts: ['the quorum is missed: w1, w2 has cosigned'] });
+    expect(missed).toMatchObject({ verdict: 'undecided', doubts: ['no quorum of witnesses: cosigned by w1, w2'] });
   });
 
   test('that are too few leave it undecided, and how far a quorum went is reported', async () => {
@@ -234,7 +234,7 @@ describe('witnesses', () => {
     log.fill(30);
     expect(await verify(log.export(), { ...keyOf(log), quorum })).toMatchObject({
       verdict: 'undecided',
-      doubts: ['the quorum is missed: no known witness has cosigned; a quorum has cosigned the first 20 leaves'],
+      doubts: ['no quorum of witnesses: cosigned by no known witness; a quorum cosigned the first 20 leaves'],
     });
   });
 
@@ -248,7 +248,7 @@ describe('witnesses', () => {
     expect((await verify(text, { ...keyOf(log), quorum })).faults).toEqual(['the cosignature of w1 is forged']);
     log.add({ type: 'CheckpointCosigned', stream: 'audit-org_mine', data: { size: 20, lines: [line()] } });
     expect((await verify(log.export(), { ...keyOf(log), quorum })).faults).toEqual([
-      'the cosignature of w1 in leaf 20 is of another tree',
+      'the cosignature of w1 in leaf 20 belongs to another tree',
     ]);
   });
 });

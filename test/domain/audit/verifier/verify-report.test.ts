@@ -66,12 +66,20 @@ const ofProof = (change: (proof: NonNullable<Event['proof']>) => object) =>
 /** The signature line of another note. */
 const forgedBy = (note: string): string => `${note.trimEnd().split('\n').at(-1)}\n`;
 
-const NOT_SIGNED = /is not leaf .* of what was signed/;
+const NOT_SIGNED = /is not leaf .* of the signed log/;
 
 test.each<[string, unknown, RegExp]>([
-  ['another time', withEvent(() => ({ at: '2020-01-01T00:00:00.000Z' })), /says another time than leaf 7/],
-  ['another type', withEvent(() => ({ type: 'KeyRevoked' })), /says another type than leaf 7/],
-  ['another id', withEvent(() => ({ event_id: 'x' })), /says another id than leaf 7/],
+  [
+    'another time',
+    withEvent(() => ({ at: '2020-01-01T00:00:00.000Z' })),
+    /the report and leaf 7 have different values for its time/,
+  ],
+  [
+    'another type',
+    withEvent(() => ({ type: 'KeyRevoked' })),
+    /the report and leaf 7 have different values for its type/,
+  ],
+  ['another id', withEvent(() => ({ event_id: 'x' })), /the report and leaf 7 have different values for its id/],
   ['another leaf', ofProof(({ leaf }) => ({ leaf: leaf.replace('msg_', 'msg-') })), NOT_SIGNED],
   ['a leaf that is no JSON', ofProof(() => ({ leaf: '{' })), NOT_SIGNED],
   ['a leaf that is no text', ofProof(() => ({ leaf: [1] })), NOT_SIGNED],
@@ -83,9 +91,9 @@ test.each<[string, unknown, RegExp]>([
     withEvent(() => ({ leaf_index: index })),
     NOT_SIGNED,
   ]),
-  ['an event that is none', { ...report, events: [null] }, /this is no report/],
-  ['no events', { ...report, events: 1 }, /this is no report/],
-  ['half of its bytes', JSON.stringify(report).slice(0, 900), /this is no report/],
+  ['an event that is none', { ...report, events: [null] }, /this is not a report/],
+  ['no events', { ...report, events: 1 }, /this is not a report/],
+  ['half of its bytes', JSON.stringify(report).slice(0, 900), /this is not a report/],
   ['a checkpoint of another size', { ...report, checkpoint: { note: log.note(SIZE - 1) } }, NOT_SIGNED],
   ['a note that is none', { ...report, checkpoint: { note: 'x' } }, /its checkpoint is malformed/],
   ['a note that is no text', { ...report, checkpoint: { note: 7 } }, /its checkpoint is malformed/],
@@ -106,12 +114,12 @@ test('a report is undecided without the key that signed, without a signature yet
   const stranger = createSigner(ORIGIN, randomBytes(32)).verifierKey;
   for (const [changed, more, doubt] of [
     [report, { keys: [] }, /no key was given/],
-    [report, { keys: [stranger] }, /signed by another key/],
-    [withEvent(() => ({ proof: null })), {}, /is in no signed checkpoint/],
-    [{ ...report, checkpoint: null }, {}, /nothing of it was signed/],
-    [report, { quorum: { policy, count: null } }, /the quorum of witnesses is missed/],
+    [report, { keys: [stranger] }, /signed by a different key/],
+    [withEvent(() => ({ proof: null })), {}, /is not in a signed checkpoint/],
+    [{ ...report, checkpoint: null }, {}, /none of its events were signed/],
+    [report, { quorum: { policy, count: null } }, /no quorum of witnesses has cosigned/],
     [report, { since: [{ name: 'kept.note', signed: null }] }, /kept.note can only be compared with an export/],
-    [report, { expected: ['msg_1'] }, /looked for in an export/],
+    [report, { expected: ['msg_1'] }, /need an export, not a report/],
   ] as const) {
     const { verdict, doubts, faults } = verify(changed, more);
     expect([verdict, faults, doubts]).toEqual(['undecided', [], [expect.stringMatching(doubt)]]);
@@ -126,11 +134,15 @@ test('a report is compared with a kept checkpoint of as many leaves', () => {
   const rewritten = createAuditLog(log.leaves.toReversed());
   expect(verify(report, { since: kept(rewritten) })).toMatchObject({
     verdict: 'not verified',
-    faults: [`kept.note says another root at ${SIZE} leaves than this report. Keep both: together they prove it`],
+    faults: [
+      `kept.note has a different root for the first ${SIZE} leaves than this report. Keep both: together they prove that the log was rewritten`,
+    ],
   });
 });
 
 test('words of a report are shown without control sequences for a terminal', () => {
   const { faults } = verify(withEvent(() => ({ event_id: '\u001b[2J\u202ex' })));
-  expect(faults).toEqual([expect.stringMatching(/^event \?\[2J\?x: the report says another id/)]);
+  expect(faults).toEqual([
+    expect.stringMatching(/^event \?\[2J\?x: the report and leaf \d+ have different values for its id/),
+  ]);
 });
