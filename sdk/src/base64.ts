@@ -13,7 +13,7 @@ export const base64 = (bytes: Uint8Array): string => {
   return text;
 };
 
-/** @returns null: it is no Base64. */
+/** @returns null: not Base64. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> | null => {
   try {
     return Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));

@@ -5,7 +5,7 @@ import { type Body, encodeBody, type RenderReact } from './message-body.ts';
 import { authorizationOf, baseOf, headersOf, isRepeatable, type Operation, type Options, urlOf } from './request.ts';
 import { limitsOf, type RetryOptions, type TryResult, withRetries } from './retry.ts';
 
-/** Sends requests: tries, time-outs, answers. */
+/** Sends requests, with retries and time-outs. */
 
 /** Functions that `api/resources.ts` calls to send requests. */
 export interface Call {
@@ -17,19 +17,19 @@ export interface Call {
   list<Item, Page extends object>(operation: Operation, options?: Options): List<Item, Page>;
 }
 
-/** One try of a request, for logs and metrics. It holds no key, no query and no body. */
+/** One attempt of a request, for logs and metrics. Contains no key, query or body. */
 export interface Attempt {
   readonly method: string;
   readonly path: string;
-  /** From 1; the tries of one call have one `Idempotency-Key`. */
+  /** From 1. All attempts of a call share an `Idempotency-Key`. */
   readonly tried: number;
   readonly durationMs: number;
-  /** null: no answer. */
+  /** null: no response. */
   readonly status: number | null;
   readonly requestId: string | null;
   /** null: it succeeded. */
   readonly error: unknown;
-  /** Milliseconds until the next try; null: no further try. */
+  /** Milliseconds until the next attempt; null: no further attempt. */
   readonly retryInMs: number | null;
 }
 
@@ -38,9 +38,9 @@ export interface Configuration extends RetryOptions {
   readonly apiKey: string;
   /** URL of the service, such as `https://mail.example.com`. */
   readonly baseUrl: string;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Told of every try as it ends. What it throws is ignored. */
+  /** Called after every attempt. Errors that it throws are ignored. */
   readonly onAttempt?: ((attempt: Attempt) => unknown) | undefined;
   /** Renders `react` of a message into HTML, such as `render` of `@react-email/render`. Default: `react-dom`. */
   readonly renderReact?: RenderReact | undefined;
@@ -48,14 +48,14 @@ export interface Configuration extends RetryOptions {
 
 const responses = new WeakMap<object, Response>();
 
-/** The response that an answer came with: its `status` and `headers`, such as `etag`, `x-request-id`, `ratelimit`. */
+/** The HTTP response behind a result: `status` and `headers`, such as `etag`, `x-request-id` and `ratelimit`. */
 export const responseOf = (answer: object): Response | undefined => responses.get(answer);
 
 const parsed = (text: string, response: Response): unknown => {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ConnectionError('the answer is no JSON', { cause, requestId: requestIdOf(response) });
+    throw new ConnectionError('the response is not JSON', { cause, requestId: requestIdOf(response) });
   }
 };
 
@@ -104,7 +104,7 @@ interface Try<Answer> {
   readonly isReadLater: boolean;
 }
 
-/** By its words: a fetch that may meet no redirect tells it from other faults in no other way. */
+/** Recognizes a redirect by the error's text: `fetch` offers no other way. */
 const isRedirect = (cause: unknown): boolean =>
   cause instanceof TypeError && /redirect/i.test(`${cause.message} ${cause.cause}`);
 
@@ -116,7 +116,7 @@ const reasonOf = (cause: unknown): string => {
   return reason === undefined ? '' : `: ${reason}`;
 };
 
-/** Why a try has no answer. */
+/** The error of an attempt without a response. */
 const failureOf = (
   cause: unknown,
   deadline: Deadline,
@@ -124,15 +124,15 @@ const failureOf = (
   { url, requestId }: { readonly url: string; readonly requestId: string | null },
 ): OutboxError => {
   if (cause instanceof OutboxError) return cause;
-  if (fileFault !== undefined) return new OutboxError('an attachment cannot be read', { cause: fileFault });
+  if (fileFault !== undefined) return new OutboxError('cannot read an attachment', { cause: fileFault });
   if (isRedirect(cause)) return new OutboxError(REDIRECTED, { cause });
-  const from = `no whole answer came from ${new URL(url).origin}`;
+  const from = `no complete response from ${new URL(url).origin}`;
   return deadline.hasPassed()
     ? new TimedOutError(`${from} in time`, { cause, requestId })
     : new ConnectionError(`${from}${reasonOf(cause)}`, { cause, requestId });
 };
 
-/** One request and its answer. @throws {OutboxError} */
+/** One request and its response. @throws {OutboxError} */
 const attempt = async <Answer>(one: Try<Answer>): Promise<TryResponse<Answer>> => {
   // Call `fetch` without a receiver: in browsers it throws when called as a method of another object.
   const { fetch, request, signal } = one;

@@ -3,9 +3,9 @@ import { TIMER_MS_MAX } from './retry.ts';
 export interface Deadline {
   readonly signal: AbortSignal;
   hasPassed(): boolean;
-  /** Counts the whole time, from now. */
+  /** Starts the timer, with the full time. */
   start(): void;
-  /** Counts no longer; the signal still aborts with the other. */
+  /** Stops the timer; the signal still aborts with the other one. */
   stop(): void;
   /** Stops the timer and releases the other signal. */
   end(): void;

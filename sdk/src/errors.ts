@@ -8,10 +8,10 @@ interface ErrorContext {
   readonly requestId?: string | null;
 }
 
-/** Any failure of a request. `instanceof` tells which. */
+/** Base class of all request failures. Use `instanceof` to tell them apart. */
 export class OutboxError extends Error {
   override name = 'OutboxError';
-  /** `X-Request-Id`: finds the request in the dashboard and in the logs of the service. null: no answer began. */
+  /** `X-Request-Id`: finds the request in the dashboard and in the service's logs. null: no response. */
   readonly requestId: string | null;
 
   constructor(message: string, { cause, requestId = null }: ErrorContext = {}) {
@@ -20,12 +20,12 @@ export class OutboxError extends Error {
   }
 }
 
-/** No answer came, or only a part of one. `cause` has the fault. What was sent may have been carried out. */
+/** No response, or only a part of one. `cause` is the underlying error. The request may have been carried out. */
 export class ConnectionError extends OutboxError {
   override name = 'ConnectionError';
 }
 
-/** No answer came within the time of a try. What was sent may have been carried out. */
+/** An attempt timed out. The request may have been carried out. */
 export class TimedOutError extends ConnectionError {
   override name = 'TimedOutError';
 }
@@ -33,16 +33,16 @@ export class TimedOutError extends ConnectionError {
 /** An error response from the service, or from a proxy in front of it. */
 export interface Refusal {
   readonly status: number;
-  /** `unknown` where a proxy answered in the place of the service. */
+  /** `unknown` if a proxy answered instead of the service. */
   readonly code: ErrorCode;
   /** Messages by field: `to`, `messages[3].to`. */
   readonly details: Readonly<Record<string, readonly string[]>>;
-  /** Seconds to wait before the request is sent again; null: not said. */
+  /** Seconds to wait before you retry; null: unknown. */
   readonly retryAfter: number | null;
   readonly requestId: string | null;
 }
 
-/** The service refused the request. */
+/** The service rejected the request. */
 export class ApiError extends OutboxError implements Refusal {
   override name = 'ApiError';
   readonly status: number;
@@ -103,7 +103,7 @@ const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
   429: RateLimitError,
 };
 
-/** Seconds of `Retry-After` (RFC 9110 §10.2.3). A date counts from the answer's own, whatever the clock here says. */
+/** Seconds of `Retry-After` (RFC 9110 §10.2.3). A date is compared with the response's `Date`, so the local clock does not matter. */
 const retryAfterIn = (headers: Headers): number | null => {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value);
@@ -118,7 +118,7 @@ const secondsOf = (value: unknown): number | null =>
 
 type ErrorFields = Partial<ErrorAnswer['error']>;
 
-/** The body of an error; empty where it is not one of the service's. */
+/** The error in a body; empty if the service did not send it. */
 const saidIn = (text: string): ErrorFields => {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown };
@@ -130,16 +130,16 @@ const saidIn = (text: string): ErrorFields => {
 
 export const requestIdOf = ({ headers }: Response): string | null => headers.get('x-request-id');
 
-export const REDIRECTED = 'the answer is a redirect, which is not followed: is baseUrl right?';
+export const REDIRECTED = 'the response is a redirect, which is not followed: check baseUrl';
 
-/** For an answer of something else than the service, such as a proxy before it. */
+/** Message for a response that is not from the service, such as one of a proxy. */
 const wordsFor = ({ status, headers, type }: Response): string => {
-  // A browser does not tell where a redirect leads.
+  // Browsers hide the target of a redirect.
   if (type === 'opaqueredirect') return REDIRECTED;
   const location = headers.get('location');
   return location === null
-    ? `the answer has status ${status} and no error of Outbox`
-    : `the answer has status ${status} and leads to ${location}, which is not followed: is baseUrl right?`;
+    ? `the response has status ${status} and is not an error of Outbox: check baseUrl`
+    : `the response has status ${status} and redirects to ${location}, which is not followed: check baseUrl`;
 };
 
 /** The error for an unsuccessful response. @param text its body. */

@@ -5,10 +5,10 @@ import { ConnectionError, OutboxError } from './errors.ts';
 import type { RequestOptions } from './request.ts';
 import { backOff, pause, TIMER_MS_MAX, waitBefore } from './retry.ts';
 
-/** The feed as it grows, by server-sent events (WHATWG HTML §9.2); it goes on over every cut, by its cursor. */
+/** Follows the event feed over server-sent events (WHATWG HTML §9.2). After an interruption, it resumes at its cursor. */
 
 export interface StreamedEvent {
-  /** Keep it: `after` it, the stream goes on without a gap. */
+  /** Store it and pass it as `after` to resume without a gap. */
   readonly cursor: string;
   readonly event: OutboxEvent;
 }
@@ -19,7 +19,7 @@ export type StreamQuery = Omit<ReadEventsQuery, 'limit' | 'wait' | 'until' | 'ty
 };
 
 export interface StreamOptions extends Pick<RequestOptions, 'signal'> {
-  /** Without a line for this long the connection is made anew; the service writes one every 15 s. Default 45,000. */
+  /** Milliseconds of silence after which it reconnects. The service writes a line every 15 s. Default 45,000. */
   readonly silenceMs?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ interface Frame {
 
 const FIELD = /^([^:]+): ?(.*)$/;
 
-/** @param block its lines. */
+/** @param block lines of the frame. */
 const frameOf = (block: string): Frame => {
   const fields = block.split('\n').flatMap((line) => {
     const [, name = '', value = ''] = FIELD.exec(line) ?? [];
@@ -46,14 +46,15 @@ const frameOf = (block: string): Frame => {
   return { id: last.get('id') ?? null, type: last.get('event') ?? 'message', data: data.join('\n') };
 };
 
-/** Frames as they end, in whatever pieces they come. @throws {ConnectionError} a frame without end. */
+/** Splits chunks into frames. @throws {ConnectionError} if a frame is too long. */
 async function* framesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of chunks) {
     const blocks = (rest + decoder.decode(chunk, { stream: true })).replaceAll('\r\n', '\n').split('\n\n');
     rest = blocks.pop() ?? '';
-    if (rest.length > FRAME_CHARACTERS_MAX) throw new ConnectionError('the stream has a frame without end');
+    if (rest.length > FRAME_CHARACTERS_MAX)
+      throw new ConnectionError('the event stream sent an event that is too long');
     yield* blocks.map(frameOf);
   }
 }
@@ -72,7 +73,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, silence: Deadline): A
   }
 }
 
-/** @throws what no waiting changes. */
+/** @throws errors that a retry cannot fix. */
 const waitAfter = (error: unknown, tried: number): number => {
   const wait = error instanceof OutboxError ? waitBefore(error, tried, true) : backOff(tried);
   if (wait === null) throw error;
@@ -90,7 +91,7 @@ const eventOf = (data: string): OutboxEvent => {
   try {
     return JSON.parse(data) as OutboxEvent;
   } catch (cause) {
-    throw new OutboxError('an event of the stream is no JSON', { cause });
+    throw new OutboxError('the event stream sent an event that is not JSON', { cause });
   }
 };
 
@@ -102,7 +103,7 @@ interface ConnectionRequest {
 
 const EVENT_STREAM = 'text/event-stream';
 
-/** One connection, until it ends: its frames. */
+/** Frames of one connection, until it ends. */
 async function* connection({ call, query, options }: ConnectionRequest): AsyncGenerator<Frame> {
   const silence = createDeadline(options.silenceMs ?? SILENCE_MS, options.signal);
   try {
@@ -113,7 +114,7 @@ async function* connection({ call, query, options }: ConnectionRequest): AsyncGe
     );
     if (body === null || headers.get('content-type')?.startsWith(EVENT_STREAM) !== true) {
       await body?.cancel();
-      throw new ConnectionError('the answer is no stream of events');
+      throw new ConnectionError('the response is not an event stream: check baseUrl');
     }
     yield* framesOf(chunksOf(body, silence));
   } finally {
@@ -123,7 +124,7 @@ async function* connection({ call, query, options }: ConnectionRequest): AsyncGe
 
 /**
  * Events from now on, or `after` a cursor, for as long as it is iterated.
- * @throws {ApiError} a refusal that no waiting changes, such as 401; or the reason of the signal.
+ * @throws {ApiError} for errors that a retry cannot fix, such as 401; or the reason of the signal.
  */
 export async function* streamEvents(
   call: Call,

@@ -7,17 +7,17 @@ interface PageOf {
   readonly next_cursor?: string | null;
 }
 
-/** Asks when it is awaited, once; and anew each time it is iterated over. */
+/** Requests the page once when it is awaited, and all pages each time it is iterated over. */
 export interface List<Item, Page> extends Promise<Page>, AsyncIterable<Item> {
   /** Every page, starting with the requested one. */
   pages(): AsyncIterableIterator<Page>;
 }
 
-/** Cursor of the page behind; undefined: it is the last. */
+/** Cursor of the next page; undefined: this is the last one. */
 const nextOf = ({ has_more, next_cursor }: PageOf): string | undefined =>
   has_more === true ? (next_cursor ?? undefined) : undefined;
 
-/** @param read reads a page; called when it is needed. */
+/** @param read reads a page when it is needed. */
 export const listOf = <Item, Page extends object>(
   read: (query: { readonly after?: string }) => Promise<Page>,
 ): List<Item, Page> => {
@@ -31,7 +31,7 @@ export const listOf = <Item, Page extends object>(
     yield page;
     let before: string | undefined;
     for (let next = nextOf(page); next !== undefined; next = nextOf(page)) {
-      if (next === before) throw new OutboxError('the list does not go on: two pages have one next_cursor');
+      if (next === before) throw new OutboxError('the list repeats itself: two pages have the same next_cursor');
       before = next;
       page = await read({ after: next });
       yield page;

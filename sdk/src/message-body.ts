@@ -22,14 +22,14 @@ export type RenderReact = (element: unknown) => string | Promise<string>;
 
 export type SendBatch = Omit<SendBatchRequest, 'messages'> & { readonly messages: readonly SendMessage[] };
 
-/** 1 to 255 printable characters that no other send has. */
+/** 1 to 255 printable characters, unique to this send. */
 export const idempotencyKey = (): string => crypto.randomUUID();
 
 const reactDom = async () => {
   try {
     return await import('react-dom/server');
   } catch (cause) {
-    throw new TypeError('react needs the package react-dom: install it, or send html', { cause });
+    throw new TypeError('react requires the package react-dom: install it, or send html', { cause });
   }
 };
 
@@ -38,7 +38,7 @@ const byReactDom: RenderReact = async (element) => {
   return `<!DOCTYPE html>${renderToStaticMarkup(element)}`;
 };
 
-/** Files of a body, and what stands for each in its JSON until it is sent. */
+/** Files of a body, with the placeholder of each in the JSON. */
 interface Files {
   place(file: Blob): string;
   readonly blobs: readonly Blob[];
@@ -68,7 +68,7 @@ interface Encoding {
   readonly render: RenderReact;
 }
 
-/** @param where before the names of its fields, such as `messages[3].`. */
+/** @param where prefix for field names, such as `messages[3].`. */
 const messageOf = async (
   { react, ...message }: SendMessage,
   { files, render }: Encoding,
@@ -76,7 +76,7 @@ const messageOf = async (
 ): Promise<object> => {
   const isReact = react !== undefined && react !== null;
   if (isReact && message.html !== undefined)
-    throw new TypeError(`${where}react and html are one body: send one of them`);
+    throw new TypeError(`${where}react and html exclude each other: send only one`);
   return {
     ...message,
     ...(isReact ? { html: await render(react) } : {}),
@@ -92,7 +92,7 @@ const attachmentsOf = (attachments: readonly Attachment[], files: Files, where: 
 
 const isSend = (body: object): body is SendMessage => 'attachments' in body || 'react' in body;
 
-/** The body as JSON can hold it, but for files. */
+/** The body as JSON values, except for files. */
 const plain = async (body: object, encoding: Encoding): Promise<object> => {
   if (isSend(body)) return messageOf(body, encoding);
   if (!('messages' in body) || !Array.isArray(body.messages)) return body;
@@ -127,15 +127,15 @@ const streamOf = (chunks: AsyncGenerator<Uint8Array>, fail: (fault: unknown) => 
     },
   });
 
-/** A body as one try sends it. */
+/** A body for one attempt. */
 interface MadeBody {
   readonly body: RequestInit;
-  /** Why a file of it could not be read; undefined: all could. */
+  /** Error of a file that could not be read; undefined: none. */
   fault(): unknown;
 }
 
 export interface Body {
-  /** Makes it anew: a stream can be sent once. */
+  /** Creates the body again: a stream can be sent only once. */
   make(): MadeBody;
 }
 

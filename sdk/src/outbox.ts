@@ -19,7 +19,7 @@ export type Outbox = {
     /** Verifies a post to a webhook and reads its event; needs no request. */
     readonly verify: typeof verifyWebhook;
   };
-  /** Any other request, such as one for another media type by `accept`. */
+  /** Sends any other request, such as one for another media type with `accept`. */
   request(operation: Operation, options?: RequestOptions): Promise<Response>;
 };
 
@@ -28,7 +28,7 @@ const required = (value: string | undefined, name: string, variable: string): st
   throw new TypeError(`${name} is required: pass it, or set ${variable}`);
 };
 
-/** @throws {TypeError} a field is missing or cannot be right. No message holds the key. */
+/** @throws {TypeError} if a field is missing or invalid. Messages never contain the key. */
 const configured = (given: Partial<Configuration>): Configuration => ({
   ...given,
   apiKey: required(given.apiKey ?? environment('OUTBOX_API_KEY'), 'apiKey', 'OUTBOX_API_KEY'),
@@ -38,7 +38,7 @@ const configured = (given: Partial<Configuration>): Configuration => ({
 /**
  * A client of the Outbox API: `outbox.messages.send({ from, to, subject, html })`.
  * @param given `apiKey` and `baseUrl`, or the variables OUTBOX_API_KEY and OUTBOX_URL.
- * @throws {TypeError} one of them is missing or malformed.
+ * @throws {TypeError} if one of them is missing or malformed.
  */
 export const createOutbox = (given: Partial<Configuration> = {}): Outbox => {
   const call = createCall(configured(given));

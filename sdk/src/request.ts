@@ -5,7 +5,7 @@ import { isServer, VERSION } from './runtime.ts';
 /** Options and parts of a request. */
 
 export interface RequestOptions extends RetryOptions {
-  /** Ends the request with its reason. */
+  /** Aborts the request with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -15,16 +15,16 @@ export interface ChangeOptions extends RequestOptions {
 }
 
 export interface SendOptions extends RequestOptions {
-  /** Key of this send; reuse it after a restart of your program. Default: a random key, used for all tries of one call. */
+  /** Key of this send; reuse it after a restart of your program. Default: a random key, shared by all attempts of a call. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A query's fields; undefined ones are left out. */
+/** Query parameters; undefined ones are omitted. */
 type Query = object;
 
 export interface Operation {
   readonly method: string;
-  /** From `/v1`. */
+  /** Begins with `/v1`. */
   readonly path: string;
   readonly query?: Query;
   readonly body?: unknown;
@@ -41,7 +41,7 @@ export type Options = RequestOptions & ChangeOptions & SendOptions;
 export const path = (texts: TemplateStringsArray, ...values: readonly string[]): string =>
   texts.reduce((before, text, index) => {
     const value = values[index - 1];
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`an id is not '${value}'`);
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`not a valid id: '${value}'`);
     return before + encodeURIComponent(value) + text;
   });
 
@@ -55,7 +55,7 @@ const parsedUrl = (text: string): URL => {
   throw new TypeError('baseUrl must begin with https:// or http://');
 };
 
-/** @throws {TypeError} it cannot be right. */
+/** @throws {TypeError} if the URL is not valid. */
 export const baseOf = (baseUrl: string): string => {
   const { origin, pathname, username, password, search, hash } = parsedUrl(baseUrl);
   if (username + password + search + hash !== '') {
@@ -66,7 +66,7 @@ export const baseOf = (baseUrl: string): string => {
   return origin + prefix;
 };
 
-/** @throws {TypeError} no header can hold it; the message does not tell it. */
+/** @throws {TypeError} if a header cannot contain the key. The message does not reveal it. */
 export const authorizationOf = (apiKey: string): string => {
   if (/^ob_[\x21-\x7e]+$/.test(apiKey)) return `Bearer ${apiKey}`;
   throw new TypeError('apiKey must begin with ob_ and have no spaces');
@@ -94,7 +94,7 @@ export const headersOf = (authorization: string, operation: Operation, options: 
   return headers;
 };
 
-/** With `If-Match` a second try is refused if the first was carried out. */
+/** With `If-Match`, a second attempt is rejected if the first was carried out. */
 export const isRepeatable = (
   { method, takesIdempotencyKey, changesNothing }: Operation,
   { ifMatch }: Options,

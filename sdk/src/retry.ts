@@ -3,18 +3,18 @@ import { ApiError, ConnectionError, RateLimitError } from './errors.ts';
 /** When a request is sent again, and after how long (specification §7, client handling rules). */
 
 export interface RetryOptions {
-  /** Further tries after the first. Default 4. */
+  /** Retries after the first attempt. Default 4. */
   readonly maxRetries?: number | undefined;
-  /** A try without a whole answer ends after this many milliseconds. Default 30,000. */
+  /** Time-out of one attempt in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** All tries and the waits between them, in milliseconds. Default 150,000: two waits for a rate limit. */
+  /** Time-out of all attempts and waits in milliseconds. Default 150,000, which fits two waits for a rate limit. */
   readonly totalTimeoutMs?: number | undefined;
 }
 
 type Limits = { readonly [Name in keyof Required<RetryOptions>]: number };
 
 const DEFAULTS: Limits = { maxRetries: 4, timeoutMs: 30_000, totalTimeoutMs: 150_000 };
-/** Longest delay of a timer. Longer ones fire at once. */
+/** Longest delay of a timer. Longer ones fire immediately. */
 export const TIMER_MS_MAX = 2_147_483_647;
 const RETRIES_MAX = 100;
 
@@ -40,14 +40,14 @@ const TRANSIENT = [RATE_LIMITED, 500, 502, 503, 504];
 const RATE_LIMIT_SECONDS = 60;
 const FIRST_WAIT_MS = 500;
 const WAIT_MS_MAX = 20_000;
-/** Never at once. */
+/** Minimum wait before a retry. */
 const WAIT_MS_MIN = 100;
 
 /**
- * Milliseconds to wait before the next try; null: no further try.
- * @param tried number of tries so far, from 1.
- * @param isRepeatable a second try changes nothing that the first has changed. Others are tried again after a 429 alone,
- * which is answered before anything is done; what answers 500, 502, 503 or 504 may have done it.
+ * Milliseconds to wait before the next attempt; null: no further attempt.
+ * @param tried number of attempts so far, from 1.
+ * @param isRepeatable true if repeating the request is safe. Other requests are retried only after a 429,
+ * which means that nothing was done; a 500, 502, 503 or 504 may follow a request that was carried out.
  */
 export const waitBefore = (error: unknown, tried: number, isRepeatable: boolean): number | null => {
   if (error instanceof ApiError) return waitAfterAnswer(error, tried, isRepeatable);
@@ -60,7 +60,7 @@ const waitAfterAnswer = (error: ApiError, tried: number, isRepeatable: boolean):
   return asked * 1000 + backOff(tried);
 };
 
-/** Exponential with full jitter. */
+/** Exponential back-off with full jitter. */
 export const backOff = (tried: number): number =>
   WAIT_MS_MIN + Math.random() * Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (tried - 1));
 
@@ -82,9 +82,9 @@ export const pause = (milliseconds: number, signal: AbortSignal | undefined): Pr
     else signal?.addEventListener('abort', end, { once: true });
   });
 
-/** How a try ended. */
+/** Result of an attempt. */
 export interface TryResult<Answer> {
-  /** Its number, from 1. */
+  /** Number of the attempt, from 1. */
   readonly tried: number;
   readonly durationMs: number;
   readonly outcome: { readonly answer: Answer } | { readonly error: unknown };
@@ -95,14 +95,14 @@ export interface TryResult<Answer> {
 interface RetryPolicy<Answer> extends Limits {
   readonly signal: AbortSignal | undefined;
   readonly isRepeatable: boolean;
-  /** Called after each try, before the wait for the next. */
+  /** Called after each attempt, before the wait for the next one. */
   onTried(tried: TryResult<Answer>): void;
 }
 
 /**
- * Tries until an answer is there, or no try is left.
- * @param attempt with the milliseconds that it has.
- * @throws what the last try threw, or the reason of the signal.
+ * Repeats the attempt until it succeeds or no retry is left.
+ * @param attempt receives its time-out in milliseconds.
+ * @throws the error of the last attempt, or the reason of the signal.
  */
 export const withRetries = async <Answer>(
   attempt: (timeoutMs: number) => Promise<Answer>,

@@ -25,6 +25,6 @@ export const environment = (name: string): string | undefined => runtime.process
 export const isServer = (): boolean =>
   runtime.process?.versions?.node !== undefined && typeof runtime.document === 'undefined';
 
-/** Base64 of bytes by the runtime itself, where it has it. */
+/** The runtime's own Base64 encoder, if it has one. */
 export const nativeBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined =>
   runtime.Buffer?.from(buffer, byteOffset, byteLength).toString('base64');

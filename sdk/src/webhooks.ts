@@ -4,7 +4,7 @@ import { OutboxError } from './errors.ts';
 
 /** Signatures of webhooks (Standard Webhooks 1.0.0): HMAC-SHA256 over `id.timestamp.body`. */
 
-/** The post is not one of the service's, or not of now. `message` says which. */
+/** The post is not from the service, or is too old. `message` says which. */
 export class WebhookVerificationError extends OutboxError {
   override name = 'WebhookVerificationError';
 }
@@ -13,9 +13,9 @@ export interface ReceivedWebhook {
   /** The raw body as received, not parsed. */
   readonly body: string | Uint8Array | ArrayBuffer;
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** `whsec_…`; while it is rotated, both. */
+  /** `whsec_…`; during a rotation, both secrets. */
   readonly secret: string | readonly string[];
-  /** Seconds that its time may differ from now. Default 300. */
+  /** Allowed difference between the post's time and now, in seconds. Default 300. */
   readonly toleranceSeconds?: number;
 }
 
@@ -24,7 +24,7 @@ const TOLERANCE_SECONDS = 300;
 const SIGNATURES_MAX = 10;
 const HMAC = { name: 'HMAC', hash: 'SHA-256' };
 
-/** Also those of another fetch. */
+/** Recognizes `Headers` of any fetch implementation. */
 const isHeaders = (headers: ReceivedWebhook['headers']): headers is Headers => typeof headers.get === 'function';
 
 const headerIn = (headers: ReceivedWebhook['headers'], name: string): string => {
@@ -40,7 +40,7 @@ const fieldIn = (headers: Exclude<ReceivedWebhook['headers'], Headers>, name: st
 
 const keyOf = (secret: string) => {
   const bytes = fromBase64(secret.replace(/^whsec_/, ''));
-  if (bytes === null || bytes.length === 0) throw new TypeError('a secret of a webhook is whsec_ and Base64');
+  if (bytes === null || bytes.length === 0) throw new TypeError('secret must be whsec_ followed by Base64');
   return crypto.subtle.importKey('raw', bytes, HMAC, false, ['verify']);
 };
 
@@ -53,7 +53,7 @@ const signaturesIn = (header: string): readonly Uint8Array<ArrayBuffer>[] =>
 
 const requireRaw = (body: unknown): void => {
   if (typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer) return;
-  throw new TypeError('body must be the text or the bytes as they came, not what was parsed of them');
+  throw new TypeError('body must be the raw text or bytes as received, not a parsed object');
 };
 
 const signedBytes = (id: string, timestamp: string, body: ReceivedWebhook['body']): Uint8Array<ArrayBuffer> => {
@@ -67,13 +67,13 @@ const signedBytes = (id: string, timestamp: string, body: ReceivedWebhook['body'
 };
 
 const requireTime = (timestamp: string, tolerance: number): void => {
-  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is no time');
+  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is not a time');
   const ahead = Number(timestamp) - Date.now() / 1000;
   if (Math.abs(ahead) <= tolerance) return;
   throw new WebhookVerificationError(
     ahead < 0
-      ? 'webhook-timestamp is too old: the post is a replay, or the clock here is fast'
-      : 'webhook-timestamp is in the future: the clock here is slow',
+      ? 'webhook-timestamp is too old: the post is a replay, or the local clock is fast'
+      : 'webhook-timestamp is in the future: the local clock is slow',
   );
 };
 
@@ -95,9 +95,7 @@ export const verifyWebhook = async (received: ReceivedWebhook): Promise<OutboxEv
     keys.flatMap((key) => signatures.map((signature) => crypto.subtle.verify(HMAC, key, signature, signed))),
   );
   if (!verdicts.includes(true)) {
-    throw new WebhookVerificationError(
-      'no signature is right: verify the body as it came, with the secret of this webhook',
-    );
+    throw new WebhookVerificationError('no signature matches: verify the raw body, with the secret of this webhook');
   }
   return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as OutboxEvent;
 };

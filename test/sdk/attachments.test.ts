@@ -82,7 +82,7 @@ describe('attachments', () => {
       const error = await failureOf(client.messages.send({ ...MAIL, attachments: attached(file) }));
       expect(error).toBeInstanceOf(OutboxError);
       expect(error).not.toBeInstanceOf(ConnectionError);
-      expect(error.message).toBe('an attachment cannot be read');
+      expect(error.message).toBe('cannot read an attachment');
       expect(error.cause).toBeDefined();
       expect([tries, server.asked.length]).toEqual([1, 0]);
     }
@@ -92,7 +92,7 @@ describe('attachments', () => {
     await writeFile(path, BYTES);
     server.script(json(307, {}, { location: `${server.url}/elsewhere` }));
     const error = await failureOf(outbox.messages.send({ ...MAIL, attachments: attached(await openAsBlob(path)) }));
-    expect(error.message).toBe('the answer is a redirect, which is not followed: is baseUrl right?');
+    expect(error.message).toBe('the response is a redirect, which is not followed: check baseUrl');
     expect(error).not.toBeInstanceOf(ConnectionError);
     expect(server.asked).toHaveLength(1);
   });
@@ -122,7 +122,10 @@ describe('a React element', () => {
   test('together with html, or failing to render, is reported before anything is sent', async () => {
     server.script(ok);
     const both = await failureOf(outbox.messages.send({ ...MAIL, react: 'x', html: '<p>' }));
-    expect([both instanceof TypeError, both.message]).toEqual([true, 'react and html are one body: send one of them']);
+    expect([both instanceof TypeError, both.message]).toEqual([
+      true,
+      'react and html exclude each other: send only one',
+    ]);
     const renderReact = (): never => {
       throw new RangeError('no such component');
     };

@@ -62,7 +62,7 @@ describe('a mistake found before anything is sent', () => {
   test('is named: an invalid id, a limit for a single call', async () => {
     server.script(ok);
     for (const id of ['', '.', '..', undefined as never]) {
-      expect(() => outboxWith().messages.get(id)).toThrow(`an id is not '${id}'`);
+      expect(() => outboxWith().messages.get(id)).toThrow(`not a valid id: '${id}'`);
     }
     expect(await failureOf(outboxWith().messages.list({}, { maxRetries: 1e9 }))).toBeInstanceOf(TypeError);
     expect(server.asked).toHaveLength(0);
@@ -217,7 +217,7 @@ describe('errors', () => {
     server.script(json(308, {}, { location: 'https://mail.example/v1' }));
     const { message } = await failureOf(outboxWith().messages.send(MAIL));
     expect(message).toBe(
-      'the answer has status 308 and leads to https://mail.example/v1, which is not followed: is baseUrl right?',
+      'the response has status 308 and redirects to https://mail.example/v1, which is not followed: check baseUrl',
     );
   });
 });

@@ -96,7 +96,10 @@ describe('an event stream', () => {
     expect(await failureOf(readUntil('c1'))).toBeInstanceOf(ForbiddenError);
     server.script(open('id: c1\ndata: {"n":\n\n'));
     const error = await failureOf(readUntil('c1'));
-    expect([error instanceof OutboxError, error.message]).toEqual([true, 'an event of the stream is no JSON']);
+    expect([error instanceof OutboxError, error.message]).toEqual([
+      true,
+      'the event stream sent an event that is not JSON',
+    ]);
     expect(server.asked).toHaveLength(1);
   });
 

@@ -53,7 +53,7 @@ describe('a list', () => {
     const all = (async () => {
       for await (const _ of outbox.messages.list());
     })();
-    expect((await failureOf(all)).message).toContain('two pages have one next_cursor');
+    expect((await failureOf(all)).message).toContain('two pages have the same next_cursor');
     expect(server.asked).toHaveLength(2);
   });
 });

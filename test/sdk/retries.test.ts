@@ -152,14 +152,14 @@ describe('a send', () => {
     const fetch = () => Promise.reject(cause);
     const error = await failureOf(outboxWith({ fetch, maxRetries: 0 }).messages.send(MAIL));
     expect(error).toBeInstanceOf(ConnectionError);
-    expect(error.message).toBe(`no whole answer came from ${server.url}${reason}`);
+    expect(error.message).toBe(`no complete response from ${server.url}${reason}`);
   });
 
   test('to a server that is gone says so', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await failureOf(outboxWith({ baseUrl, maxRetries: 1 }).messages.send(MAIL));
     expect(error).toBeInstanceOf(ConnectionError);
-    expect(error.message).toBe(`no whole answer came from ${baseUrl}: connect ECONNREFUSED ${new URL(baseUrl).host}`);
+    expect(error.message).toBe(`no complete response from ${baseUrl}: connect ECONNREFUSED ${new URL(baseUrl).host}`);
     expect(error.cause).toBeDefined();
   });
 });
