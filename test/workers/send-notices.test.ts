@@ -79,10 +79,10 @@ describe('a notice of a suspended organization', () => {
         subject: 'Your organization was suspended',
         recipients: [{ address: 'ops@example.org' }],
         text: expect.stringMatching(
-          /It sent spam\.[\s\S]*Links to unsubscribe still work\.[\s\S]*Only the operator can resume/,
+          /It sent spam\.[\s\S]*Unsubscribe links still work\.[\s\S]*Only the operator can resume/,
         ),
       },
-      { subject: 'Your organization may send again', text: expect.stringContaining('The list is clean.') },
+      { subject: 'Your organization can send again', text: expect.stringContaining('The list is clean.') },
     ]);
   });
 });
@@ -102,7 +102,7 @@ describe('a notice of a disabled webhook', () => {
       from: { address: 'outbox@shop.test' },
       recipients: [{ address: 'ops@example.org', kind: 'to' }],
       subject: expect.stringMatching(/^Webhook whk_\w+ was disabled$/),
-      text: expect.stringContaining('took nothing for 5 days'),
+      text: expect.stringContaining('accepted nothing for 5 days'),
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
   });
@@ -124,7 +124,7 @@ describe('a notice of a disabled webhook', () => {
     await disabled(outbox, 'failing');
     await noticesOf(outbox, null)(await logOf(outbox));
     expect(await accepted(outbox)).toEqual([]);
-    expect(outbox.logger.said('warn')).toContain('a notice is not mailed: no domain may send it');
+    expect(outbox.logger.said('warn')).toContain('cannot mail a notice: no domain can send it');
   });
 
   test('is caused by an endpoint that answers 410, and sent from a domain of the organization', async () => {

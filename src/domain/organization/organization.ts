@@ -256,7 +256,7 @@ export interface Notice {
 
 const WHY = {
   gone: 'It answered 410 (Gone).',
-  failing: 'It took nothing for 5 days.',
+  failing: 'It accepted nothing for 5 days.',
 } as const;
 
 /** The notice about an event, or null if the contact is not notified. */
@@ -270,10 +270,10 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
         text: [
           `The webhook ${webhookId} was disabled at ${event.metadata.occurredAt}. ${WHY[reason]}`,
           '',
-          'Nothing is posted to it until you enable it again:',
+          'It receives nothing until you enable it again:',
           `  PATCH /v1/webhooks/${webhookId} {"enabled": true}`,
           '',
-          `Pending deliveries are posted then. POST /v1/webhooks/${webhookId}/replay posts the events missed since.`,
+          `Pending deliveries are then sent. To send the events that it missed: POST /v1/webhooks/${webhookId}/replay`,
         ].join('\n'),
       };
     }
@@ -282,9 +282,9 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
       return {
         subject: `Webhook ${webhookId} was paused`,
         text: [
-          `The webhook ${webhookId} was paused at ${event.metadata.occurredAt}: the API key ${keyId}, which answered for it, has ended.`,
+          `The webhook ${webhookId} was paused at ${event.metadata.occurredAt}: its API key ${keyId} has ended.`,
           '',
-          'Its events wait. To get them, and those that follow, adopt it with a key that does not expire, or in the dashboard:',
+          'Its events are waiting. To receive them and later ones, adopt it in the dashboard, or with a key that does not expire:',
           `  POST /v1/webhooks/${webhookId}/adopt`,
           '',
           'If you no longer need it, delete it:',
@@ -299,20 +299,20 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
           `The operator of this service suspended your organization at ${event.metadata.occurredAt}. Their reason:`,
           `  ${event.data.reason}`,
           '',
-          'No mail is accepted or sent, mail accepted earlier is held, and tracked links in your mail do not work.',
-          'You can still read everything, cancel mail and change settings. Links to unsubscribe still work.',
+          'No mail is accepted or sent, and mail accepted earlier is held. Tracked links in your mail do not work.',
+          'You can still read everything, cancel mail and change settings. Unsubscribe links still work.',
           '',
-          'Only the operator can resume your organization: ask them.',
+          'Only the operator can resume your organization. Contact them.',
         ].join('\n'),
       };
     case 'OrganizationResumed':
       return {
-        subject: 'Your organization may send again',
+        subject: 'Your organization can send again',
         text: [
           `The operator of this service resumed your organization at ${event.metadata.occurredAt}. Their reason:`,
           `  ${event.data.reason}`,
           '',
-          'Mail is accepted again, and mail that was held is sent unless its time to live is over.',
+          'Mail is accepted again. Held mail is sent unless its time to live has ended.',
         ].join('\n'),
       };
     case 'QuotaWarned':
@@ -324,7 +324,7 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
         text: [
           `Your organization has sent to ${used} recipients in ${month} (UTC). Its plan, ${planId}, allows ${limit}.`,
           '',
-          'A plan with a hard limit refuses more; any other charges for them:',
+          'With a hard limit, further mail is rejected. With any other plan, it is charged:',
           '  GET /v1/billing',
           '',
           'To choose another plan:',
@@ -356,15 +356,15 @@ export const checkpointNotice = ({ note, vkey, signedAt }: ShownCheckpoint): Not
       `The first ${size} events of the audit log ${origin} were signed at ${signedAt}:`,
       '',
       note,
-      'Keep this mail, or the attached file. Any later change to these events contradicts it:',
+      'Keep this mail or the attached file. With it, you can detect any later change to these events:',
       '',
       '  node outbox-audit-verify.mjs export.jsonl --key <the key you saw first> --since checkpoint.note',
       '',
-      'The key that signed it is below. Compare it with the one that you saw first: another one must be explained by the log.',
+      'This key signed it. Compare it with the key that you saw first. If they differ, the log must contain the rotation:',
       '',
       `  ${vkey}`,
       '',
-      'You get this mail each day because you are an auditor of this log. The organization that added you can end that.',
+      'You get this mail every day because you are an auditor of this log. The organization that added you can stop it.',
     ].join('\n'),
   };
 };

@@ -90,7 +90,7 @@ describe('one click on mail about a topic', () => {
   test('ends that topic only, and the reason is reported', async () => {
     const [offers, news] = [await make(), await make({ name: 'News' })];
     const first = await send('one@example.net', offers);
-    expect((await page(`/unsubscribe/${first.token}`)).html).toContain('Do you want no more “Offers”?');
+    expect((await page(`/unsubscribe/${first.token}`)).html).toContain('Do you want to stop getting “Offers”?');
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => page(`/unsubscribe/${first.token}`, ofOneClick)),
     );

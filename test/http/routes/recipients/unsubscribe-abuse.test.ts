@@ -77,7 +77,7 @@ describe('the pages', () => {
     const sent = await send();
     const [token = ''] = tokensOf(sent);
     for (const answer of await whileAway(() => Promise.all([ask(token), post(token)]))) {
-      expectPage(answer, 503, 'Not possible just now');
+      expectPage(answer, 503, 'Temporarily unavailable');
       expect(answer.headers['retry-after']).toBe('1');
     }
     expect(await unsubscribedOf(sent)).toEqual([false, false]);

@@ -98,34 +98,34 @@ describe('unsubscribing', () => {
     ['JSON that says it is a form', '{"List-Unsubscribe":"One-Click"}'],
   ])('with a form that contains %s is refused and changes nothing', async (_what, payload) => {
     const sent = await send();
-    expectPage(await post(tokensOf(sent)[0] ?? '', payload), 400, 'This did not work');
+    expectPage(await post(tokensOf(sent)[0] ?? '', payload), 400, 'That did not work');
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 
   test('with a broken multipart form, or without its boundary, is refused', async () => {
     const token = await aToken();
     for (const type of ['multipart/form-data', 'multipart/form-data; boundary=other']) {
-      expectPage(await post(token, multipart, type), 400, 'This did not work');
+      expectPage(await post(token, multipart, type), 400, 'That did not work');
     }
     expectPage(
       await post(token, multipart.slice(0, 60), `multipart/form-data; boundary=${boundary}`),
       400,
-      'This did not work',
+      'That did not work',
     );
   });
 
   test('without a body is refused', async () => {
-    expectPage(await ask(await aToken(), { method: 'POST' }), 400, 'This did not work');
+    expectPage(await ask(await aToken(), { method: 'POST' }), 400, 'That did not work');
   });
 
   test.each(['application/json', 'text/plain', 'application/xml', 'nonsense'])('in %s is refused', async (type) => {
-    expectPage(await post(await aToken(), '{"List-Unsubscribe":"One-Click"}', type), 415, 'This did not work');
+    expectPage(await post(await aToken(), '{"List-Unsubscribe":"One-Click"}', type), 415, 'That did not work');
   });
 
   test.each([5_000, 10_000_000])('with %i bytes is refused', async (length) => {
     const sent = await send();
     const payload = `List-Unsubscribe=One-Click&x=${'x'.repeat(length)}`;
-    expectPage(await post(tokensOf(sent)[0] ?? '', payload), 413, 'This did not work');
+    expectPage(await post(tokensOf(sent)[0] ?? '', payload), 413, 'That did not work');
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 });
