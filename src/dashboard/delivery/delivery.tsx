@@ -266,7 +266,7 @@ const OrganizationReputation = ({ data }: { readonly data: SerializedOrganizatio
   <section class="card" aria-label="Reputation">
     <header>
       <h2>Reputation</h2>
-      <span class="muted">All domains together, once two of them have sent bulk mail</span>
+      <span class="muted">All domains together, shown when at least two have sent bulk mail</span>
     </header>
     <div class="gauge pad">
       <ReputationGauge reputation={data} />

@@ -22,7 +22,7 @@ type Facts<Name extends PartName> = NonNullable<ServiceParts[Name]['facts']>;
 
 const STATES = {
   ok: { state: 'active', word: 'Healthy' },
-  attention: { state: 'warning', word: 'Check this' },
+  attention: { state: 'warning', word: 'Needs attention' },
   unknown: { state: 'unchecked', word: 'Unknown' },
   unused: { state: 'unchecked', word: 'Not used' },
 } as const;
@@ -159,7 +159,7 @@ const Processes = ({ parts: { instances, process } }: Pick<SerializedService, 'p
         );
       })}
       <Line name="Last started">{up.length === 0 ? 'unknown' : ago(up[up.length - 1]?.connected_since ?? '')}</Line>
-      <Line name="This one leads">
+      <Line name="Leader">
         {process.facts === null || process.facts.is_leader === null
           ? 'has no workers'
           : process.facts.is_leader

@@ -81,7 +81,7 @@ export const Checking = (): JSX.Element | null => {
   return (
     <span class="live" role="status">
       <i class="spin" />
-      Asking the name servers every 10 s, last answer {duration(agoMs)} ago
+      Checking DNS every 10 s. Last answer {duration(agoMs)} ago
     </span>
   );
 };

@@ -107,7 +107,7 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
             act={release}
           >
             <p class="two">
-              Waiting mail is sent within seconds, and the count restarts. First remove the addresses that caused it:
+              Waiting mail is sent within seconds, and counting starts again. First remove the addresses that caused it:
               mailbox providers keep their own count.
             </p>
           </Action>

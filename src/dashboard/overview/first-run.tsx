@@ -161,7 +161,7 @@ const Captured = (): JSX.Element => {
         {mayOpenInbox && (
           <>
             {' '}
-            What you send lands in the{' '}
+            You can read it in the{' '}
             <a class="lnk" href={linkTo('/inbox')}>
               inbox
             </a>

@@ -91,7 +91,7 @@ export interface PaletteProps {
 }
 
 interface Choice {
-  readonly group: 'Found' | 'Go to' | 'Do';
+  readonly group: 'Results' | 'Go to' | 'Actions';
   readonly icon: IconName;
   readonly words: string;
   readonly text?: string;
@@ -143,7 +143,7 @@ const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element =>
 );
 
 const foundChoice = (found: SerializedSearchResult): Choice => ({
-  group: 'Found',
+  group: 'Results',
   icon: ICONS[found.type],
   words: WORDS[found.type],
   text: found.title,
@@ -154,7 +154,12 @@ const foundChoice = (found: SerializedSearchResult): Choice => ({
 const useActions = (): readonly Choice[] => {
   const isTest = usePlace().query.get('environment') === 'test';
   const [isUtc, isOff] = [useStore(zone) === 'UTC', useStore(letters) === 'off'];
-  const act = (icon: IconName, words: string, choose: () => void): Choice => ({ group: 'Do', icon, words, choose });
+  const act = (icon: IconName, words: string, choose: () => void): Choice => ({
+    group: 'Actions',
+    icon,
+    words,
+    choose,
+  });
   return [
     act('key', 'Create or rotate an API key', () => navigate(linkTo('/keys'))),
     act('clock', isUtc ? 'Show local times' : 'Show times in UTC', () => zone.set(isUtc ? 'local' : 'UTC')),

@@ -285,7 +285,7 @@ const MaybeOlder = (): JSX.Element | null => {
     return (
       <Notice tone="wait" state="warning">
         <b>Not updated since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} This data may be out of date.
-        Nothing is lost: the service is retried automatically.{' '}
+        No data is lost. Retrying automatically.{' '}
         <button type="button" class="lnk" onClick={readAgain}>
           Try now
         </button>

@@ -196,7 +196,7 @@ const Search = (): JSX.Element => {
           key={asked}
           name="address"
           defaultValue={asked}
-          placeholder="A full address: is mail sent to it, and if not, why?"
+          placeholder="Enter a full address to check if it is suppressed"
           aria-label="Address"
           spellcheck={false}
         />

@@ -93,7 +93,7 @@ export const PublishTemplate = ({ draft, template, number }: PublishProps): JSX.
       <p class="two">
         {template.published_version === null
           ? 'You can then send messages with this template.'
-          : `Requests that name no version use it immediately, instead of version ${template.published_version}. You can roll back at any time.`}
+          : `Requests without a version use it immediately, instead of version ${template.published_version}. You can roll back at any time.`}
       </p>
     </Action>
   );
@@ -148,8 +148,8 @@ export const RollBackTemplate = ({ draft, template, version }: DraftProps & { re
       act={rollBack}
     >
       <p class="two">
-        Requests that name no version use it immediately, instead of version {template.published_version}. The draft
-        does not change.
+        Requests without a version use it immediately, instead of version {template.published_version}. The draft does
+        not change.
       </p>
     </Action>
   );
@@ -187,7 +187,9 @@ export const AddLanguage = ({ draft }: Pick<DraftProps, 'draft'>): JSX.Element =
   };
   return (
     <Action word="Add a language" icon="globe" tone="plain" isSmall title="Add a language" act={add}>
-      <p class="two">It starts as a copy. Requests that name this language, or one that falls back to it, use it.</p>
+      <p class="two">
+        It starts as a copy of the default. It is used for requests in this language, or in one that falls back to it.
+      </p>
       <label class="row">
         Language tag
         <input class="inp" name="locale" required placeholder="de, or de-AT" pattern="[a-z]{2,3}(-[A-Za-z0-9]+)*" />
@@ -227,7 +229,9 @@ export const Templates = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Templates</h1>
-          <p class="sub">Reusable subjects and texts with variables. Requests name a template instead of a text.</p>
+          <p class="sub">
+            Reusable subjects and texts with variables. Requests refer to a template instead of containing the text.
+          </p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/templates?limit=50']} />

@@ -139,7 +139,8 @@ const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
           <bdi>{description}</bdi>
         </>
       )}
-      {since !== null && ` · disabled on ${times.short(Date.parse(since) + FAILING_MS_MAX)} unless it answers before`}
+      {since !== null &&
+        ` · disabled on ${times.short(Date.parse(since) + FAILING_MS_MAX)} unless it responds before then`}
     </p>
   );
 };
@@ -147,9 +148,9 @@ const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
 const lastWord = ({ attempts, next_attempt_at: next }: Delivery, clock: (at: string) => string): string => {
   const last = attempts.at(-1);
   if (last === undefined) return next === null ? '' : 'not sent yet';
-  const tries = attempts.length === 1 ? '1 try' : `${attempts.length} tries`;
+  const tries = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`;
   if (next !== null) return `${tries}, next ${clock(next)}`;
-  return `${last.status ?? 'no answer'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
+  return `${last.status ?? 'no response'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
 };
 
 const WORDS = { pending: 'waits', delivered: 'delivered', failed: 'failed' } as const;

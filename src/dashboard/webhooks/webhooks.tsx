@@ -43,7 +43,7 @@ const FAMILIES = {
   'message.*': 'the outcome of each message, for each recipient',
   'suppression.*': 'addresses added or removed, and why',
   'domain.*': 'DNS records, reputation, warm-up',
-  'api_key.*': 'keys created, rotated, ended',
+  'api_key.*': 'keys created, rotated, revoked or expired',
   'billing.*': 'quota and invoices',
 } as const;
 
@@ -197,7 +197,7 @@ export const Webhooks = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Webhooks</h1>
-          <p class="sub">Signed events for your systems, retried until they are accepted</p>
+          <p class="sub">Signed events for your systems, retried for days if a post fails</p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/webhooks?limit=50']} />

@@ -69,7 +69,7 @@ describe.skipIf(chromiumIsMissing)('the domain screens', () => {
     await page.getByRole('heading', { level: 1, name: 'news.nordlys.example' }).waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText(/^Asking the name servers/).waitFor();
+    await page.getByText(/^Checking DNS every 10 s/).waitFor();
     publish(await recordsOf(id));
     // The page keeps polling.
     await page.getByText('Verified since').waitFor();
