@@ -144,7 +144,7 @@ const CONFLICTS: readonly {
   },
   {
     variable: 'PREVIOUS_SECRET_KEY',
-    problem: 'is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
+    problem: 'is the same as SECRET_KEY: set the previous SECRET_KEY, or omit it',
     isIn: (given) => given.PREVIOUS_SECRET_KEY !== undefined && given.PREVIOUS_SECRET_KEY === given.SECRET_KEY,
   },
   {

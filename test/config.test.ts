@@ -237,7 +237,7 @@ describe('the configuration', () => {
     ]);
     expect(problems({ ...database, SECRET_KEY: KEY })).toEqual([]);
     expect(problems({ SECRET_KEY: KEY, PREVIOUS_SECRET_KEY: KEY })).toEqual([
-      'PREVIOUS_SECRET_KEY: is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
+      'PREVIOUS_SECRET_KEY: is the same as SECRET_KEY: set the previous SECRET_KEY, or omit it',
     ]);
   });
 

@@ -95,7 +95,7 @@ export const createOpenIdConnect = (options: OpenIdConnectOptions): IdentityProv
       timeout: timeoutSeconds,
       execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
     }).catch((err: unknown) => {
-      logger.warn({ err, issuer }, 'the identity provider does not say how to sign in');
+      logger.warn({ err, issuer }, "cannot read the identity provider's configuration");
       throw new IdentityProviderUnavailable('its metadata cannot be read', { cause: err });
     });
     known = { config, atMs: system.monotonicMs() };
@@ -145,7 +145,7 @@ export const createOpenIdConnect = (options: OpenIdConnectOptions): IdentityProv
       return exchange().catch((error: unknown) => {
         // Tokens and claims are in the causes, which are not logged.
         const { code: reason, message } = error as { readonly code?: unknown; readonly message?: unknown };
-        logger.warn({ issuer, reason, message }, 'a sign-in at the identity provider failed');
+        logger.warn({ issuer, reason, message }, 'a sign-in through the identity provider failed');
         if (isAway(error)) throw new IdentityProviderUnavailable('it does not answer', { cause: error });
         return null;
       });

@@ -44,11 +44,11 @@ export const logOutages = (redis: Redis, logger: Logger, use: string): void => {
     reason = error.message;
   });
   redis.on('reconnecting', () => {
-    if (!away) logger.warn({ reason, use }, 'Redis cannot be reached');
+    if (!away) logger.warn({ reason, use }, 'cannot reach Redis');
     away = true;
   });
   redis.on('ready', () => {
-    if (away) logger.info({ use }, 'Redis is back');
+    if (away) logger.info({ use }, 'Redis is reachable again');
     away = false;
     reason = undefined;
   });

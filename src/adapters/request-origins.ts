@@ -74,7 +74,7 @@ export const createPostgresRequestOrigins = ({
   const sweepForEver = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       await sweep().catch((error: unknown) => {
-        logger.warn({ err: error }, 'old request origins were not deleted; the next sweep tries again');
+        logger.warn({ err: error }, 'could not delete old request origins: the next sweep will retry');
       });
       await system.sleep(SWEEP_EVERY_MS, closing.signal).catch(() => undefined);
     }

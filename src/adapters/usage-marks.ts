@@ -70,7 +70,7 @@ export const createPostgresUsageMarks = ({ pool, system, logger }: PostgresUsage
       await write(marks);
     } catch (error) {
       for (const mark of marks) pending.note(mark);
-      logger.warn({ error, marks: marks.length }, 'usage marks were not written; they wait for the next minute');
+      logger.warn({ error, marks: marks.length }, 'could not write usage marks: retrying in a minute');
     }
   };
 

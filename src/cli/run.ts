@@ -46,7 +46,7 @@ const help = (commands: readonly Command[]): string => {
     'For customers, through the HTTP API (--profile NAME selects saved credentials):',
     ...(ofCustomers ?? []),
     '',
-    'For operators, on the service's machine:',
+    "For operators, on the service's machine:",
     ...(ofOperators ?? []),
   ].join('\n');
 };

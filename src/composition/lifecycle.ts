@@ -24,7 +24,9 @@ export const createClosers = (logger: Logger): Closers => {
     closeAll: async () => {
       for (let last = open.pop(); last !== undefined; last = open.pop()) {
         const { name, close } = last;
-        await close().catch((error: unknown) => logger.error({ err: error, part: name }, 'a part did not close'));
+        await close().catch((error: unknown) =>
+          logger.error({ err: error, part: name }, 'a component failed to close'),
+        );
       }
     },
   };
@@ -59,7 +61,7 @@ export interface ListenAddress {
 export const listenRefused = (error: unknown, { host, port, variable }: ListenAddress): unknown => {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
-    return new StartRefused(`port ${port} of ${host} is in use: stop what uses it, or set ${variable}`);
+    return new StartRefused(`port ${port} on ${host} is in use: stop the other program, or set ${variable}`);
   if (code === 'EACCES')
     return new StartRefused(`this user may not listen on port ${port}: set ${variable} to a port above 1023`);
   if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is not an address of this machine: correct HOST`);

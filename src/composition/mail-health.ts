@@ -57,8 +57,8 @@ export const trySmarthost = async (url: string, ehloName = hostname()): Promise<
     session.quit();
     if (refusal !== null) return { works: false, sentence: `${place}${refusal}` };
     const { tls } = session.peer;
-    const login = credentials === null ? 'without a login' : 'and takes the login';
-    return { works: true, sentence: `${place} answers ${tls === null ? 'in clear' : `over ${tls}`} ${login}` };
+    const login = credentials === null ? 'without a login' : 'and accepts the login';
+    return { works: true, sentence: `${place} answers ${tls === null ? 'without TLS' : `over ${tls}`} ${login}` };
   } catch (error) {
     if (!(error instanceof SmtpConnectFailed)) throw error;
     return { works: false, sentence: `${place}${saidOf(error.reply)}: ${SMARTHOST_REMEDIES[smarthostProblem(error)]}` };
@@ -92,11 +92,13 @@ const bounceHosts = async (resolver: Resolver, domain: string): Promise<readonly
 const hostProblem = async (resolver: Resolver, host: string, port: number): Promise<string | null> => {
   const addresses = await known(resolver.addresses(host));
   if (addresses === null) return null;
-  if (addresses.length === 0) return `${host} has no address in the DNS`;
+  if (addresses.length === 0) return `${host} has no DNS address`;
   const tried = await Promise.all(
     addresses.map(({ address, family }) => trySmarthost(`smtp://${family === 6 ? `[${address}]` : address}:${port}`)),
   );
-  return tried.some(({ works }) => works) ? null : `${host} does not answer at port ${port} (seen from here)`;
+  return tried.some(({ works }) => works)
+    ? null
+    : `${host} does not answer on port ${port} (as seen from this machine)`;
 };
 
 /** Whether bounces and complaints reach BOUNCE_DOMAIN. */
@@ -109,21 +111,24 @@ const returnProblems = async (
   const lost = 'bounces and complaints are lost';
   const hosts = await bounceHosts(resolver, bounceDomain);
   if (hosts === null)
-    return [`the DNS does not answer for BOUNCE_DOMAIN ${bounceDomain}: bounces and complaints may be lost`];
+    return [`DNS did not answer for BOUNCE_DOMAIN ${bounceDomain}: bounces and complaints may be lost`];
   if (hosts.length === 0) return [`BOUNCE_DOMAIN ${bounceDomain} has a null MX: ${lost}`];
   const problems = await Promise.all(hosts.map((host) => hostProblem(resolver, host, port)));
   // One working host is enough.
   if (problems.includes(null)) return [];
   return [
-    `BOUNCE_DOMAIN ${bounceDomain}: ${problems.join(', ')}: ${lost}. Give it an MX record that names this service`,
+    `BOUNCE_DOMAIN ${bounceDomain}: ${problems.join(', ')}: ${lost}. Publish an MX record that points to this service`,
   ];
 };
 
 const directProblems = async (resolver: Resolver, { ehloName }: MailSettings): Promise<readonly string[]> => {
-  if (ehloName === null) return ['EHLO_NAME is not set: many servers refuse mail from a server without a public name'];
+  if (ehloName === null)
+    return [
+      "EHLO_NAME is not set: many servers reject mail from a server without a public name. Set it to this machine's host name",
+    ];
   if ((await known(resolver.addresses(ehloName)))?.length !== 0) return [];
   return [
-    `EHLO_NAME ${ehloName} has no address in the DNS: many servers refuse mail from a name that they cannot resolve`,
+    `EHLO_NAME ${ehloName} has no DNS address: many servers reject mail from a name that they cannot resolve. Publish an A record`,
   ];
 };
 
@@ -133,8 +138,8 @@ export const mailProblems = async (
   mail: MailSettings | undefined,
   config: Pick<Config, 'mxPort'>,
 ): Promise<readonly string[]> => {
-  if (mail === undefined) return ['MAIL_URL is not known: start the service once'];
-  if (mail.kind === 'capture') return ['MAIL_URL is capture: no mail leaves this machine'];
+  if (mail === undefined) return ['MAIL_URL is unknown: start the service once'];
+  if (mail.kind === 'capture') return ['MAIL_URL is capture: mail is stored and never sent'];
   return [
     ...(mail.publicUrl === null
       ? ['PUBLIC_URL is not set: links in mail use the address that the API listens on']

@@ -254,7 +254,10 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   let missing = 0;
   const onMissing = (ids: readonly string[]): void => {
     missing += ids.length;
-    logger.error({ contentIds: ids.slice(0, MISSING_NAMED_MAX) }, 'the vault lost contents that events name');
+    logger.error(
+      { contentIds: ids.slice(0, MISSING_NAMED_MAX) },
+      'the vault has lost contents: restore them from a backup',
+    );
   };
   const vaultOn: Engines['vaultOn'] = (pool) => ({
     secrets: decorate.secrets(secretsOn(pool)),

@@ -34,7 +34,7 @@ export const readTls = async (
     return { cert, key };
   } catch (error) {
     throw new StartRefused(
-      `${variables} cannot be used: ${(error as Error).message}: set a certificate and its key in PEM`,
+      `cannot use ${variables}: ${(error as Error).message}: set a certificate and its key in PEM`,
     );
   }
 };
@@ -69,8 +69,7 @@ export const followRenewals = (
         if (tls !== undefined && isNew([tls.cert, tls.key])) use(tls);
       },
       (err: Error) => {
-        if (isNew([err.message]))
-          logger.error({ err }, 'cannot reload the TLS certificate: the one before stays in use');
+        if (isNew([err.message])) logger.error({ err }, 'cannot reload the TLS certificate: keeping the previous one');
       },
     );
   const timer = setInterval(() => void look(), everyMs).unref();
@@ -105,10 +104,10 @@ const plansFile = z
     for (const [index, id] of ids.entries()) {
       const path = ['plans', index, 'id'];
       if (ids.indexOf(id) < index)
-        context.addIssue({ code: 'custom', path, message: `is the id of another plan: ${id}` });
+        context.addIssue({ code: 'custom', path, message: `another plan already has the id ${id}` });
     }
     if (file.default !== undefined && !ids.includes(file.default)) {
-      context.addIssue({ code: 'custom', path: ['default'], message: `is the id of no plan: ${file.default}` });
+      context.addIssue({ code: 'custom', path: ['default'], message: `no plan has the id ${file.default}` });
     }
   })
   .transform(
@@ -207,7 +206,7 @@ const writesLinksOfItsOwn = ({ mail, publicUrl, roles }: Config): boolean =>
  */
 export const linkWarning = (config: Config): string | null =>
   writesLinksOfItsOwn(config)
-    ? `PUBLIC_URL is not set: links in mail begin with ${baseUrlOf(config, config.port)}, which recipients elsewhere cannot open. Set PUBLIC_URL to the address of the API as they see it, such as \`https://mail.example.com\``
+    ? `PUBLIC_URL is not set: links in mail begin with ${baseUrlOf(config, config.port)}, which recipients elsewhere cannot open. Set PUBLIC_URL to the API's public address, such as \`https://mail.example.com\``
     : null;
 
 /**
@@ -219,7 +218,7 @@ const linkProblem = (config: Config): string | undefined => {
   const { mail, host, allowPrivateMx } = config;
   const staysHere = mail.kind === 'smarthost' ? isLoopback(parseSmarthost(mail.url).host) : allowPrivateMx;
   if (!isUnspecified(host) && !(isLoopback(host) && !staysHere)) return undefined;
-  return `PUBLIC_URL: links in mail would lead to http://${host}, where recipients reach nothing: set the address of the API as they see it, such as \`https://mail.example.com\``;
+  return `PUBLIC_URL: links in mail would lead to http://${host}, which recipients cannot reach: set the API's public address, such as \`https://mail.example.com\``;
 };
 
 /** @returns the configuration, or its problems. */

@@ -90,13 +90,13 @@ const firstStartOnce = async (
 };
 
 const RECORDED_BEYOND =
-  'the log is an older copy: it ends before the last event that webhooks were recorded from. Connect the newer log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"';
+  'the log is an older copy: it ends before the last event that was recorded for webhooks. Connect the newer log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"';
 
 /** Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from. */
 const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, config: Config): Promise<void> => {
   const name = instanceMark(config, await version());
   const lock = await keepSessionLock({ url: databaseUrl, lock: ADVISORY_LOCKS.log, name, system });
-  if (lock === null) throw new StartRefused('the log is being copied: start again afterwards');
+  if (lock === null) throw new StartRefused('the log is being copied: start the service again afterwards');
   closers.add('log lock', lock.release);
   const logId = await retryWhileAway({ system }, log.logId);
   await retryWhileAway({ system }, () => orUnavailable(requireSameLog(pool, logId)));
@@ -191,7 +191,7 @@ const exitEventually = (): void => void setTimeout(() => process.exit(1), STOP_M
 const failed = (error: unknown, logger: Logger | undefined): void => {
   process.exitCode = 1;
   if (error instanceof StartRefused || logger === undefined) process.stderr.write(`${(error as Error).message}\n`);
-  else logger.error({ err: error }, 'the service stops');
+  else logger.error({ err: error }, 'the service is stopping');
 };
 
 /** Resolves once standard output has accepted the text. */
@@ -218,7 +218,7 @@ const announce = async (config: Config, service: Service, logger: Logger): Promi
   if (warning !== null) logger.warn({}, warning);
   // The database may be unavailable for a moment; the service keeps running.
   await service.noteKeysShown().catch((err: unknown) => {
-    logger.warn({ err }, 'could not record that the first keys were printed: the next start prints new ones');
+    logger.warn({ err }, 'could not record that the first keys were printed: the next start will print new ones');
   });
 };
 
@@ -272,9 +272,9 @@ const keyLines = (facts: ReadyFacts): readonly string[] => {
   const { live, test } = facts.firstKeys;
   const link = linkOf(facts);
   return [
-    ...(link === null ? [] : ['Open the dashboard within an hour; the link works once:', link, '']),
-    ...(live === null ? [] : ['Live admin key, bound to example.test, shown only now:', live, '']),
-    ...(test === null ? [] : ['Test admin key, bound to example.test, shown only now:', test, '']),
+    ...(link === null ? [] : ['Open the dashboard (the link works once, within an hour):', link, '']),
+    ...(live === null ? [] : ['Live admin key for example.test (not shown again):', live, '']),
+    ...(test === null ? [] : ['Test admin key for example.test (not shown again):', test, '']),
   ];
 };
 
@@ -309,11 +309,11 @@ export const readyBlock = (facts: ReadyFacts): string =>
           'Send a first message:',
           firstMessage(facts),
           '',
-          'Mail is captured and does not leave this machine. See what arrived:',
+          'Mail is captured: it is stored here and never sent. Read it:',
           `curl -sS ${facts.baseUrl}/v1/inbox ${authorizationOf(facts)}`,
         ]
       : [
-          'Register the domain to send from, publish the records in the answer, and make a key for it (README, Your own domain):',
+          'To send from your own domain, register it, publish the records in the response, and create a key for it (README, Your own domain):',
           firstDomain(facts),
         ]),
     '',

@@ -27,7 +27,9 @@ export const readModelProblems = (models: readonly ProjectionLag[]): readonly st
   models.flatMap(({ name, seconds, parkedEvents }) => [
     ...(seconds > LAG_SECONDS_MAX ? [`read model ${name} is ${Math.round(seconds)} s behind`] : []),
     ...(parkedEvents > 0
-      ? [`read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``]
+      ? [
+          `read model ${name} has ${parkedEvents} parked events: upgrade, then run \`npm run outbox -- projections retry-parked ${name}\``,
+        ]
       : []),
   ]);
 
@@ -35,12 +37,12 @@ export const waitingProblems = ({ waiting, oldestDueSeconds, suspendedDestinatio
   const seconds = Math.round(oldestDueSeconds);
   return [
     ...(seconds > DUE_SECONDS_MAX
-      ? [`${waiting.due} messages are due but were not sent, the oldest for ${seconds} s: see the log of the workers`]
+      ? [`${waiting.due} messages are overdue, the oldest by ${seconds} s: see the logs of the workers`]
       : []),
     ...(suspendedDestinations > 0
-      ? [`${suspendedDestinations} destinations are suspended: \`GET /v1/destinations\` says why`]
+      ? [`${suspendedDestinations} destinations are suspended: see \`GET /v1/destinations\``]
       : []),
-    ...(waiting.held > 0 ? [`${waiting.held} messages are held: \`GET /v1/messages/{id}/explain\` says why`] : []),
+    ...(waiting.held > 0 ? [`${waiting.held} messages are held: see \`GET /v1/messages/{id}/explain\``] : []),
   ];
 };
 
@@ -53,10 +55,13 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
   const last = await readAuditCheck(context.secrets);
   const signing =
     disputed > 0
-      ? [`${disputed} audit logs are contradicted by a witness and not signed any more: docs/audit.md, After a restore`]
+      ? [
+          `${disputed} audit logs are no longer signed, because a witness contradicts them: see docs/audit.md, After a restore`,
+        ]
       : [];
   if (last === undefined) {
-    const sentence = 'the audit trees were never checked: they are each night, and by `npm run outbox -- audit check`';
+    const sentence =
+      'the audit trees have not been checked yet: they are checked every night, or run `npm run outbox -- audit check`';
     return { last, sentence, problems: signing };
   }
   const { at, verdict, faults, doubts } = last;
@@ -67,7 +72,7 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
   return {
     last,
     sentence,
-    problems: [...signing, ...(isProblem ? [`${sentence}: \`npm run outbox -- audit check\``] : [])],
+    problems: [...signing, ...(isProblem ? [`${sentence}: run \`npm run outbox -- audit check\``] : [])],
   };
 };
 
@@ -169,7 +174,7 @@ const databasePart =
       },
       problems:
         connections > max * CONNECTIONS_SHARE_MAX
-          ? [`${connections} of ${max} connections of PostgreSQL are in use: raise max_connections`]
+          ? [`${connections} of ${max} PostgreSQL connections are in use: raise max_connections`]
           : [],
     };
   };
@@ -212,7 +217,7 @@ const diskPart =
     const isFull = free < size * FREE_SHARE_MIN;
     return {
       facts: { free_bytes: free, size_bytes: size },
-      problems: isFull ? [`the disk of ${config.dataDir} is nearly full: free some of it, or move the folder`] : [],
+      problems: isFull ? [`the disk of ${config.dataDir} is nearly full: free some space, or move the folder`] : [],
     };
   };
 
@@ -237,8 +242,8 @@ const processPart =
   });
 
 const ROLES_NEEDED = {
-  workers: 'no process has the role workers: no mail leaves and no webhook is posted',
-  projections: 'no process has the role projections: lists, statistics and mail retries do not advance',
+  workers: 'no running process has the role workers: mail and webhooks are not sent',
+  projections: 'no running process has the role projections: lists, statistics and mail retries do not advance',
 } as const;
 
 const missingRoles = (instances: readonly Instance[]): readonly string[] =>
@@ -256,7 +261,7 @@ const instancesPart =
       connected_since: since.toISOString(),
     }));
     const versions = new Set(instances.map((one) => one.version));
-    const mixed = versions.size > 1 ? [`processes of different versions run: ${[...versions].join(', ')}`] : [];
+    const mixed = versions.size > 1 ? [`processes of different versions are running: ${[...versions].join(', ')}`] : [];
     return { facts: { data }, problems: [...missingRoles(instances), ...mixed] };
   };
 
@@ -273,7 +278,8 @@ const logPart =
         appends_per_minute: appends,
         append_ms: p50 === null || p99 === null ? null : { p50, p99 },
       },
-      problems: replaced === null ? [] : ['the log was replaced by another or by an older copy: docs/operations.md'],
+      problems:
+        replaced === null ? [] : ['the log was replaced by another or by an older copy: see docs/operations.md'],
     };
   };
 

@@ -291,7 +291,7 @@ export const startApi = async (
       'log: it was replaced by another or by an older copy': async () => {
         if (logGuard.replaced() !== null) throw logGuard.replaced();
       },
-      'start: it has not ended': async () => {
+      'start: not finished': async () => {
         if (!isStarted()) throw new Error('the service is still starting');
       },
     },

@@ -35,7 +35,7 @@ export const startMetrics = async (
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  logger.info({ port }, 'metrics are served');
+  logger.info({ port }, 'serving metrics');
   return registry;
 };
 

@@ -115,7 +115,7 @@ export const openQueues = async (
   } catch (error) {
     if (!(error instanceof QueueUnavailable)) throw error;
     throw new StartRefused(
-      `Redis at ${new URL(redisUrl).host} does not answer: start it, or correct or unset REDIS_URL`,
+      `Redis at ${new URL(redisUrl).host} does not answer: start it, or correct REDIS_URL, or unset it`,
     );
   }
 };

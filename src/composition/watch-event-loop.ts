@@ -90,7 +90,7 @@ const threadCpuMs = (): number => {
 
 /**
  * Measures the event loop's delay and logs the cause of pauses longer than 250 ms: the request that was the last to begin a
- * stage before the pause, other work if no request did, or the machine if the process got no processor time.
+ * stage before the pause, other work if no request did, or the machine if the process got no CPU time.
  */
 export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptions): EventLoopWatch => {
   const delay =
@@ -110,9 +110,9 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
   const report = (delayMs: number, cpuMs: number, nowMs: number): void => {
     const fields = { delayMs: Math.round(delayMs), cpuMs: Math.round(cpuMs) };
     const work = longestOf(stages, nowMs);
-    if (cpuMs < HELD_MS / 2) logger.warn(fields, 'the process got no processor time');
-    else if (work === undefined) logger.warn(fields, 'the event loop was held, by no request');
-    else logger.warn({ ...fields, ...work }, 'a request held the event loop');
+    if (cpuMs < HELD_MS / 2) logger.warn(fields, 'the process got no CPU time');
+    else if (work === undefined) logger.warn(fields, 'the event loop was blocked, but not by a request');
+    else logger.warn({ ...fields, ...work }, 'a request blocked the event loop');
   };
 
   const timer = setInterval(() => {

@@ -272,7 +272,7 @@ const load = async ({ deps: { logger } }: RouteContext): Promise<Dashboard> => {
   try {
     return await readDashboard();
   } catch (error) {
-    logger.error({ err: error }, 'the dashboard cannot be bundled; the API is not affected');
+    logger.error({ err: error }, 'cannot bundle the dashboard; the API is not affected');
     throw new DomainError('unavailable', 'the dashboard cannot be shown: the log of the service says why');
   }
 };

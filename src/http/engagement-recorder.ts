@@ -131,7 +131,7 @@ export const createEngagementRecorder = ({
   const keepOrLose = (copy: BufferedCopy, error: unknown): void => {
     const { messageId } = copy;
     const isLost = isFatal(error);
-    if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'openings and clicks cannot be recorded');
+    if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'cannot record opens and clicks');
     isAway = true;
     const take = isLost
       ? ({ engagement }: BufferedEngagement) => lost.inc(engagement.count)

@@ -205,7 +205,7 @@ export const createSignInMail = (
     const contact = (await context.contents.get([contactId])).get(contactId);
     if (contact?.kind !== 'contact' || contact.address === null) return;
     if (domain === undefined) {
-      logger.warn({ organizationId, memberId }, 'a link to sign in is not mailed: no domain may send it');
+      logger.warn({ organizationId, memberId }, 'cannot mail a sign-in link: no domain can send it');
       return;
     }
     const origin = await keepOrigin(
@@ -236,7 +236,7 @@ export const createSignInMail = (
     for (const found of await addresses.find(address)) {
       await mail(found, request).catch((err: unknown) => {
         if (!(err instanceof DomainError)) throw err;
-        logger.warn({ err, memberId: found.member.memberId }, 'a link to sign in is not mailed: it was refused');
+        logger.warn({ err, memberId: found.member.memberId }, 'cannot mail a sign-in link: the send was rejected');
       });
     }
   };
@@ -282,19 +282,19 @@ export const createSignInMail = (
   return {
     notifyOfPasskey: (added, request) =>
       mailOfPasskey(added, request).catch((err: unknown) =>
-        logger.warn({ err, memberId: added.memberId }, 'a member is not mailed that they have a passkey'),
+        logger.warn({ err, memberId: added.memberId }, 'cannot mail a member about their new passkey'),
       ),
     // The person is invited by then: they can be handed the link.
     invite: (invited, request) =>
       mailInvitation(invited, request).catch((err: unknown) => {
-        logger.warn({ err, memberId: invited.member.memberId }, 'an invitation is not mailed');
+        logger.warn({ err, memberId: invited.member.memberId }, 'cannot mail an invitation');
         return false;
       }),
     ask: (address, request) => {
       if (pending.size >= WAITING_MAX) throw new DomainError('unavailable', 'too many links are being mailed');
       const work = semaphore
         .run(() => mailAll(address, request), 1, clientNetworkOf(request.ip))
-        .catch((err: unknown) => logger.error({ err, requestId: request.id }, 'a link to sign in is not mailed'))
+        .catch((err: unknown) => logger.error({ err, requestId: request.id }, 'cannot mail a sign-in link'))
         .finally(() => pending.delete(work));
       pending.add(work);
     },

@@ -163,7 +163,7 @@ export const withCopyForFolding = ({ store, db, logger }: ReadCopyOptions): Even
       return (await db.query<Row>({ ...READ, values })).rows;
     } catch (error) {
       if (!isOther(error)) throw new StoreUnavailable('the database cannot be read', { cause: error });
-      logger.debug({ err: error }, 'there is no copy for live views; they are folded from the log');
+      logger.debug({ err: error }, 'no stored copy for live views; folding them from the log');
       return [];
     }
   };

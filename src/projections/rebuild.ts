@@ -357,7 +357,7 @@ const build = async (rebuilding: RebuildState): Promise<readonly Rebuilt[]> => {
   const later = await catchUp(rebuilding, builds);
   for (const one of builds) {
     await switchWithRetries(rebuilding, one);
-    logger.info({ projection: one.target.projection.name, events }, 'a read model was rebuilt and switched');
+    logger.info({ projection: one.target.projection.name, events }, 'rebuilt a read model and switched to it');
   }
   return builds.map(({ target, parkedEvents }) => ({
     name: target.projection.name,

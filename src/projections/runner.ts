@@ -135,7 +135,7 @@ const follow = async (
     for (const { stream, position, type } of parked) {
       logger.error(
         { projection: projection.name, stream, position, type },
-        'an event could not be applied and is parked',
+        'parked an event that could not be applied',
       );
     }
     onBatch();
@@ -170,7 +170,7 @@ const createFaults = ({ name }: Projection, logger: Logger): Faults => {
   let inARow = 0;
   const begin = (error: unknown): void => {
     if (error instanceof Fenced) logger.warn({ projection: name }, error.message);
-    else logger.error({ projection: name, err: error }, 'a projection failed and is retried');
+    else logger.error({ projection: name, err: error }, 'a projection failed: retrying');
   };
   return {
     failed: (error) => {
@@ -285,11 +285,11 @@ export const createProjectionRunner = ({
     try {
       const old = await outdated();
       if (old.length === 0) return true;
-      logger.info({ projections: old.map(({ name }) => name) }, 'read models of an older version are rebuilt');
+      logger.info({ projections: old.map(({ name }) => name) }, 'rebuilding read models of an older version');
       await rebuild({ pool: rebuildPool, store, logger, signal }, old);
     } catch (error) {
       if (isFatal(error)) throw error;
-      logger.warn({ err: error }, 'the rebuild failed and is retried');
+      logger.warn({ err: error }, 'the rebuild failed: retrying');
       await system.sleep(REBUILD_AGAIN_MS, signal).catch(() => undefined);
     }
     return false;

@@ -373,7 +373,7 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
       return await presentOf(streams);
     } catch (err) {
       end = null;
-      logger.debug({ err }, 'the read model of suppressions cannot be used; their streams are read');
+      logger.debug({ err }, 'cannot use the read model of suppressions; reading their streams instead');
       return null;
     }
   };

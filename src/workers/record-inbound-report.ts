@@ -29,18 +29,17 @@ export interface TakeReturnedMail {
   count(outcome: ReturnedOutcome): void;
 }
 
-const RECORDED = 'an inbound report was recorded';
+const RECORDED = 'recorded an inbound report';
 const SENTENCES: Readonly<Record<ReportOutcome, string>> = {
   bounced: RECORDED,
   bounced_late: RECORDED,
   complained: RECORDED,
   unsubscribed: RECORDED,
-  unconfirmed:
-    'an inbound report was noted and changed nothing: another recipient of the same copy could have written it',
-  address_behind: 'an inbound report was noted and changed nothing: it is about an address behind the recipient',
-  unchanged: 'an inbound report changed nothing',
-  unmatched: 'an inbound report names no recipient of the message',
-  forged: 'an inbound report does not prove that it is about a message of this service',
+  unconfirmed: 'noted an inbound report without effect: another recipient of the same copy could have written it',
+  address_behind: 'noted an inbound report without effect: it is about an address that the recipient forwards to',
+  unchanged: 'an inbound report had no effect',
+  unmatched: 'ignored an inbound report: it names no recipient of the message',
+  forged: 'ignored an inbound report: it does not prove that it is about a message of this service',
 };
 
 const UNEVENTFUL: Readonly<Record<NoEffectReason, ReturnedOutcome>> = {

@@ -27,7 +27,7 @@ export const mailFromDomain = async (deps: SendNotices, mailed: MailedNotice): P
   await deps.caughtUp;
   const domain = deps.sendingDomains.sendableOf(organizationId);
   if (domain === null) {
-    deps.logger.warn({ organizationId, subject: notice.subject }, 'a notice is not mailed: no domain may send it');
+    deps.logger.warn({ organizationId, subject: notice.subject }, 'cannot mail a notice: no domain can send it');
     return;
   }
   await mailNotice(deps, domain, mailed);
@@ -56,7 +56,7 @@ export const createSendNotices =
       if (notice === null) continue;
       await send(deps, event, notice).catch((err: unknown) => {
         if (!(err instanceof DomainError)) throw err;
-        deps.logger.warn({ err, subject: notice.subject }, 'a notice is not mailed: it was refused');
+        deps.logger.warn({ err, subject: notice.subject }, 'cannot mail a notice: the send was rejected');
       });
     }
   };

@@ -59,13 +59,13 @@ export const supervise = (tools: SupervisorTools, name: string, work: Work): Loo
   let faults = 0;
 
   const working = (): void => {
-    if (faults > 0) logger.info({ loop: name, faults }, 'a loop goes on');
+    if (faults > 0) logger.info({ loop: name, faults }, 'a background job recovered');
     faults = 0;
   };
 
   const failed = (error: unknown): void => {
     faults += 1;
-    if (faults === 1) logger.warn({ loop: name, err: error }, 'a loop failed and is tried again');
+    if (faults === 1) logger.warn({ loop: name, err: error }, 'a background job failed: retrying');
   };
 
   /** @returns whether to restart. */

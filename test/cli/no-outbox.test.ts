@@ -23,7 +23,7 @@ describe('a command where there is no Outbox', () => {
     const dataDir = join(empty, ...below);
     await expect(operator({ dataDir }, ...words)).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(new RegExp(`^there is no Outbox in ${dataDir}: set DATA_DIR to .*\\n$`)),
+      stderr: expect.stringMatching(new RegExp(`^no Outbox data in ${dataDir}: set DATA_DIR to .*\\n$`)),
     });
     expect(await readdir(empty)).toEqual([]);
   });

@@ -36,7 +36,7 @@ describe('the configuration of a service', () => {
       TLS_KEY_FILE: files.key,
     });
     expect(first).toMatch(/^PORT: /);
-    expect(second).toMatch(/^TLS_CERT_FILE and TLS_KEY_FILE cannot be used: .*: set a certificate and its key in PEM$/);
+    expect(second).toMatch(/^cannot use TLS_CERT_FILE and TLS_KEY_FILE: .*: set a certificate and its key in PEM$/);
     expect(rest).toEqual([]);
     expect(await problems({ PORT: '70000', SUBMISSION_TLS_PORT: '0' })).toEqual([
       expect.stringMatching(/^PORT: /),
@@ -61,7 +61,7 @@ describe('the configuration of a service', () => {
   });
 
   test('is rejected if links in real mail could not lead back, and accepted if they can', async () => {
-    const refused = [expect.stringMatching(/^PUBLIC_URL: links in mail would lead to http:.*set the address/)];
+    const refused = [expect.stringMatching(/^PUBLIC_URL: links in mail would lead to http:.*set the API/)];
     for (const HOST of ['0.0.0.0', '::', '0:0::0']) {
       expect(await problems({ HOST, MAIL_URL: 'smtp://127.0.0.1:25' })).toEqual(refused);
       expect(await problems({ HOST, MAIL_URL: 'direct:', ROLES: 'workers' })).toEqual(refused);
@@ -111,8 +111,8 @@ describe('the configuration of a service', () => {
     ]);
     const twice = await write('twice.json', JSON.stringify({ default: 'b', plans: [plan, plan] }));
     expect(await problems({ PLANS_FILE: twice })).toEqual([
-      'PLANS_FILE: plans[1].id: is the id of another plan: a',
-      'PLANS_FILE: default: is the id of no plan: b',
+      'PLANS_FILE: plans[1].id: another plan already has the id a',
+      'PLANS_FILE: default: no plan has the id b',
     ]);
     expect(await problems({ PLANS_FILE: await write('broken.json', '{') })).toEqual([
       expect.stringMatching(/^PLANS_FILE: .*broken.json cannot be read: .*: set a file in JSON$/),

@@ -105,7 +105,7 @@ test('a start with files that are not a certificate and key fails with a sentenc
   for (const cert of [wrong, join(folder, 'absent.pem'), files.key]) {
     const environment = { SUBMISSION_PORT: '0', TLS_CERT_FILE: cert, TLS_KEY_FILE: files.key };
     await expect(start(environment)).rejects.toThrow(
-      /^TLS_CERT_FILE and TLS_KEY_FILE cannot be used: .*: set a certificate/s,
+      /^cannot use TLS_CERT_FILE and TLS_KEY_FILE: .*: set a certificate/s,
     );
   }
 });
@@ -116,7 +116,7 @@ test('a start on a port in use fails with a sentence', async () => {
   const { port } = taken.address() as { port: number };
   const refused = start({ SUBMISSION_PORT: String(port) });
   await expect(refused).rejects.toThrow(
-    `port ${port} of 127.0.0.1 is in use: stop what uses it, or set SUBMISSION_PORT`,
+    `port ${port} on 127.0.0.1 is in use: stop the other program, or set SUBMISSION_PORT`,
   );
   await expect(refused).rejects.toBeInstanceOf(StartRefused);
   taken.close();

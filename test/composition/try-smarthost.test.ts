@@ -17,7 +17,7 @@ test('a working smarthost is reported with its TLS and login, and no mail is sen
   const clear = await startSmarthost({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
   expect(await trySmarthost(`smtp://user:secret@127.0.0.1:${clear}`)).toEqual({
     works: true,
-    sentence: `the smarthost 127.0.0.1, port ${clear} answers in clear and takes the login`,
+    sentence: `the smarthost 127.0.0.1, port ${clear} answers without TLS and accepts the login`,
   });
   expect(given).toEqual([]);
 });

@@ -70,14 +70,16 @@ describe('a request that blocks the event loop', () => {
         delayMs: expect.any(Number),
         cpuMs: expect.any(Number),
       },
-      'a request held the event loop',
+      'a request blocked the event loop',
     ]);
   });
 
   test('is not named if it blocks nothing', async () => {
     await send('<p>quick</p>');
     hold();
-    await expect.poll(() => lines.map(([, text]) => text)).toContain('the event loop was held, by no request');
+    await expect
+      .poll(() => lines.map(([, text]) => text))
+      .toContain('the event loop was blocked, but not by a request');
     expect(lines.filter(([fields]) => JSON.stringify(fields).includes('messages/send'))).toEqual([]);
   });
 });
@@ -88,7 +90,7 @@ test('a pause without a request is reported as such', async () => {
   hold();
   await looked();
   expect(lines).toContainEqual([expect.not.objectContaining({ route: expect.anything() }), expect.any(String)]);
-  expect(lines.map(([, text]) => text)).toContain('the event loop was held, by no request');
+  expect(lines.map(([, text]) => text)).toContain('the event loop was blocked, but not by a request');
 });
 
 test('delays are exposed as metrics, with long ones counted separately', async () => {

@@ -37,13 +37,13 @@ describe('the operator who checks why mail is not sent or does not come back', (
     expect(sent.status).toBe(202);
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('are due')))).toEqual([
       'no running process has the role workers: mail and webhooks are not sent. 1 messages are due',
-      'MAIL_URL is capture: no mail leaves this machine',
+      'MAIL_URL is capture: mail is stored and never sent',
     ]);
     await projections.end('SIGTERM');
     expect(await problems()).toContainEqual(expect.stringMatching(/^no running process has the role projections: /));
     await start({ ROLES: 'projections,workers' });
     expect(await eventually(problems, (found) => found.length === 1)).toEqual([
-      'MAIL_URL is capture: no mail leaves this machine',
+      'MAIL_URL is capture: mail is stored and never sent',
     ]);
     const client = new Client({ connectionString: env.DATABASE_URL });
     await client.connect();
@@ -73,10 +73,10 @@ describe('the operator who checks why mail is not sent or does not come back', (
     const ofReturn = async (): Promise<readonly string[]> =>
       (await problems()).filter((one) => one.includes(BOUNCE_DOMAIN));
     expect(await ofReturn()).toEqual([
-      `BOUNCE_DOMAIN ${BOUNCE_DOMAIN}: ${BOUNCE_DOMAIN} has no address in the DNS: bounces and complaints are lost. Give it an MX record that names this service`,
+      `BOUNCE_DOMAIN ${BOUNCE_DOMAIN}: ${BOUNCE_DOMAIN} has no DNS address: bounces and complaints are lost. Publish an MX record that points to this service`,
     ]);
     dns.change({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.example.test']] }, 'mx.example.test': { A: ['127.0.0.23'] } });
-    expect(await ofReturn()).toEqual([expect.stringContaining(`mx.example.test does not answer at port ${port}`)]);
+    expect(await ofReturn()).toEqual([expect.stringContaining(`mx.example.test does not answer on port ${port}`)]);
     dns.change({ 'mx.example.test': { A: ['127.0.0.22'] } });
     // PUBLIC_URL does not answer, and the records of the domain are not published.
     const others = async () => (await problems()).filter((one) => !/^(?:PUBLIC_URL|domain) /.test(one));
@@ -86,7 +86,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     );
     expect(await problems()).toContainEqual(expect.stringMatching(/^domain example\.test: TXT .* publish /));
     dns.change({ 'mail.example.test': {} });
-    expect(await others()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no address/)]);
+    expect(await others()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no DNS address/)]);
   }, 120_000);
 
   test('sees mail that waits because its server refuses this machine', async () => {

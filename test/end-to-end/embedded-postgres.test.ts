@@ -160,7 +160,7 @@ describe('the built-in PostgreSQL rejects, with a sentence,', () => {
     const dataDir = await temporaryFolder(0o777);
     await (await open({ dataDir })).close();
     const { report } = await startService(dataDir, NOBODY);
-    expect(report.refused).toMatch(/belongs to another user: start Outbox as that user or as root/);
+    expect(report.refused).toMatch(/belongs to another user: run Outbox as that user or as root/);
   });
 
   test('a database of another major version', async () => {
@@ -168,7 +168,7 @@ describe('the built-in PostgreSQL rejects, with a sentence,', () => {
     const first = await open({ dataDir });
     await first.close();
     await writeFile(join(first.location, 'data', 'PG_VERSION'), '17\n');
-    await expect(open({ dataDir })).rejects.toThrow(/was made by PostgreSQL 17 and the built-in one is 18/);
+    await expect(open({ dataDir })).rejects.toThrow(/was created by PostgreSQL 17, but the built-in version is 18/);
   });
 
   test('a setting or a file that prevents the start of its server, in the words of the server', async () => {
@@ -181,7 +181,7 @@ describe('the built-in PostgreSQL rejects, with a sentence,', () => {
   test('a database that was moved and is gone', async () => {
     const dataDir = await temporaryFolder();
     await writeFile(join(dataDir, 'postgresql-location'), '/nowhere/outbox\n');
-    await expect(open({ dataDir })).rejects.toThrow(/is in \/nowhere\/outbox, and there is none: restore it/);
+    await expect(open({ dataDir })).rejects.toThrow(/is in \/nowhere\/outbox, but there is none: restore it/);
   });
 
   test('a second service on the same data', async () => {

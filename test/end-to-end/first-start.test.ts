@@ -41,7 +41,7 @@ test.each(['PORT', 'METRICS_PORT'])(
     await withTakenPort(async (port) => {
       const { code, output } = await runToEnd({ dataDir: data.path, env: { [name]: port } });
       expect(code).toBe(1);
-      expect(output).toContain(`port ${port} of 127.0.0.1 is in use: stop what uses it, or set ${name}`);
+      expect(output).toContain(`port ${port} on 127.0.0.1 is in use: stop the other program, or set ${name}`);
       expect(output).not.toMatch(/ob_(?:live|test)_/);
       expect(output).not.toMatch(/\n\s+at |\\n\s+at |connection broke/);
     });

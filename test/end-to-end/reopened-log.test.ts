@@ -62,7 +62,7 @@ test('a log restored from an older backup is not signed until it is reopened, an
   );
   expect(stopped.body.error.code).toBe('signing_stopped');
   const [{ organization_id: organization }] = await operator(target, 'organizations', 'list');
-  expect((await operator(target, 'doctor')).problems.join()).toContain('contradicted by a witness');
+  expect((await operator(target, 'doctor')).problems.join()).toContain('because a witness contradicts them');
   expect(await operator(target, 'audit', 'check')).toMatchObject({ verdict: 'no fault', disputed: [organization] });
 
   const reason = ['--reason', 'Restored from the backup of 17 May.'];

@@ -93,7 +93,7 @@ describe.each(Object.entries(PLACES))('a log in %s that is rolled back under a r
       (answer) => answer.includes('it was replaced'),
     );
     expect([...answers]).toEqual([503]);
-    expect(program.output().match(/"msg":"[^"]*nothing is accepted any more/g)).toHaveLength(1);
+    expect(program.output().match(/"msg":"[^"]*the service accepts no more requests/g)).toHaveLength(1);
     await program.end('SIGTERM');
 
     expect((await runToEnd(options)).output).toMatch(/older copy.*projections rebuild all/);

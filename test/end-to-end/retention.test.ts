@@ -85,6 +85,6 @@ describe('message contents', () => {
     expect((await read(id)).content).toBeNull();
     expect((await api.get(`/v1/messages/${id}/content`)).status).toBe(503);
     expect(await metric('outbox_contents_missing_total')).toBeGreaterThan(0);
-    expect(program.output()).toContain('the vault lost contents that events name');
+    expect(program.output()).toContain('the vault has lost contents: restore them from a backup');
   }, 60_000);
 });

@@ -144,7 +144,7 @@ describe('a projection', () => {
     );
     expect(await has(pool, 1)).toBe(true);
     await until(() => logger.said('info').length > 0);
-    expect(logger.said('error')).toEqual(['a projection failed and is retried']);
+    expect(logger.said('error')).toEqual(['a projection failed: retrying']);
     expect(logger.fieldsOf('info')).toEqual([{ projection: 'api-keys', faults: 6 }]);
     expect(waits.filter((ms) => ms !== GATHER_MS && ms !== STANDBY_MS)).toEqual([...BACK_OFF_MS, 5_000, 5_000]);
 
@@ -180,7 +180,7 @@ describe('a projection', () => {
     expect(logger.said('warn')).toEqual([
       'the checkpoint of read model api-keys was moved by another process: this runner starts over',
     ]);
-    expect(logger.said('error')).toEqual(['a projection failed and is retried']);
+    expect(logger.said('error')).toEqual(['a projection failed: retrying']);
     expect(await has(pool, 3)).toBe(true);
   });
 
@@ -194,7 +194,7 @@ describe('a projection', () => {
     expect(logger.fieldsOf('error')).toMatchObject([
       { projection: 'api-keys', stream: 'apiKey-key_1', type: 'KeyCreated', position: expect.any(String) },
     ]);
-    expect(logger.said('error')).toEqual(['an event could not be applied and is parked']);
+    expect(logger.said('error')).toEqual(['parked an event that could not be applied']);
   });
 
   test('runs in one process, and in another when that ends', async () => {

@@ -127,10 +127,7 @@ describe('running projections', () => {
     await pool.query('alter table read_models.api_keys_gone rename to api_keys');
     expect(await caughtUp(pool, store)).toBe(true);
     const ofKeys = logger.said.filter(({ fields }) => 'projection' in fields && fields.projection === 'api-keys');
-    expect(ofKeys.map(({ sentence }) => sentence)).toEqual([
-      'a projection failed and is retried',
-      'a projection recovered',
-    ]);
+    expect(ofKeys.map(({ sentence }) => sentence)).toEqual(['a projection failed: retrying', 'a projection recovered']);
     expect(ofKeys[1]?.fields).toMatchObject({ faults: expect.any(Number) });
   });
 
@@ -161,7 +158,7 @@ describe('running projections', () => {
     for (let number = 0; number < 30; number += 1) await appendKey(store, `key_${number}`);
     const others = PROJECTIONS.filter(({ name }) => name !== broken.name);
     expect(await caughtUp(pool, store, others)).toBe(true);
-    expect(await until(() => sentences(logger).includes('a projection failed and is retried'))).toBe(true);
+    expect(await until(() => sentences(logger).includes('a projection failed: retrying'))).toBe(true);
     const lag = await openReadModels(pool, store).lag();
     expect(lag.map(({ name, seconds }) => [name, seconds > 0])).toEqual(
       PROJECTIONS.map(({ name }) => [name, name === broken.name]).sort(),
@@ -174,7 +171,7 @@ describe('running projections', () => {
     await appendKey(store, 'key_1', poisonousKey('key_1'));
     const { logger } = startRunner(pool, store);
     expect(await caughtUp(pool, store)).toBe(true);
-    expect(sentences(logger)).toEqual(['an event could not be applied and is parked']);
+    expect(sentences(logger)).toEqual(['parked an event that could not be applied']);
     const lag = await openReadModels(pool, store).lag();
     expect(lag.find(({ name }) => name === 'api-keys')).toMatchObject({
       name: 'api-keys',

@@ -27,8 +27,8 @@ test('failed work is restarted with back-off, with one log line for its failure 
   expect(steps).toBe(1);
   await system.advance(30_000);
   expect(steps).toBeGreaterThan(6);
-  expect(logger.said('warn')).toEqual(['a loop failed and is tried again']);
-  expect(logger.said('info')).toEqual(['a loop goes on']);
+  expect(logger.said('warn')).toEqual(['a background job failed: retrying']);
+  expect(logger.said('info')).toEqual(['a background job recovered']);
   await loop.stop();
 });
 

@@ -61,7 +61,7 @@ export type BackedUpTable = Manifest['tables'][number];
 /** @throws {StartRefused} if the folder does not contain a complete backup. */
 export const readManifest = async (folder: string): Promise<Manifest> => {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new StartRefused(`${folder} is no backup, or one that was not finished: ${MANIFEST}: ${error.code}`);
+    throw new StartRefused(`${folder} is not a complete backup: ${MANIFEST}: ${error.code}`);
   });
   try {
     return manifestSchema.parse(JSON.parse(text));
@@ -217,7 +217,7 @@ const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
   await client.query(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`);
   const facts = (await client.query<{ taken_at: Date; postgres: string; migration: number }>(FACTS)).rows[0];
   const own = elsewhere ?? (await client.query<{ id: string; position: string }>(OWN_LOG)).rows[0];
-  if (facts === undefined || own === undefined) throw new StartRefused('there is no log in this database');
+  if (facts === undefined || own === undefined) throw new StartRefused('this database has no log');
   const written = await writeTables(client, tables, options);
   await client.query('commit');
   const check = createSecretBox(secretKeys, 'vault.secrets', system).seal(CANARY, CHECK_TEXT);
@@ -239,8 +239,8 @@ const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
 export const backUp = async (options: BackUp): Promise<Manifest> => {
   const { folder, databaseUrl } = options;
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'it exists: a backup goes to a new folder' : error.message;
-    throw new StartRefused(`${folder} cannot be made: ${why}`);
+    const why = error.code === 'EEXIST' ? 'it already exists: name a new folder' : error.message;
+    throw new StartRefused(`cannot create ${folder}: ${why}`);
   });
   const client = await connectForCopy(databaseUrl);
   try {

@@ -53,11 +53,11 @@ export const openRestoreHold = async (
       const since = await heldSince(pool).catch(() => restoredAt); // retried later
       if (since === undefined) held = undefined;
     }
-    if (!closing.signal.aborted) logger.info({}, 'mail from before the restore is released');
+    if (!closing.signal.aborted) logger.info({}, 'released the mail held since the restore');
   };
 
   if (held !== undefined) {
-    const told = 'mail accepted before the restore is held: `npm run outbox -- restore --release` delivers it';
+    const told = 'mail accepted before the restore is held: run `npm run outbox -- restore --release` to send it';
     logger.warn({ restoredAt: held }, told);
   }
   const watching = held === undefined ? undefined : watch();
@@ -95,7 +95,7 @@ const requireIntact = async (
   });
   const found = digest.end();
   if (found.bytes !== bytes || found.sha256 !== sha256) {
-    throw new StartRefused(`the backup is damaged: ${file} is not what was written. Nothing was restored`);
+    throw new StartRefused(`nothing was restored: the backup is damaged (${file} does not match its checksum)`);
   }
 };
 
@@ -139,7 +139,7 @@ const load = async (client: Client, folder: string, table: BackedUpTable): Promi
   const copy = client.query(from(`copy ${table.table} (${columns}) from stdin`));
   await requireIntact(folder, table, [createZstdDecompress()], copy);
   if (copy.rowCount !== table.rows) {
-    throw new StartRefused(`${table.file} holds ${copy.rowCount} rows instead of ${table.rows}: nothing was restored`);
+    throw new StartRefused(`nothing was restored: ${table.file} has ${copy.rowCount} rows instead of ${table.rows}`);
   }
 };
 

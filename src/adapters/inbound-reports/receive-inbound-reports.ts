@@ -123,7 +123,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
 
   const failure = (error: unknown): Error => {
     if (error instanceof Error && 'responseCode' in error) return error;
-    logger.error({ err: error }, 'a returned message could not be recorded: the sending server is asked to try again');
+    logger.error({ err: error }, 'could not record a returned message: the sending server will retry');
     return smtpAnswer(451, '4.3.0 it could not be recorded: bring it again');
   };
 
@@ -268,20 +268,17 @@ export const createPostmaster = (options: PostmasterOptions): Postmaster => {
 
   return {
     pass: async (raw, from) => {
-      if (hasPassed(raw, domain)) throw smtpAnswer(554, '5.4.6 it has been here before');
-      if (!takePlace()) throw smtpAnswer(451, '4.7.0 the postmaster has much mail: bring it again in an hour');
+      if (hasPassed(raw, domain)) throw smtpAnswer(554, '5.4.6 mail loop detected');
+      if (!takePlace()) throw smtpAnswer(451, '4.7.0 too much mail for the postmaster: try again in an hour');
       const mail = wrapped(options, raw, from);
       const [said] = await transport.send(mail, { deadlineMs: system.monotonicMs() + PASS_MS_MAX });
       if (said?.outcome === 'delivered') {
-        logger.info({ kind: 'postmaster', outcome: 'postmaster' }, 'a mail to the postmaster was passed on');
+        logger.info({ kind: 'postmaster', outcome: 'postmaster' }, 'forwarded a mail for the postmaster');
         return;
       }
       const { outcome = 'unknown', code = 0, enhanced = null, mx = null } = said ?? {};
-      logger.error(
-        { outcome, code, enhanced, mx },
-        'a mail to the postmaster could not be passed on: check POSTMASTER',
-      );
-      throw smtpAnswer(451, '4.3.0 it could not be passed on: bring it again');
+      logger.error({ outcome, code, enhanced, mx }, 'could not forward a mail for the postmaster: check POSTMASTER');
+      throw smtpAnswer(451, '4.3.0 the message could not be forwarded: try again later');
     },
   };
 };

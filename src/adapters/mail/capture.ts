@@ -80,7 +80,7 @@ export const startCaptureServer = async (options: CaptureServerOptions): Promise
 
   const refusal = (error: unknown): Error => {
     if (error instanceof SmtpRefusal) return error;
-    logger.error({ err: error }, 'captured mail could not be stored');
+    logger.error({ err: error }, 'could not store captured mail');
     return new SmtpRefusal(451, '4.3.0 the message could not be stored');
   };
 
@@ -101,7 +101,7 @@ export const startCaptureServer = async (options: CaptureServerOptions): Promise
       );
     },
   });
-  server.on('error', (error) => logger.debug({ err: error }, 'a session with the capturing mail server broke'));
+  server.on('error', (error) => logger.debug({ err: error }, 'lost a session with the capturing mail server'));
   const listening = server.listen(options.port ?? 0, HOST);
   await once(listening, 'listening');
   const { port } = listening.address() as AddressInfo;

@@ -202,7 +202,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
     const nowMs = system.monotonicMs();
     if (isWorking() || (toldMs !== null && nowMs - toldMs < AGAIN_MS)) return;
     toldMs = nowMs;
-    logger.error({ host, port, code, enhanced }, `no mail leaves by the smarthost: ${SMARTHOST_REMEDIES[problem]}`);
+    logger.error({ host, port, code, enhanced }, `the smarthost accepts no mail: ${SMARTHOST_REMEDIES[problem]}`);
   };
 
   /** Other mail is accepted, but this rejection is about us too. */
@@ -210,7 +210,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
     const nowMs = system.monotonicMs();
     if (nowMs - refusedMs < AGAIN_MS) return;
     refusedMs = nowMs;
-    const sentence = `some mail does not leave by the smarthost, and waits: ${SMARTHOST_REMEDIES[problem]}`;
+    const sentence = `some mail waits because the smarthost rejects it: ${SMARTHOST_REMEDIES[problem]}`;
     logger.error({ host, port, code, enhanced }, sentence);
   };
 
@@ -221,7 +221,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
     workedMs = system.monotonicMs();
     if (toldMs === null) return;
     toldMs = null;
-    logger.info({ host, port }, 'mail leaves by the smarthost again');
+    logger.info({ host, port }, 'the smarthost accepts mail again');
   };
 
   return {

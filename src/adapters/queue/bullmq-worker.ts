@@ -135,7 +135,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   const process = async (job: BullJob, token?: string): Promise<void> => {
     const ending = await running.run(work.handler, job.data as Job);
     if (ending.kind === 'failed') {
-      logger.error({ queue: work.name, job: job.id, err: ending.error }, 'a job failed and is removed');
+      logger.error({ queue: work.name, job: job.id, err: ending.error }, 'removed a failed job');
       throw ending.error;
     }
     if (ending.kind === 'given-back') {
@@ -172,7 +172,9 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
     };
     const opened = engine.openWorker(work.name, process, options, gone.signal);
     opened.on('error', sayFault);
-    opened.on('stalled', (job) => logger.warn({ queue: work.name, job }, 'a job came back: its worker went silent'));
+    opened.on('stalled', (job) =>
+      logger.warn({ queue: work.name, job }, 'requeued a job whose worker stopped responding'),
+    );
     slowDownOnFault(opened.getBackend());
     return opened;
   };
@@ -297,7 +299,7 @@ export const createFaultLog = (system: System, logger: Logger, queue: string): (
       unlogged += 1;
       return;
     }
-    logger.warn({ queue, err, since_last: unlogged }, 'the queue engine reports a fault');
+    logger.warn({ queue, err, since_last: unlogged }, 'the queue engine reported an error');
     quietUntil = now + QUIET_MS;
     unlogged = 0;
   };

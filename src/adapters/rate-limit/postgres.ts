@@ -126,11 +126,11 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
   };
 
   const lost = (err: unknown): void => {
-    if (!isLost) logger.warn({ err }, 'rate limits: PostgreSQL does not answer, each process keeps its own counts');
+    if (!isLost) logger.warn({ err }, 'rate limits: PostgreSQL does not answer. Each process counts separately');
     isLost = true;
   };
   const found = (): void => {
-    if (isLost) logger.info({}, 'rate limits: PostgreSQL answers again and counts for all');
+    if (isLost) logger.info({}, 'rate limits: PostgreSQL answers again. Processes share their counts');
     isLost = false;
   };
 

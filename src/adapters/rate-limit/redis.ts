@@ -91,9 +91,9 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
   const recover = async (): Promise<void> => {
     const fault = await probe();
     if (fault !== undefined && !closing.signal.aborted) {
-      logger.warn({ err: fault }, 'rate limits: Redis does not answer, each process keeps its own counts');
+      logger.warn({ err: fault }, 'rate limits: Redis does not answer. Each process counts separately');
       await untilItAnswers();
-      if (!closing.signal.aborted) logger.info({}, 'rate limits: Redis answers again and counts for all');
+      if (!closing.signal.aborted) logger.info({}, 'rate limits: Redis answers again. Processes share their counts');
     }
   };
 

@@ -169,7 +169,7 @@ export const checkSecretKey = async (secrets: Secrets): Promise<void> => {
   } catch (error) {
     if (!(error instanceof WrongSecretKey)) throw error;
     throw new StartRefused(
-      'the secrets in the database were encrypted under another SECRET_KEY: set that one (for the built-in database it is in the file secret-key of DATA_DIR), or, while you rotate it, set it as PREVIOUS_SECRET_KEY',
+      'the secrets in the database were encrypted with a different SECRET_KEY: set that one (with the built-in database: the content of the file secret-key in DATA_DIR), or set it as PREVIOUS_SECRET_KEY while you rotate keys',
     );
   }
 };

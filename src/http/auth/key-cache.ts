@@ -133,12 +133,12 @@ export const createKeyCache = (options: KeyCacheOptions): KeyCache => {
   const tail = async (signal: AbortSignal): Promise<boolean> => {
     try {
       await follower.tail(signal);
-      if (failing) logger.info({}, 'the log can be read again: keys are checked');
+      if (failing) logger.info({}, 'the log can be read again: accepting requests');
       failing = false;
       return true;
     } catch (error) {
       if (!failing && !closing.signal.aborted)
-        logger.error({ error }, 'the log cannot be read: requests are answered 503');
+        logger.error({ error }, 'cannot read the log: rejecting requests with 503');
       failing = true;
       return false;
     }

@@ -271,7 +271,7 @@ export const createOwnersOf =
     );
     if (ids.length === 0) return [];
     const bodies = await contents.get(ids).catch((error: unknown) => {
-      logger.warn({ err: error }, 'names of owners cannot be read');
+      logger.warn({ err: error }, 'cannot read the names of owners');
       return new Map<string, StoredBody>();
     });
     return ids.flatMap((id) => nameIn(bodies.get(id)));

@@ -351,7 +351,7 @@ export const createRefusalRecorder = ({
       await write(batch);
       isAway = false;
     } catch (error) {
-      if (!isAway) logger.warn({ error, requests: batch.length }, 'refused requests cannot be recorded');
+      if (!isAway) logger.warn({ error, requests: batch.length }, 'cannot record rejected requests: retrying');
       isAway = true;
       keepOrLose(batch, error);
     }

@@ -263,7 +263,9 @@ export class AppendOutcomeUnknown extends Error {
 export class EventsDetached extends StoreUnavailable {
   override readonly name = 'EventsDetached';
   constructor(what: string) {
-    super(`${what} is in a detached partition: attach it again ("npm run outbox -- log partitions" lists them)`);
+    super(
+      `${what} is in a detached partition: attach it again (list partitions with "npm run outbox -- log partitions")`,
+    );
   }
 }
 
@@ -279,7 +281,7 @@ export class LogReplaced extends StoreUnavailable {
 export class PositionNotInLog extends LogReplaced {
   override readonly name = 'PositionNotInLog';
   constructor() {
-    super('the log ends before the position to go on from: it was restored from an older copy, or is another log');
+    super('the log ends before the position to continue from: it was restored from an older copy, or is another log');
   }
 }
 
@@ -369,7 +371,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
   const refuse = (what: string): never => {
     if (replaced !== null) throw replaced;
     replaced = new LogReplaced(
-      `${what}: nothing is accepted any more. Connect the log that belongs to this service, and start it again`,
+      `${what}: the service accepts no more requests. Connect the log that belongs to it, and restart it`,
     );
     logger.error({ logId, seen }, replaced.message);
     throw replaced;
@@ -389,7 +391,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     isDoubtful = true;
     behindSinceMs ??= system.monotonicMs();
     if (system.monotonicMs() - behindSinceMs >= behindMsMax) {
-      refuse('the log ends before what was seen of it, so that it was replaced by an older copy');
+      refuse('the log was replaced by an older copy: it ends before events that this service has read');
     }
     throw new StoreUnavailable('the log ends before what was seen of it');
   };
@@ -419,7 +421,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     if (!(error instanceof WrongExpectedRevision)) isDoubtful = true;
     if (!(error instanceof LogReplaced)) throw error;
     if (error instanceof PositionNotInLog) await lookOnce();
-    return refuse('the log was replaced by another: it does not hold what was followed');
+    return refuse('the log was replaced by another: it does not contain the events that this service has read');
   };
 
   /** An append that was already written is answered with its old position; so is the first append to an older copy. */

@@ -77,7 +77,7 @@ const remediesFor = (setting: string): readonly (readonly [RegExp, string])[] =>
   ],
   [
     /UNIMPLEMENTED|Protocol error|Parse Error/i,
-    'what answers there does not speak this protocol: is it EventStoreDB, and does it expect TLS (then no tls=false)?',
+    'the server does not speak this protocol: check that it is EventStoreDB, and remove tls=false if it expects TLS',
   ],
 ];
 
@@ -128,7 +128,8 @@ export const createRecovery = ({ system, server, logger }: RecoveryParts): Recov
       if (signal.aborted) return;
       if (!isTransient(error)) throw readFault(error, server);
       failures += 1;
-      if (failures === 1) logger.warn({ reason: sentenceOf(error, server) }, 'lost the event store; subscribing again');
+      if (failures === 1)
+        logger.warn({ reason: sentenceOf(error, server) }, 'lost the subscription to the event store: resubscribing');
       const [byte = 0] = system.randomBytes(1);
       await system.sleep(retryMs(failures, byte / 255), signal).catch(() => {}); // aborted
     },

@@ -117,7 +117,7 @@ const createWakeUps = (
     for (let attempt = 0; !closing.signal.aborted; attempt += 1) {
       await listen(() => {
         attempt = 0;
-      }).catch((error: unknown) => logger.debug({ err: error }, 'cannot listen to the log; polling it'));
+      }).catch((error: unknown) => logger.debug({ err: error }, 'cannot listen to the log; polling it instead'));
       await system.sleep(retryDelayMs(system, attempt), closing.signal).catch(() => {});
     }
   };
@@ -188,7 +188,7 @@ const steadfastRead = (
   let failures = 0;
   const failed = async (error: unknown): Promise<void> => {
     if (!(error instanceof StoreUnavailable) || error instanceof LogReplaced) throw error;
-    if (failures === 0) logger.warn({ err: error }, 'following the log is interrupted');
+    if (failures === 0) logger.warn({ err: error }, 'lost the connection to the log: reconnecting');
     await system.sleep(retryDelayMs(system, failures), signal).catch(() => {});
     failures += 1;
   };

@@ -131,7 +131,7 @@ const REFUSALS: Readonly<Record<string, (setting: string, url: URL) => string>> 
   '28P01': (setting) => `refuses the user name and password: correct them in ${setting}`,
   '28000': (setting) => `refuses the user: correct ${setting} or its pg_hba.conf`,
   '3D000': (setting, url) => `has no database "${url.pathname.slice(1)}": create it, or correct ${setting}`,
-  '42501': () => 'does not let this user in: grant it the database',
+  '42501': () => 'does not allow this user to connect: grant it access to the database',
 };
 
 /** With one of these off, a commit may be forgotten after it was answered. */
@@ -202,7 +202,7 @@ export const checkPostgres = async (options: CheckPostgresOptions): Promise<void
   }
   examine(url, facts, product);
   if (facts.off.length > 0) {
-    const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: what is answered 202 may be lost when it crashes`;
+    const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: accepted mail can be lost if it crashes. Turn them on`;
     logger.warn({ off: facts.off }, told);
   }
 };

@@ -74,7 +74,7 @@ const isOtherTree = ({ oldSize, size }: Question, { status }: WitnessAnswer): bo
   status === UNPROCESSABLE || (status === CONFLICT && oldSize === size);
 
 const shown = ({ status, body }: WitnessAnswer): string =>
-  `it answers ${status} ${body.replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARACTERS_MAX)}`.trimEnd();
+  `it returned ${status} ${body.replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARACTERS_MAX)}`.trimEnd();
 
 /** The next request, or a refusal, after an answer that is not a cosignature. */
 const after = (question: Question, answer: WitnessAnswer): Refusal | Question => {
@@ -96,13 +96,13 @@ const askToCosign = async ({ key, note, knownSize, prove, post }: AskToCosign): 
     const answer = await post(addCheckpointBody({ oldSize, proof: await prove(oldSize), note }));
     if (answer.status === OK) {
       const line = answer.body.split('\n').find((each) => isSignedBy(key, text, each));
-      return line === undefined ? refused('its answer has no valid cosignature') : { kind: 'cosigned', line };
+      return line === undefined ? refused('its response has no valid cosignature') : { kind: 'cosigned', line };
     }
     const next = after(question, answer);
     if ('kind' in next) return next;
     question = next;
   }
-  return refused('it does not keep to the sizes that it says');
+  return refused('it contradicts the sizes that it reports');
 };
 
 /**
@@ -154,7 +154,7 @@ interface Wait {
   readonly untilMs: number;
 }
 
-const CAUSES = 'the log was restored or changed, and is not signed any more';
+const CAUSES = 'the log was restored or changed, and is no longer signed';
 
 /** The loop of one witness. */
 const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work => {
@@ -176,11 +176,11 @@ const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work =>
     const { ms } = startWait(tree);
     const fields = { tree, alarm: 'audit', witness: name };
     if (outcome.kind === 'refused') {
-      if (ms === WAIT_MS_MIN) logger.error(fields, `a witness does not cosign: ${outcome.why}`);
+      if (ms === WAIT_MS_MIN) logger.error(fields, `a witness refuses to cosign: ${outcome.why}`);
       return;
     }
     if (!(await noteDispute(options, { tree, note, witness: name, cosignedSize: outcome.size }))) return;
-    logger.error(fields, `a witness has cosigned ${outcome.size} leaves that these do not continue: ${CAUSES}`);
+    logger.error(fields, `a witness has cosigned ${outcome.size} leaves of a different history: ${CAUSES}`);
   };
 
   const ask = async (checkpoint: CheckpointToCosign, signal: AbortSignal): Promise<void> => {
@@ -209,13 +209,13 @@ const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work =>
     const without = [...waits].filter(([, { untilMs }]) => untilMs > nowMs).map(([tree]) => tree);
     const asked = await trees.uncosigned({ signatory, without, limit: TREES_MAX });
     await mapConcurrently(asked, { system, concurrency: CONCURRENCY }, (checkpoint) => ask(checkpoint, signal));
-    if (asked.length > 0 && waits.delete('')) logger.info({ witness: name }, 'a witness answers again');
+    if (asked.length > 0 && waits.delete('')) logger.info({ witness: name }, 'a witness is reachable again');
   };
 
   /** @returns how long to wait for the next. */
   const unreached = (error: unknown): number => {
     if (!(error instanceof WitnessUnreachable)) throw error;
-    if (!waits.has('')) logger.warn({ witness: name }, `a witness cannot be reached: ${error.message}`);
+    if (!waits.has('')) logger.warn({ witness: name }, `cannot reach a witness: ${error.message}`);
     return startWait('').ms;
   };
 

@@ -39,7 +39,7 @@ export const signCheckpoints = (options: SignCheckpoints): Work => {
       await signCheckpoint(options, { tree, trees, host: host(), grownTo });
     } catch (error) {
       if (!(error instanceof LogContradiction)) throw error;
-      logger.error({ tree, alarm: 'audit' }, `no checkpoint is signed: ${error.message}`);
+      logger.error({ tree, alarm: 'audit' }, `cannot sign a checkpoint: ${error.message}`);
     }
   };
 
@@ -102,7 +102,7 @@ export const mailCheckpoints = (options: MailCheckpoints): Work => {
     if (checkpoint === undefined) return;
     await mail(one, checkpoint, day).catch((err: unknown) => {
       if (!(err instanceof DomainError)) throw err;
-      logger.warn({ err, auditorId }, 'the checkpoint of this day is not mailed to an auditor: it was refused');
+      logger.warn({ err, auditorId }, "cannot mail today's checkpoint to an auditor: the send was rejected");
     });
     mailedOn.set(auditorId, day);
   };
@@ -150,11 +150,11 @@ const nextTime = (afterMs: number, hour: number): number => {
 };
 
 const logResult = (logger: Logger, { verdict, faults, faultCount, doubts, ...counts }: TreeCheckResult): void => {
-  if (verdict === 'no fault') logger.info(counts, 'the audit trees were checked, and there is no fault');
-  if (verdict === 'undecided') logger.warn({ doubts }, 'the audit trees could not be checked');
+  if (verdict === 'no fault') logger.info(counts, 'checked the audit trees: no fault');
+  if (verdict === 'undecided') logger.warn({ doubts }, 'could not check the audit trees');
   if (verdict !== 'faults') return;
   for (const fault of faults) logger.error({ alarm: 'audit' }, `a check of the audit trees found a fault: ${fault}`);
-  logger.error({ ...counts, alarm: 'audit', faults: faultCount }, 'the audit trees were checked, and there are faults');
+  logger.error({ ...counts, alarm: 'audit', faults: faultCount }, 'checked the audit trees: found faults');
 };
 
 export const checkTreesNightly = (options: CheckTreesNightly): Work => {
@@ -167,7 +167,7 @@ export const checkTreesNightly = (options: CheckTreesNightly): Work => {
       if (checked.verdict !== 'undecided') onChecked?.(checked.faultCount);
     } catch (error) {
       // Tomorrow again: a second try tonight would read the whole log once more.
-      if (!signal.aborted) logger.warn({ err: error }, 'the audit trees could not be checked');
+      if (!signal.aborted) logger.warn({ err: error }, 'could not check the audit trees');
     }
   };
 

@@ -133,7 +133,7 @@ const notSent = (
   err: unknown,
 ): DeliveryAttempt => {
   const { messageId } = claim.message.state.accepted;
-  logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');
+  logger.error({ messageId, err }, 'could not send a message: it will be retried');
   return nothingSent(claim, postponed(ids, 'a fault of the sending service'));
 };
 

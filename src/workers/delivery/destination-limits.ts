@@ -136,14 +136,14 @@ const createDestinationRateLimits = (
     if (after === before) return;
     limits.set(provider, after);
     const perMinute = Math.round(after.perMinute);
-    logger.info({ destination: provider, perMinute }, 'a destination asked for fewer messages: it has a rate limit');
+    logger.info({ destination: provider, perMinute }, 'a destination asked for less mail: its rate limit is now lower');
   };
 
   /** @param limit undefined: it ends. */
   const change = (provider: string, limit: RateLimit | undefined): void => {
     if (limit !== undefined) return void limits.set(provider, limit);
     limits.delete(provider);
-    logger.info({ destination: provider }, 'a destination has no rate limit any more');
+    logger.info({ destination: provider }, 'a destination no longer has a rate limit');
   };
 
   return {

@@ -124,7 +124,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   const refused = { transactional: createRefused(system.monotonicMs), bulk: createRefused(system.monotonicMs) };
   const cutOff = new AbortController();
 
-  const leaveToSweep = (err: unknown): void => logger.error({ err }, 'a message was left to the sweep');
+  const leaveToSweep = (err: unknown): void => logger.error({ err }, 'cannot queue a message: the sweep will retry it');
 
   const noteLimits = async (
     due: DueMail,

@@ -367,7 +367,10 @@ const createRun = (
   });
 
   const failed = (post: PreparedPost, error: unknown): void =>
-    logger.error({ delivery: post.delivery.id, err: error }, 'a webhook is posted again after its lease');
+    logger.error(
+      { delivery: post.delivery.id, err: error },
+      'could not post a webhook: it will be retried when its lease ends',
+    );
 
   const record = async (post: PreparedPost, tried: FinishedTry): Promise<void> => {
     const { webhookId, event } = post.delivery;

@@ -103,7 +103,7 @@ const prepare = async (
   // Concurrent callers of both share queries.
   const [serialized, found] = await Promise.all([bodyOf(deps, carries, endpoint, delivery), secretsOf(deps, endpoint)]);
   if (found !== null) return { delivery, url: endpoint.url, ...found, body: JSON.stringify(serialized) };
-  deps.logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret or headers of this webhook');
+  deps.logger.error({ webhookId: delivery.webhookId }, 'the vault has no signing secret or headers for this webhook');
   return null;
 };
 
@@ -119,7 +119,7 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
   /** Makes deliveries that were not tried due at once instead of after their lease. */
   const release = async (unprepared: readonly ClaimedDelivery[], err: unknown): Promise<void> => {
     const count = unprepared.length;
-    if (err !== undefined) logger.warn({ count, err }, 'webhooks could not be prepared, and are claimed again');
+    if (err !== undefined) logger.warn({ count, err }, 'could not prepare webhooks: they will be claimed again');
     const ids = unprepared.map(({ id }) => id);
     await retry(system, () => webhookDeliveries.release(ids, system.now()));
   };

@@ -87,7 +87,7 @@ export const requireRecordedFrom = async (
   const checkpoint = await webhookDeliveries.checkpoint();
   if (checkpoint === null || checkpoint.logId === logId) return checkpoint;
   throw new StartRefused(
-    `webhook deliveries were recorded from log ${checkpoint.logId}, and this is log ${logId}: connect the log they belong to, or let them go on at the end of this one with "npm run outbox -- projections rebuild webhook-recording"`,
+    `webhook deliveries belong to log ${checkpoint.logId}, but this is log ${logId}: connect that log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"`,
   );
 };
 
@@ -180,7 +180,7 @@ export const recordWebhookDeliveries =
       const checkpoint = await requireRecordedFrom(deps.webhookDeliveries, logId);
       deps.leadership.lead();
       await lead(deps, checkpoint?.position ?? null, signal, working);
-      deps.logger.debug({}, 'another process leads; this one follows');
+      deps.logger.debug({}, 'another process is the leader');
       deps.leadership.follow();
       await waitForLeadership(deps, signal);
     }

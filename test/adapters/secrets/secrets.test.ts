@@ -120,7 +120,7 @@ describe('secrets in PostgreSQL', () => {
     await checkSecretKey(inPostgres());
     await checkSecretKey(inPostgres());
     await expect(checkSecretKey(inPostgres('another key of thirty-two characters'))).rejects.toThrow(
-      /^the secrets in the database were encrypted under another SECRET_KEY: set that one/,
+      /^the secrets in the database were encrypted with a different SECRET_KEY: set that one/,
     );
   });
 });

@@ -27,7 +27,7 @@ test('a kept checkpoint verifies with and without empty lines at its end, and on
   for (const text of ['{"error":{"code":"not_found"}}', note.replace('\n\n', '\n'), '']) {
     expect(await verdictSince(text)).toMatchObject({
       verdict: 'not verified',
-      faults: [expect.stringContaining('kept.note is no signed checkpoint: the file is damaged')],
+      faults: [expect.stringContaining('kept.note is not a signed checkpoint: the file is damaged')],
     });
   }
 });

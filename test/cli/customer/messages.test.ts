@@ -160,7 +160,7 @@ describe('keys', () => {
   test("are the operator's when an organization is named", async () => {
     const words = ['keys', 'rotate', '--organization', 'org_x', '--key', 'key_x'];
     const ran = await outbox(words, { env: { ...env(), DATA_DIR: '/nonexistent/data' } });
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no Outbox in /nonexistent/data') });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('no Outbox data in /nonexistent/data') });
   });
 });
 

@@ -64,7 +64,7 @@ describe('a wrong EVENTSTORE_URL', () => {
 
   it('is reported when another kind of server answers', async () => {
     const { port } = webServer.address() as AddressInfo;
-    expect(await sentenceFor(`esdb://127.0.0.1:${port}?tls=false`)).toContain('is it EventStoreDB');
+    expect(await sentenceFor(`esdb://127.0.0.1:${port}?tls=false`)).toContain('check that it is EventStoreDB');
   });
 
   it('is reported when no node of the cluster answers', async () => {

@@ -55,7 +55,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       await expect(store.head()).rejects.toBeInstanceOf(LogReplaced);
       await expect(store.readAll({ limit: 1 })).rejects.toBeInstanceOf(LogReplaced);
       expect(error).toHaveBeenCalledTimes(1);
-      expect(error.mock.calls[0]?.[1]).toMatch(/replaced by .*: nothing is accepted any more/);
+      expect(error.mock.calls[0]?.[1]).toMatch(/replaced by .*: the service accepts no more requests/);
     });
 
     it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(

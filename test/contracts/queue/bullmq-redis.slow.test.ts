@@ -65,8 +65,8 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       await server.start();
       await until(() => isFulfilled(queue.add([{ data: ['after'] }])));
       await untilHandled(handled, ['after']);
-      expect(logger.sentences.filter((sentence) => sentence === 'Redis cannot be reached').length).toBe(1);
-      expect(logger.sentences.filter((sentence) => sentence === 'Redis is back').length).toBe(1);
+      expect(logger.sentences.filter((sentence) => sentence === 'cannot reach Redis').length).toBe(1);
+      expect(logger.sentences.filter((sentence) => sentence === 'Redis is reachable again').length).toBe(1);
     });
 
     test('refuses jobs promptly while Redis does not answer', async () => {

@@ -7,8 +7,8 @@ import { slowness } from '../../support/slowness.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { admitted, hears, openProcess, openProcesses } from './support/processes.ts';
 
-const LOST = 'rate limits: PostgreSQL does not answer, each process keeps its own counts';
-const BACK = 'rate limits: PostgreSQL answers again and counts for all';
+const LOST = 'rate limits: PostgreSQL does not answer. Each process counts separately';
+const BACK = 'rate limits: PostgreSQL answers again. Processes share their counts';
 
 const many = (n: number, take: () => ReturnType<RateLimiter['take']>) => Array.from({ length: n }, take);
 

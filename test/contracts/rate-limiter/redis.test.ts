@@ -9,8 +9,8 @@ import { createRecordingLogger } from '../queue/recorder.ts';
 import { describeRateLimiter } from './contract.ts';
 
 const system = createSystem();
-const LOST = 'rate limits: Redis does not answer, each process keeps its own counts';
-const BACK = 'rate limits: Redis answers again and counts for all';
+const LOST = 'rate limits: Redis does not answer. Each process counts separately';
+const BACK = 'rate limits: Redis answers again. Processes share their counts';
 
 const openLimiter = async (url: string, windowMs?: number) => {
   const logger = createRecordingLogger();

@@ -203,8 +203,8 @@ describe('a key cache', () => {
     fail(false);
     await system.advance(4 * EVERY_MS);
     expect(cache.isFresh()).toBe(true);
-    expect(logger.said('error')).toEqual(['the log cannot be read: requests are answered 503']);
-    expect(logger.said('info')).toEqual(['the log can be read again: keys are checked']);
+    expect(logger.said('error')).toEqual(['cannot read the log: rejecting requests with 503']);
+    expect(logger.said('info')).toEqual(['the log can be read again: accepting requests']);
   });
 });
 

@@ -55,7 +55,7 @@ test('one that may lose confirmed writes is accepted with a warning', async () =
     return warn.mock.calls.map(([, message]) => message);
   };
   expect(await warningsOf('off')).toEqual([
-    expect.stringMatching(/has .*synchronous_commit off: what is answered 202/),
+    expect.stringMatching(/has .*synchronous_commit off: accepted mail can be lost/),
   ]);
   expect(await warningsOf('local')).not.toContainEqual(expect.stringMatching(/synchronous_commit/));
 });

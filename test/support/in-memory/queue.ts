@@ -52,7 +52,7 @@ const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>)
     const ending = await running.run(handler, JSON.parse(job.text) as Job);
     line.running -= 1;
     if (ending.kind === 'given-back') put(line, job);
-    if (ending.kind === 'failed') logger.error({ queue: name, err: ending.error }, 'a job failed and is removed');
+    if (ending.kind === 'failed') logger.error({ queue: name, err: ending.error }, 'removed a failed job');
     pump();
   };
 

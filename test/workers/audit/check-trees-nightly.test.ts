@@ -82,13 +82,13 @@ test('the nightly check logs each fault with an alarm, counts them, and continue
   expect(counted).toEqual([2]);
   expect(said).toEqual([
     'error audit: a check of the audit trees found a fault: leaf 3 of org_mine',
-    'error audit: the audit trees were checked, and there are faults',
+    'error audit: checked the audit trees: found faults',
   ]);
   await system.advance(48 * HOUR_MS);
-  expect(said.slice(2)).toEqual(Array(2).fill('warn: the audit trees could not be checked'));
+  expect(said.slice(2)).toEqual(Array(2).fill('warn: could not check the audit trees'));
   // An undecided check does not change the number of faults.
   expect(counted).toEqual([2]);
   await system.advance(24 * HOUR_MS);
-  expect(said.at(-1)).toBe('info: the audit trees were checked, and there is no fault');
+  expect(said.at(-1)).toBe('info: checked the audit trees: no fault');
   expect(counted).toEqual([2, 0]);
 });

@@ -302,7 +302,7 @@ describe('an attempt with several copies', () => {
       { outcome: 'delivered' },
       { outcome: 'deferred', reason: 'a fault of the sending service' },
     ]);
-    expect(logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
+    expect(logger.said('error')).toEqual(['could not send a message: it will be retried']);
   });
 });
 

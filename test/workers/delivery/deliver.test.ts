@@ -93,7 +93,7 @@ describe('delivering a message', () => {
     const id = await service.send('ann@example.org');
     service.workers({ contents: { ...service.dependencies.contents, get: async () => new Map() } }).start();
     await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
-    expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
+    expect(service.logger.said('error')).toEqual(['could not send a message: it will be retried']);
     expect(service.sink.mails).toHaveLength(0);
   });
 });

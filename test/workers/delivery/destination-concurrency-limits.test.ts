@@ -68,7 +68,7 @@ describe('a destination', () => {
     expect(destinationLimits.capacityOf('b.test')).toBeCloseTo(300, -1);
     expect(destinationLimits.waitMsOf('other.test')).toBe(0);
     expect(await placesInMinute()).toBeCloseTo(300, -1);
-    expect(logger.said('info')).toEqual(['a destination asked for fewer messages: it has a rate limit']);
+    expect(logger.said('info')).toEqual(['a destination asked for less mail: its rate limit is now lower']);
   });
 
   test('that refuses all attempts in progress is slowed down once, in rate and in concurrency', async () => {
@@ -92,7 +92,7 @@ describe('a destination', () => {
     expect(destinationLimits.capacityOf('b.test')).toBeCloseTo(600, -2);
     await flow(1_600, 2_000);
     expect(destinationLimits.capacityOf('b.test')).toBe(Number.POSITIVE_INFINITY);
-    expect(logger.said('info').at(-1)).toBe('a destination has no rate limit any more');
+    expect(logger.said('info').at(-1)).toBe('a destination no longer has a rate limit');
   });
 
   test('that is released has no rate limit', async () => {

@@ -88,7 +88,7 @@ describe('a message with managed unsubscribe links', () => {
     service.workers({ transports: { ...service.dependencies.transports, live: faulty } }).start();
     const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'deferred', 'delivered']));
-    expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
+    expect(service.logger.said('error')).toEqual(['could not send a message: it will be retried']);
     service.system.shift(120_000);
     await until(async () => expect(await statuses(service, id)).toEqual(ADDRESSES.map(() => 'delivered')));
     expect(service.sink.mails).toHaveLength(3);

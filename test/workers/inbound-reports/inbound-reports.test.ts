@@ -126,7 +126,7 @@ describe('a delivery report', () => {
       expect(await service.bring(address, deliveryReport({ address: ANN }))).toBe(250);
     }
     expect(await statuses(service, id)).toEqual(['delivered']);
-    const sentence = 'an inbound report does not prove that it is about a message of this service';
+    const sentence = 'ignored an inbound report: it does not prove that it is about a message of this service';
     expect(service.logger.said('info').filter((said) => said === sentence)).toHaveLength(3);
   });
 

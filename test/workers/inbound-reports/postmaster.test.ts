@@ -78,9 +78,7 @@ describe('mail to the postmaster', () => {
     async (outcome) => {
       const service = await openRead(saying(outcome));
       expect(await service.bring(ADDRESS, MAIL)).toBe(451);
-      expect(service.logger.said('error')).toEqual([
-        'a mail to the postmaster could not be passed on: check POSTMASTER',
-      ]);
+      expect(service.logger.said('error')).toEqual(['could not forward a mail for the postmaster: check POSTMASTER']);
     },
   );
 

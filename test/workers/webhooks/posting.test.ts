@@ -116,7 +116,7 @@ describe('a webhook whose signing secret is not in the vault', () => {
     start();
     await turns();
     expect(posts).toEqual([]);
-    expect(logger.said('error')).toEqual(['the vault holds no signing secret or headers of this webhook']);
+    expect(logger.said('error')).toEqual(['the vault has no signing secret or headers for this webhook']);
     isMissing = false;
     await system.advance(WEBHOOK_TIMES.leaseMs - 1);
     expect([posts, await claimable()]).toEqual([[], []]);

@@ -83,7 +83,7 @@ describe('recording webhook deliveries', () => {
     outbox.workers({ webhookDeliveries }).start();
     await until(() => expect(outbox.fatal).toHaveLength(1));
     expect(outbox.fatal[0]).toBeInstanceOf(StartRefused);
-    expect(String(outbox.fatal[0])).toContain('webhook deliveries were recorded from log another');
+    expect(String(outbox.fatal[0])).toContain('webhook deliveries belong to log another');
   });
 
   test('can be checked against the log before anything starts', async () => {

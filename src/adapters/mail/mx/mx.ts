@@ -296,7 +296,7 @@ const createOwnHostWatch = ({ system, logger }: OwnHostWatchOptions) => {
     toldMs.set(problem, nowMs);
     logger.error(
       { mx, code, enhanced },
-      `mail servers refuse this machine, and mail waits: ${OWN_HOST_REMEDIES[problem]}`,
+      `mail waits because mail servers reject this machine: ${OWN_HOST_REMEDIES[problem]}`,
     );
   };
 

@@ -161,7 +161,10 @@ const note = async (
   try {
     await withTimeout({ ms: NOTE_MS_MAX }, noteRefusal(deps.context, origin, refused));
   } catch (error) {
-    deps.logger.warn({ err: error, keyId: refused.key.keyId }, 'a refusal is missing in the history of a key');
+    deps.logger.warn(
+      { err: error, keyId: refused.key.keyId },
+      'cannot record a rejected change in the history of a key',
+    );
   }
 };
 

@@ -182,7 +182,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     while (!signal.aborted) {
       await takeAll(signal).catch((error: unknown) => {
         if (signal.aborted) return;
-        logger.warn({ err: error }, 'event streams wait: the feed cannot be followed just now');
+        logger.warn({ err: error }, 'event streams are waiting: cannot follow the feed');
       });
       await pause(system, RETRY_MS, signal);
     }

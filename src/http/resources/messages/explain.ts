@@ -178,7 +178,7 @@ const deliveriesOf = async (
     return await read(deps, message, happenings);
   } catch (error) {
     if (!isUnavailable(error)) throw error;
-    deps.logger.warn({ err: error }, 'webhook deliveries of a message cannot be read');
+    deps.logger.warn({ err: error }, 'cannot read the webhook deliveries of a message');
     return { deliveries: [], deliveriesTold: 'unavailable', disabledWebhooks: new Set() };
   }
 };

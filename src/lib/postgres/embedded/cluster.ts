@@ -171,7 +171,7 @@ const initdbRefused = (folder: string, error: unknown): StartRefused => {
   const line = /^(?:initdb: (?:error: )?|.*FATAL: +)(.*)$/m.exec(stderr ?? '')?.[1] ?? (error as Error).message;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(line))?.[1] ?? 'put that right';
   return new StartRefused(
-    `the built-in PostgreSQL could not make its database in ${dirname(folder)} (${line}): ${remedy}, or set DATABASE_URL`,
+    `the built-in PostgreSQL could not create its database in ${dirname(folder)} (${line}): ${remedy}, or set DATABASE_URL`,
   );
 };
 
@@ -225,7 +225,7 @@ const checkVersion = async (folder: string, major: string): Promise<void> => {
   const version = (await readFile(join(clusterOf(folder), 'PG_VERSION'), 'utf8')).trim();
   if (version === major) return;
   throw new StartRefused(
-    `the database in ${folder} was made by PostgreSQL ${version} and the built-in one is ${major}: start the version of Outbox that made it, and move the data with a dump`,
+    `the database in ${folder} was created by PostgreSQL ${version}, but the built-in version is ${major}: start the version of Outbox that created it, and move the data with a dump`,
   );
 };
 

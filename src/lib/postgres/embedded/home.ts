@@ -51,7 +51,7 @@ const create = async (): Promise<Account> => {
     if (created !== undefined) return created;
   }
   throw new StartRefused(
-    'PostgreSQL does not run as root and the user "postgres" could not be created: create it (useradd --system postgres), or start Outbox as another user',
+    'PostgreSQL does not run as root and the user "postgres" could not be created: create it (useradd --system postgres), or run Outbox as another user',
   );
 };
 
@@ -116,7 +116,7 @@ const PATH_PROBLEMS: Readonly<Record<string, string>> = {
   EPERM: 'it is not writable for this user: change its owner or mode, or name another in DATA_DIR',
   EROFS: 'its file system is read-only: name another in DATA_DIR',
   ENOTDIR: 'something on its path is a file, not a folder: name another in DATA_DIR',
-  EEXIST: 'there is a file of that name: remove it, or name another in DATA_DIR',
+  EEXIST: 'a file has that name: remove it, or name another in DATA_DIR',
   ENOSPC: 'its disk is full: make room, or name another in DATA_DIR',
   EDQUOT: 'its disk quota is used up: make room, or name another in DATA_DIR',
 };
@@ -147,7 +147,7 @@ const makeFolders = async (folder: string): Promise<void> => {
 
 const noneIn = (dataDir: string): StartRefused =>
   new StartRefused(
-    `there is no Outbox in ${dataDir}: set DATA_DIR to the folder of the service, or DATABASE_URL and SECRET_KEY as the service has them`,
+    `no Outbox data in ${dataDir}: set DATA_DIR to the service's folder, or set DATABASE_URL and SECRET_KEY as for the service`,
   );
 
 const isMissing = (path: string): Promise<boolean> =>
@@ -174,7 +174,7 @@ const hasCluster = async (folder: string): Promise<boolean> => {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false;
     throw new StartRefused(
-      `the database in ${folder} belongs to another user: start Outbox as that user or as root, or give the folder to this one (chown -R)`,
+      `the database in ${folder} belongs to another user: run Outbox as that user or as root, or change the owner (chown -R)`,
     );
   }
 };
@@ -203,7 +203,7 @@ const existing = async (folder: string, relocated: boolean): Promise<Home> => {
   const account = await chooseAccount(folder);
   if (!(await canReach(account, clusterOf(folder)))) {
     throw new StartRefused(
-      `the database in ${folder} cannot be reached by its own user: open each folder above it (chmod o+x), or move it to a place that is open`,
+      `the owner of the database in ${folder} cannot reach it: run chmod o+x on each folder above it, or move it`,
     );
   }
   return { folder, account, exists: true, pointer: undefined, relocated };
@@ -212,7 +212,7 @@ const existing = async (folder: string, relocated: boolean): Promise<Home> => {
 const pointedTo = async (pointer: string, folder: string): Promise<Home> => {
   if (await hasCluster(folder)) return existing(folder, true);
   throw new StartRefused(
-    `${pointer} says that the database is in ${folder}, and there is none: restore it, or remove that file to start with an empty database`,
+    `${pointer} says that the database is in ${folder}, but there is none: restore it, or remove ${pointer} to start with an empty database`,
   );
 };
 

@@ -128,7 +128,7 @@ export const claimOwnership = async ({ url, system, logger, onLost }: OwnershipO
   const watch = (): void => {
     client.once('end', () => {
       if (released.signal.aborted) return;
-      logger.warn({}, 'the database went away: taking ownership of the data again');
+      logger.warn({}, 'lost the database: taking ownership of the data again');
       retakeOrTell();
     });
   };
@@ -242,7 +242,7 @@ const openRunning = async (server: Server): Promise<{ readonly running: Running;
     } catch (error) {
       if (!ENDING.has(codeOf(error)) || attempt === OPENINGS_MAX) {
         throw new StartRefused(
-          `the built-in PostgreSQL in ${server.folder} refuses its own service (${(error as Error).message}): see server.log there, or set DATABASE_URL`,
+          `the built-in PostgreSQL in ${server.folder} rejects its own service (${(error as Error).message}): see server.log there, or set DATABASE_URL`,
         );
       }
       await server.system.sleep(OPEN_AGAIN_MS);
@@ -281,7 +281,7 @@ export const openEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Pr
     close: async () => {
       await supervision?.end();
       if (await isUnowned(url).catch(() => true)) await stop(server);
-      else server.logger.info({}, 'the built-in PostgreSQL stays up for the service that uses it');
+      else server.logger.info({}, 'leaving the built-in PostgreSQL running: another service uses it');
     },
   };
 };

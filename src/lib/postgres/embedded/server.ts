@@ -145,7 +145,7 @@ const explain = async (server: Server, offset: number): Promise<Failure> => {
   const said = (await readFile(path)).subarray(offset).toString('utf8');
   const known = FAILURES.find(([pattern]) => pattern.test(said))?.[1];
   if (known === 'again' || known === 'busy') return known;
-  const last = /(?:FATAL|PANIC): +(.*)/.exec(said)?.[1] ?? 'it ended without a word';
+  const last = /(?:FATAL|PANIC): +(.*)/.exec(said)?.[1] ?? 'it ended without an error message';
   throw new StartRefused(
     known === undefined
       ? `the built-in PostgreSQL did not start (${last}): see ${path}, or set DATABASE_URL`
@@ -181,7 +181,7 @@ const clearStale = async (server: Server, stale: Postmaster): Promise<void> => {
   while (await isInUse(server.folder)) {
     if (server.system.monotonicMs() > deadline) {
       throw new StartRefused(
-        `processes of an earlier PostgreSQL still use ${clusterOf(server.folder)}: end them, then start again`,
+        `processes of an earlier PostgreSQL still use ${clusterOf(server.folder)}: stop them, then start again`,
       );
     }
     await pause(server);
@@ -245,6 +245,6 @@ export const stop = async (server: Server): Promise<void> => {
     if (found === undefined || !(await serves(found, server.folder))) return;
     process.kill(found.pid, signal);
     if (await ends(server, found.pid)) return;
-    server.logger.warn({ pid: found.pid, signal }, 'the built-in PostgreSQL takes long to stop');
+    server.logger.warn({ pid: found.pid, signal }, 'the built-in PostgreSQL is slow to stop');
   }
 };

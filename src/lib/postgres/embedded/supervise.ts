@@ -12,7 +12,7 @@ export interface Supervision {
 const restart = async (server: Server, port: number): Promise<number> => {
   server.logger.warn({}, 'the built-in PostgreSQL exited unexpectedly: restarting it');
   const { pid } = await ensureRunning(server, port);
-  server.logger.info({ pid }, 'the built-in PostgreSQL is back');
+  server.logger.info({ pid }, 'restarted the built-in PostgreSQL');
   return pid;
 };
 
@@ -29,7 +29,7 @@ export const supervise = (server: Server, { pid: first, port }: Running): Superv
 
   const recover = async (error: unknown): Promise<void> => {
     if (ended.signal.aborted) return;
-    logger.error({ err: error }, 'the built-in PostgreSQL could not be started again');
+    logger.error({ err: error }, 'could not restart the built-in PostgreSQL');
     await system.sleep(RETRY_MS, ended.signal);
   };
 

@@ -287,7 +287,8 @@ export const createTransportSecurity = (options: TransportSecurityOptions): Tran
   const tested = (policy: StsPolicy, domain: string, host: string): HostSecurity => {
     const check = (socket: TLSSocket): undefined => {
       const reason = mxMatches(policy, host) ? socket.authorizationError : 'a host that the policy does not name';
-      if (reason) logger.info({ domain, mx: host, reason: String(reason) }, 'an MTA-STS policy in testing is not met');
+      if (reason)
+        logger.info({ domain, mx: host, reason: String(reason) }, 'an MTA-STS policy in testing mode was not met');
     };
     return { key: OPPORTUNISTIC.key, tls: { required: false, check } };
   };

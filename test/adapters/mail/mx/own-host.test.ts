@@ -36,8 +36,8 @@ describe('a permanent refusal that is about this machine', () => {
     isAfterMessage = true;
     expect(await send(transport)).toMatchObject([{ outcome: 'deferred', code: 550, enhanced: '5.7.25' }]);
     expect(logger.said('error')).toEqual([
-      expect.stringMatching(/^mail servers refuse this machine, and mail waits: a block list has the address/),
-      expect.stringMatching(/^mail servers refuse this machine, and mail waits: .* no reverse name \(PTR\)/),
+      expect.stringMatching(/^mail waits because mail servers reject this machine: a block list has the address/),
+      expect.stringMatching(/^mail waits because mail servers reject this machine: .* no reverse name \(PTR\)/),
     ]);
     expect(logger.fieldsOf('error')[0]).toEqual({ mx: 'b.test', code: 554, enhanced: '5.7.1' });
     wait(11 * 60_000);

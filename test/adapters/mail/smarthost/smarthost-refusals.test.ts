@@ -22,7 +22,7 @@ describe('a refusal that is about this service', () => {
     expect(await send()).toBe('deferred');
     await send();
     expect(logger.said('error')).toEqual([
-      expect.stringMatching(/^no mail leaves by the smarthost: it relays no mail for this service/),
+      expect.stringMatching(/^the smarthost accepts no mail: it relays no mail for this service/),
     ]);
     wait(11 * MINUTE_MS);
     await send();
@@ -40,7 +40,7 @@ describe('a refusal that is about this service', () => {
     isDenied = true;
     expect([await send(), await send()]).toEqual(['deferred', 'deferred']);
     expect(logger.said('error')).toEqual([
-      expect.stringMatching(/^some mail does not leave by the smarthost, and waits: it relays no mail/),
+      expect.stringMatching(/^some mail waits because the smarthost rejects it: it relays no mail/),
     ]);
   });
 

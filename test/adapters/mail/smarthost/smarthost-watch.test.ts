@@ -53,7 +53,7 @@ describe('a smarthost that accepts no mail', () => {
     isOpen = true;
     expect(await send()).toBe('delivered');
     expect(await send()).toBe('delivered');
-    expect(logger.said('info')).toEqual(['mail leaves by the smarthost again']);
+    expect(logger.said('info')).toEqual(['the smarthost accepts mail again']);
   });
 
   test('is not logged for one that accepts mail and refuses more sessions, nor for one recipient', async () => {

@@ -135,7 +135,7 @@ describe('a domain with MTA-STS', () => {
     lines.length = 0;
     expect(await send(policy('testing'))).toMatchObject([{ outcome: 'delivered', policy: 'opportunistic' }]);
     expect(await send(policy('testing', ['two.b.test']))).toMatchObject([{ outcome: 'delivered' }]);
-    const sentence = 'an MTA-STS policy in testing is not met';
+    const sentence = 'an MTA-STS policy in testing mode was not met';
     expect(lines).toEqual([
       { domain: 'b.test', mx: 'one.b.test', reason: 'ERR_TLS_CERT_ALTNAME_INVALID', sentence },
       { domain: 'b.test', mx: 'one.b.test', reason: 'a host that the policy does not name', sentence },
