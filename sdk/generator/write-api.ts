@@ -1,3 +1,4 @@
+import { functionOf, isInSdk, resourceOf } from '../../src/http/docs/sdk-call.ts';
 import { commentOf, componentOf, declarationOf, membersOf, nameOf, reachable, type Schema, typeOf } from './types.ts';
 
 /**
@@ -35,10 +36,6 @@ interface Located extends Operation {
   readonly path: string;
 }
 
-/** For browsers of members and of recipients, and for those who run the service. */
-const LEFT_OUT = new Set(['session', 'passkeys', 'recipients', 'service']);
-/** The exception: API keys may call it too. */
-const WHO_ASKS = 'getSession';
 /** Nothing refers to it: `SendMessage` stands for both. */
 const TWIN = 'AnalyzeMessageRequest';
 /** Types of `message-body.ts`, which also take files and React elements. */
@@ -54,27 +51,11 @@ const HEADER = '// Generated from /openapi.json: see docs/contributing.md.\n\n';
 const located = ({ paths }: Document): readonly Located[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, { tags, operationId }]) => operationId === WHO_ASKS || !LEFT_OUT.has(tags[0] ?? ''))
+      .filter(([, operation]) => isInSdk(operation))
       .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
 const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
-
-/** `apiKeys` of `api-keys`. */
-const resourceOf = ({ tags }: Operation): string =>
-  (tags[0] ?? '').replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
-
-/** Name of a resource as it appears in operation ids. */
-const nounOf = (resource: string): string =>
-  ({ apiKeys: 'Key', sessions: 'MemberSession' })[resource] ?? capitalized(resource.replace(/s$/, ''));
-
-/** `list` of `listMessages`, `getContent` of `getMessageContent`, `cancelMany` of `cancelMessages`. */
-const functionOf = (operation: Located): string => {
-  const { operationId, method, path } = operation;
-  const noun = nounOf(resourceOf(operation));
-  const isMany = method === 'POST' && operationId.endsWith(`${noun}s`) && path.split('/').length > 3;
-  return operationId.replace(new RegExp(`(?<=[a-z])${noun}s?(?=[A-Z]|$)`), '') + (isMany ? 'Many' : '');
-};
 
 const queryOf = ({ parameters = [] }: Operation): readonly Parameter[] =>
   parameters.filter((one) => one.in === 'query');

@@ -447,6 +447,7 @@ export const ROUTES = {
   'GET /readyz': { ...OPEN, errors: ['unavailable'] },
   'GET /openapi.json': { ...OPEN, errors: [] },
   'GET /docs': { ...OPEN, errors: [] },
+  'GET /docs/:page': { ...OPEN, errors: ['not_found'] },
 } as const satisfies Readonly<Record<string, RouteRule>>;
 
 export type RouteName = keyof typeof ROUTES;

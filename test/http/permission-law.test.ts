@@ -344,6 +344,7 @@ const PUBLIC = `
   GET /readyz
   GET /openapi.json
   GET /docs
+  GET /docs/:page
 `;
 
 const lines = (text: string): readonly string[] =>

@@ -3,8 +3,16 @@ import { escapeHtml } from '../../lib/html/html.ts';
 
 /** The parts of the OpenAPI document that the reference page shows, and how its texts and fields become HTML. */
 
+/** A name as code, which may continue on the next line after `_`, `.`, `/` or a capital, but not within a word. */
+export const name = (text: string): string =>
+  `<code>${escapeHtml(text).replaceAll(/[_./=:,?-](?=\w)|[a-z](?=[A-Z])/g, '$&<wbr>')}</code>`;
+
 /** `code` in a line. */
-const inline = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+const inline = (text: string): string =>
+  text
+    .split(/(`[^`]+`)/)
+    .map((part) => (/^`[^`]+`$/.test(part) ? name(part.slice(1, -1)) : escapeHtml(part)))
+    .join('');
 
 /** `rate-limits` of `Rate limits`. */
 export const anchorOf = (heading: string): string => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
@@ -23,16 +31,25 @@ const tableRow = (line: string, tag: 'td' | 'th'): string =>
 const table = ([head = '', , ...lines]: readonly string[]): string =>
   `<table>${tableRow(head, 'th')}${lines.map((line) => tableRow(line, 'td')).join('')}</table>`;
 
+/** Items of a list, each with the lines that continue it. */
 const list = (lines: readonly string[]): string =>
-  `<ul>${lines.map((line) => `<li>${inline(line.slice('- '.length))}</li>`).join('')}</ul>`;
+  `<ul>${lines
+    .join('\n')
+    .split(/^- /m)
+    .slice(1)
+    .map((item) => `<li>${inline(item.trim().replaceAll(/\s*\n\s*/g, ' '))}</li>`)
+    .join('')}</ul>`;
 
+const paragraph = (lines: readonly string[]): string => (lines.length === 0 ? '' : `<p>${inline(lines.join(' '))}</p>`);
+
+/** A list may follow the line that introduces it without an empty line between them. */
 const block = (text: string): string => {
   const lines = text.split('\n');
   const heading = /^## (.+)$/.exec(text)?.[1];
   if (heading !== undefined) return `<h2 id="${anchorOf(heading)}">${inline(heading)}</h2>`;
   if (text.startsWith('|')) return table(lines);
-  if (text.startsWith('- ')) return list(lines);
-  return `<p>${inline(lines.join(' '))}</p>`;
+  const start = lines.findIndex((line) => line.startsWith('- '));
+  return start === -1 ? paragraph(lines) : paragraph(lines.slice(0, start)) + list(lines.slice(start));
 };
 
 /** Renders the Markdown that our document uses: paragraphs, `## headings`, lists, tables and `code`. */
@@ -72,6 +89,8 @@ const content = z.record(
   z.looseObject({
     schema: shape,
     examples: z.record(z.string(), z.object({ summary: z.string(), value: z.unknown() })).default({}),
+    /** Recorded. */
+    example: z.unknown().optional(),
   }),
 );
 const response = z.looseObject({
@@ -94,6 +113,7 @@ const operation = z.looseObject({
         required: z.boolean().default(false),
         description: z.string().default(''),
         schema: shape,
+        example: z.unknown().optional(),
       }),
     )
     .default([]),
@@ -105,6 +125,7 @@ const documentSchema = z.looseObject({
   info: z.looseObject({ title: z.string(), description: z.string() }),
   servers: z.array(z.looseObject({ url: z.string() })).min(1),
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
+  'x-tagGroups': z.array(z.object({ name: z.string(), tags: z.array(z.string()) })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
   webhooks: z.record(z.string(), z.record(z.string(), operation)),
   components: z.looseObject({
@@ -123,12 +144,11 @@ export const readDocument = (source: unknown): ApiDocument => documentSchema.par
 /** `ApiKey` of `#/components/schemas/ApiKey`. */
 export const nameIn = (reference: string): string => reference.split('/').at(-1) ?? '';
 
-type Schemas = Readonly<Record<string, Shape>>;
+/** Address of a schema on the pages. */
+export type Locate = (schema: string) => string;
 
 /** Deeper than any body of ours, and an end where one would contain itself. */
 const DEPTH_MAX = 6;
-
-const link = (reference: string): string => `<a href="#${nameIn(reference)}">${nameIn(reference)}</a>`;
 
 const range = (least: number | undefined, most: number | undefined, unit: string): string => {
   if (least !== undefined && most !== undefined) return `, ${least} to ${most}${unit}`;
@@ -137,13 +157,11 @@ const range = (least: number | undefined, most: number | undefined, unit: string
 };
 
 const quoted = (values: readonly unknown[]): string =>
-  values
-    .map((value) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`)
-    .join(', ');
+  values.map((value) => name(typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
 
-const ofType = (shape: Shape, type: string): string => {
+const ofType = (shape: Shape, type: string, locate: Locate): string => {
   if (type === 'array') {
-    return `array of ${typeOf(shape.items ?? {})}${range(shape.minItems, shape.maxItems, ' items')}`;
+    return `array of ${typeOf(shape.items ?? {}, locate)}${range(shape.minItems, shape.maxItems, ' items')}`;
   }
   if (type === 'string') {
     return `${shape.format ?? 'string'}${range(shape.minLength, shape.maxLength, ' characters')}`;
@@ -152,24 +170,20 @@ const ofType = (shape: Shape, type: string): string => {
 };
 
 /** `one of live, test`; `integer, 1 to 100`. */
-export const typeOf = (shape: Shape): string => {
-  if (shape.$ref !== undefined) return link(shape.$ref);
+const typeOf = (shape: Shape, locate: Locate): string => {
+  if (shape.$ref !== undefined) {
+    const named = nameIn(shape.$ref);
+    return `<a href="${escapeHtml(locate(named))}">${escapeHtml(named)}</a>`;
+  }
   if (shape.const !== undefined) return quoted([shape.const]);
   if (shape.enum !== undefined) return `one of ${quoted(shape.enum)}`;
   const variants = shape.anyOf ?? shape.oneOf;
-  if (variants !== undefined) return variants.map(typeOf).join(' or ');
+  if (variants !== undefined) return variants.map((variant) => typeOf(variant, locate)).join(' or ');
   return [shape.type ?? 'any']
     .flat()
-    .map((type) => ofType(shape, type))
+    .map((type) => ofType(shape, type, locate))
     .join(' or ');
 };
-
-interface Field {
-  readonly name: string;
-  readonly depth: number;
-  readonly shape: Shape;
-  readonly required: boolean;
-}
 
 /** The object that a field is, holds or may be. */
 const objectIn = (shape: Shape): Shape | undefined => {
@@ -178,25 +192,56 @@ const objectIn = (shape: Shape): Shape | undefined => {
   return shape.anyOf?.map(objectIn).find((one) => one !== undefined);
 };
 
-const fieldsOf = (shape: Shape, depth: number): readonly Field[] => {
-  const { properties = {}, required = [] } = objectIn(shape) ?? {};
-  if (depth > DEPTH_MAX) return [];
-  return Object.entries(properties).flatMap(([name, inner]) => [
-    { name, depth, shape: inner, required: required.includes(name) },
-    ...fieldsOf(inner, depth + 1),
-  ]);
-};
+export interface Field {
+  readonly name: string;
+  /** Such as `query`. */
+  readonly place?: string;
+  readonly isRequired: boolean;
+  readonly description?: string | undefined;
+  readonly shape: Shape;
+}
 
 const defaultOf = ({ default: value }: Shape): string =>
-  value === undefined ? '' : `<p>Default: <code>${escapeHtml(JSON.stringify(value))}</code></p>`;
+  value === undefined ? '' : `<p>Default: ${name(JSON.stringify(value))}</p>`;
 
-const row = ({ name, depth, shape, required }: Field): string =>
-  `<tr><td class="d${depth}"><code>${escapeHtml(name)}</code>${required ? ' <b title="required">*</b>' : ''}</td>` +
-  `<td>${typeOf(shape)}${shape.description === undefined ? '' : markdown(shape.description)}${defaultOf(shape)}</td></tr>`;
+/** One field, those within it below it. */
+const fieldItem = ({ name: named, place, isRequired, description, shape }: Field, locate: Locate, depth = 0): string =>
+  `<li>${name(named)} <span class="type">${place === undefined ? '' : `${escapeHtml(place)} · `}${typeOf(shape, locate)}</span>` +
+  `${isRequired ? ' <span class="required">required</span>' : ''}` +
+  `${description === undefined || description === '' ? '' : markdown(description)}${defaultOf(shape)}` +
+  `${fieldsIn(shape, locate, depth + 1)}</li>`;
 
-/** The fields of a body, those within fields below them; `*` is required. */
-export const fieldTable = (shape: Shape, schemas: Schemas): string => {
-  const target = shape.$ref === undefined ? shape : (schemas[nameIn(shape.$ref)] ?? {});
-  const rows = fieldsOf(target, 0).map(row);
-  return rows.length === 0 ? `<p>${typeOf(target)}</p>` : `<table>${rows.join('')}</table>`;
+const fieldsIn = (shape: Shape, locate: Locate, depth: number): string => {
+  const { properties = {}, required = [] } = (depth > DEPTH_MAX ? undefined : objectIn(shape)) ?? {};
+  const fields = Object.entries(properties).map(([named, inner]) =>
+    fieldItem(
+      { name: named, isRequired: required.includes(named), description: inner.description, shape: inner },
+      locate,
+      depth,
+    ),
+  );
+  return fields.length === 0 ? '' : `<ul class="fields">${fields.join('')}</ul>`;
+};
+
+export const fieldList = (fields: readonly Field[], locate: Locate): string =>
+  `<ul class="fields">${fields.map((field) => fieldItem(field, locate)).join('')}</ul>`;
+
+/** The fields of a body, those within fields below them. */
+export const bodyFields = (shape: Shape, locate: Locate): string =>
+  fieldsIn(shape, locate, 0) || `<p class="type">${typeOf(shape, locate)}</p>`;
+
+/** Names of the schemas that a part of the document leads to, in the order found. */
+export const schemasIn = (
+  part: unknown,
+  { components }: Pick<ApiDocument, 'components'>,
+  found: Set<string> = new Set(),
+): ReadonlySet<string> => {
+  if (typeof part !== 'object' || part === null) return found;
+  const { $ref } = part as Shape;
+  if (typeof $ref === 'string' && $ref.startsWith('#/components/schemas/') && !found.has(nameIn($ref))) {
+    found.add(nameIn($ref));
+    schemasIn(components.schemas[nameIn($ref)], { components }, found);
+  }
+  for (const inner of Object.values(part)) schemasIn(inner, { components }, found);
+  return found;
 };

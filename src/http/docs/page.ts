@@ -1,249 +1,298 @@
+import { hash } from 'node:crypto';
 import { escapeHtml } from '../../lib/html/html.ts';
 import {
   type ApiDocument,
   type ApiOperation,
-  type ApiResponse,
   anchorOf,
-  fieldTable,
+  bodyFields,
   markdown,
+  name,
   nameIn,
   readDocument,
-  typeOf,
+  schemasIn,
 } from './document.ts';
+import { type Context, operationSection, type PlacedOperation, webhookSection } from './operations.ts';
+import { createSearch, QUERY_MAX, type SearchEntry } from './search.ts';
+import { LANGUAGES } from './snippets.ts';
+import { STYLE } from './style.ts';
 
-const JSON_TYPE = 'application/json';
-const ID = /\{(\w+)\}/g;
+/**
+ * The OpenAPI document as pages of HTML that need nothing else: one for each tag, and a first one with the general rules,
+ * every operation and every object. Each anchor of the first page was one of the whole reference when it was one page,
+ * so that earlier links still lead to the right entry. Languages are radio buttons and CSS; the service answers a search.
+ */
 
-/** Quotes a text for a shell: single quotes, with those inside escaped. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const shownLanguages = LANGUAGES.map(([id]) => `body:has(#${id}:checked) .code:not(.${id})`).join(', ');
+const CSS = STYLE.replace('SHOWN_LANGUAGE', `${shownLanguages} { display: none; }`);
 
-interface Body {
-  readonly type: string;
-  readonly value: unknown;
+/** Nothing is loaded, run or framed; the form posts to the service alone. */
+export const POLICY =
+  `default-src 'none'; style-src 'sha256-${hash('sha256', CSS, 'base64')}'; form-action 'self'; ` +
+  "base-uri 'none'; frame-ancestors 'none'";
+
+const POSTS = 'What webhooks are sent';
+/** The page that also describes what webhooks are sent. */
+const WEBHOOKS = 'webhooks';
+
+/** `API keys` of `api-keys`. */
+const titleOf = (tag: string): string => {
+  const words = tag.replaceAll('-', ' ').replace(/\bapi\b/, 'API');
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+};
+
+const hrefOf = (tag: string): string => `/docs/${tag}`;
+
+const link = (href: string, text: string, current = false): string =>
+  `<a href="${escapeHtml(href)}"${current ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>`;
+
+interface Reference extends Context {
+  readonly byTag: ReadonlyMap<string, readonly PlacedOperation[]>;
+  readonly posts: readonly ApiOperation[];
+  /** The tag on whose page each schema is described. */
+  readonly homes: ReadonlyMap<string, string>;
 }
-
-/** curl sends a form by default, so only other content types need a header. */
-const bodyWords = ({ type, value }: Body): readonly string[] =>
-  type === JSON_TYPE
-    ? [`-H 'Content-Type: ${JSON_TYPE}'`, `-d ${quoted(JSON.stringify(value, null, 2))}`]
-    : [`-d ${quoted(new URLSearchParams(value as Record<string, string>).toString())}`];
-
-/** An operation as a command line. @param body absent: none. */
-const curl = (
-  { method, url }: { readonly method: string; readonly url: string },
-  { security, parameters }: ApiOperation,
-  body?: Body,
-): string => {
-  const example = (name: string): string => {
-    const prefix = /^\^(\w+)_/.exec(parameters.find((one) => one.name === name)?.schema.pattern ?? '')?.[1];
-    return prefix === undefined ? `{${name}}` : `${prefix}_…`;
-  };
-  const target = url.replaceAll(ID, (_, name: string) => example(name));
-  const idempotent = parameters.some(({ name }) => name === 'Idempotency-Key');
-  return [
-    `curl -sS ${method === 'GET' ? '' : `-X ${method} `}${quoted(target)}`,
-    ...(security.length > 0 ? ['-H "Authorization: Bearer $OUTBOX_KEY"'] : []),
-    ...(idempotent ? [`-H 'Idempotency-Key: order-1'`] : []),
-    ...(body === undefined ? [] : bodyWords(body)),
-  ].join(' \\\n  ');
-};
-
-/** An operation and where it is. */
-interface PlacedOperation {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: ApiOperation;
-}
-
-const parameterTable = ({ parameters }: ApiOperation): string => {
-  if (parameters.length === 0) return '';
-  const rows = parameters.map(
-    ({ name, in: place, required, schema, description }) =>
-      `<tr><td><code>${escapeHtml(name)}</code>${required ? ' <b title="required">*</b>' : ''}<br><small>${escapeHtml(place)}</small></td>` +
-      `<td>${typeOf(schema)}${description === '' ? '' : markdown(description)}</td></tr>`,
-  );
-  return `<h4>Parameters</h4><table>${rows.join('')}</table>`;
-};
-
-const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDocument): string => {
-  const [type, content] = Object.entries(body?.content ?? {})[0] ?? [];
-  if (body === undefined || content === undefined) return '';
-  const declared = type === JSON_TYPE ? '' : `<p><code>${escapeHtml(Object.keys(body.content).join(', '))}</code></p>`;
-  return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${declared}${fieldTable(content.schema, components.schemas)}`;
-};
-
-const examples = ({ method, path, operation }: PlacedOperation, { servers }: ApiDocument): string => {
-  const url = (servers[0]?.url ?? '') + path;
-  const [type = JSON_TYPE, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
-  const given = Object.values(content?.examples ?? {});
-  const commands =
-    given.length === 0
-      ? [{ summary: 'Example', text: curl({ method, url }, operation) }]
-      : given.map(({ summary, value }) => ({ summary, text: curl({ method, url }, operation, { type, value }) }));
-  return commands.map(({ summary, text }) => `<h4>${escapeHtml(summary)}</h4><pre>${escapeHtml(text)}</pre>`).join('');
-};
-
-const resolve = (response: ApiOperation['responses'][string], document: ApiDocument): ApiResponse | undefined =>
-  '$ref' in response ? document.components.responses[nameIn(String(response.$ref))] : (response as ApiResponse);
-
-const responseRow = (status: string, response: ApiResponse): string => {
-  const [type, content] = Object.entries(response.content ?? {})[0] ?? [];
-  const body =
-    type === 'application/json' && content !== undefined && status < '400' ? ` ${typeOf(content.schema)}` : '';
-  const headers = Object.keys(response.headers).filter(
-    (name) => name !== 'X-Request-Id' && !name.startsWith('RateLimit'),
-  );
-  const told =
-    headers.length === 0 ? '' : `<small>${headers.map((name) => `<code>${escapeHtml(name)}</code>`).join(' ')}</small>`;
-  return `<tr><td><code>${status}</code>${body}</td><td>${markdown(response.description)}${told}</td></tr>`;
-};
-
-const responses = (operation: ApiOperation, document: ApiDocument): string => {
-  const rows = Object.entries(operation.responses).flatMap(([status, one]) => {
-    const response = resolve(one, document);
-    return response === undefined ? [] : [responseRow(status, response)];
-  });
-  return `<h4>Answers</h4><table>${rows.join('')}</table>`;
-};
-
-/** Describes a webhook request, which we send: example data instead of a command. */
-const webhookSection = (operation: ApiOperation, document: ApiDocument): string => {
-  const given = Object.values(operation.requestBody?.content[JSON_TYPE]?.examples ?? {});
-  return `<section id="${escapeHtml(operation.operationId)}">
-<h3>${escapeHtml(operation.summary)}</h3>
-${markdown(operation.description)}
-${parameterTable(operation)}
-${requestBody(operation, document)}
-${given.map(({ summary, value }) => `<h4>${escapeHtml(summary)}</h4><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`).join('')}
-${responses(operation, document)}
-</section>`;
-};
-
-/** Everything about one operation, with an anchor of its name. */
-const operationSection = (placed: PlacedOperation, document: ApiDocument): string => {
-  const { method, path, operation } = placed;
-  return `<section id="${escapeHtml(operation.operationId)}">
-<h3><a href="#${escapeHtml(operation.operationId)}"><span class="method">${method}</span> ${escapeHtml(path)}</a></h3>
-<p class="summary">${escapeHtml(operation.summary)}</p>
-${markdown(operation.description)}
-${parameterTable(operation)}
-${requestBody(operation, document)}
-${examples(placed, document)}
-${responses(operation, document)}
-</section>`;
-};
-
-/** For a phone and for a wide screen, for day and for night; nothing is loaded. */
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1f2328; --quiet: #636c76; --line: #d8dee4; --paper: #fff; --shade: #f5f7f9; --link: #0757b8; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #dbe1e8; --quiet: #98a2ad; --line: #343b43; --paper: #14181d; --shade: #1d2229; --link: #78b2ff; }
-}
-* { box-sizing: border-box; }
-html { scroll-padding-top: 1rem; }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
-main { max-width: 54rem; padding: 1rem 1.25rem 6rem; }
-nav { padding: 1rem 1.25rem; border-bottom: 1px solid var(--line); font-size: .9rem; }
-nav ul { list-style: none; margin: .2rem 0 .9rem; padding: 0; }
-nav b { color: var(--quiet); font-weight: 600; }
-nav summary { cursor: pointer; font-weight: 600; }
-@media (min-width: 64rem) {
-  body { display: grid; grid-template-columns: 18rem minmax(0, 1fr); }
-  nav { position: sticky; top: 0; height: 100vh; overflow: auto; border-bottom: 0; border-right: 1px solid var(--line); }
-  nav details::details-content { content-visibility: visible; block-size: auto; }
-  nav summary { list-style: none; pointer-events: none; }
-  main { padding-left: 2.5rem; }
-}
-a { color: var(--link); } nav a, h3 a { text-decoration: none; } nav a:hover, h3 a:hover { text-decoration: underline; }
-h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; }
-h3 { font: 600 1.02rem/1.4 ui-monospace, monospace; margin: 0; } h3 a { color: inherit; }
-h4 { font-size: .95rem; margin: 1.4rem 0 .4rem; }
-section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.4rem; }
-.method { color: var(--link); } .summary { font-size: 1.08rem; margin: .3rem 0; } small { color: var(--quiet); }
-code, pre { font-family: ui-monospace, monospace; font-size: .86em; }
-pre { background: var(--shade); padding: .8rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: .4rem; user-select: all; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; }
-td, th { overflow-wrap: anywhere; text-align: left; vertical-align: top; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); }
-@media (min-width: 64rem) { td:first-child { white-space: nowrap; } } td p, td ul { margin: .15rem 0; } td ul { padding-left: 1.1rem; }
-td b { color: #c4432b; }
-.d1 { padding-left: 1.2rem; } .d2 { padding-left: 2.4rem; } .d3 { padding-left: 3.6rem; } .d4, .d5, .d6 { padding-left: 4.8rem; }
-`;
 
 const placedIn = ({ paths }: ApiDocument): readonly PlacedOperation[] =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 
-const ofTag = (placed: readonly PlacedOperation[], tag: string): readonly PlacedOperation[] =>
-  placed.filter(({ operation }) => operation.tags.includes(tag));
-
-const links = (entries: readonly (readonly [anchor: string, text: string])[]): string =>
-  `<ul>${entries.map(([anchor, text]) => `<li><a href="#${escapeHtml(anchor)}">${escapeHtml(text)}</a></li>`).join('')}</ul>`;
-
-const headingsOf = (text: string): readonly string[] =>
-  [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
-
-const contents = (document: ApiDocument, placed: readonly PlacedOperation[]): string => {
-  const tags = document.tags.map(({ name }) => {
-    const operations = ofTag(placed, name).map(({ operation: { operationId } }) => [operationId, operationId] as const);
-    return `<b>${escapeHtml(name)}</b>${links(operations)}`;
-  });
-  const schemas = Object.keys(document.components.schemas).map((name) => [name, name] as const);
-  return `<nav><details><summary>Contents</summary>
-${links(headingsOf(document.info.description).map((heading) => [anchorOf(heading), heading]))}
-${tags.join('\n')}<b><a href="#${anchorOf(POSTS)}">${POSTS}</a></b><br><b>Bodies by name</b>${links(schemas)}</details></nav>`;
+/** Bodies by the first operation that accepts them, where they are described. */
+const bodyOwners = (placed: readonly PlacedOperation[]): ReadonlyMap<string, string> => {
+  const owners = new Map<string, string>();
+  for (const { operation } of placed) {
+    const { $ref = '' } = Object.values(operation.requestBody?.content ?? {})[0]?.schema ?? {};
+    if ($ref !== '' && !owners.has(nameIn($ref))) owners.set(nameIn($ref), operation.operationId);
+  }
+  return owners;
 };
 
-const tagSection = (
-  document: ApiDocument,
-  placed: readonly PlacedOperation[],
-  tag: ApiDocument['tags'][number],
-): string =>
-  `<h2 id="${escapeHtml(anchorOf(`tag ${tag.name}`))}">${escapeHtml(tag.name)}</h2><p>${escapeHtml(tag.description)}</p>` +
-  ofTag(placed, tag.name)
-    .map((one) => operationSection(one, document))
-    .join('\n');
+/** The tag that first uses each schema; the last one has what only unknown paths answer. */
+const homesOf = ({ document, byTag, posts }: Pick<Reference, 'document' | 'byTag' | 'posts'>) => {
+  const homes = new Map<string, string>();
+  const settle = (schema: string, tag: string): void => {
+    if (!homes.has(schema)) homes.set(schema, tag);
+  };
+  for (const [tag, operations] of byTag)
+    for (const schema of schemasIn([operations, tag === WEBHOOKS ? posts : []], document)) settle(schema, tag);
+  const last = document.tags.at(-1)?.name ?? '';
+  for (const schema of Object.keys(document.components.schemas)) settle(schema, last);
+  return homes;
+};
 
-const POSTS = 'What webhooks are sent';
-
-const postsIn = ({ webhooks }: ApiDocument): readonly ApiOperation[] => Object.values(webhooks).flatMap(Object.values);
-
-const postSections = (document: ApiDocument): string =>
-  `<h2 id="${anchorOf(POSTS)}">${POSTS}</h2>${postsIn(document)
-    .map((one) => webhookSection(one, document))
-    .join('\n')}`;
-
-const schemaSections = (document: ApiDocument): string =>
-  Object.entries(document.components.schemas)
-    .map(
-      ([name, schema]) =>
-        `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${fieldTable(schema, document.components.schemas)}</section>`,
-    )
-    .join('\n');
-
-/** The OpenAPI document as one page of HTML that needs nothing else. */
-export const docsPage = (source: unknown): string => {
+const readReference = (source: unknown): Reference => {
   const document = readDocument(source);
   const placed = placedIn(document);
-  const title = escapeHtml(document.info.title);
+  const posts = Object.values(document.webhooks).flatMap(Object.values);
+  const byTag = new Map(
+    document.tags.map((tag) => [tag.name, placed.filter(({ operation }) => operation.tags.includes(tag.name))]),
+  );
+  const homes = homesOf({ document, byTag, posts });
+  const locate = (schema: string): string => `${hrefOf(homes.get(schema) ?? '')}#${schema}`;
+  return { document, byTag, posts, homes, owners: bodyOwners(placed), locate };
+};
+
+const objectsOf = ({ document, homes, owners }: Reference, tag: string): readonly string[] =>
+  Object.keys(document.components.schemas).filter((schema) => homes.get(schema) === tag && !owners.has(schema));
+
+const groupsOf = ({ document }: Reference) =>
+  document['x-tagGroups'].filter(({ tags }) => tags.length > 0) as readonly {
+    readonly name: string;
+    readonly tags: readonly string[];
+  }[];
+
+const operationLinks = (operations: readonly PlacedOperation[]): string =>
+  `<ul>${operations.map(({ operation }) => `<li>${link(`#${operation.operationId}`, operation.summary)}</li>`).join('')}</ul>`;
+
+const contents = (reference: Reference, current: string): string => {
+  const entry = (tag: string): string =>
+    `<li>${link(hrefOf(tag), titleOf(tag), tag === current)}${tag === current ? operationLinks(reference.byTag.get(tag) ?? []) : ''}</li>`;
+  const groups = groupsOf(reference).map(
+    ({ name: group, tags }) => `<b>${escapeHtml(group)}</b><ul>${tags.map(entry).join('')}</ul>`,
+  );
+  return `<nav class="contents" aria-label="Reference"><details class="menu"><summary>Contents</summary>
+<ul><li>${link('/docs', 'Introduction', current === '')}</li></ul>${groups.join('\n')}</details></nav>`;
+};
+
+const languages = (): string =>
+  `<fieldset class="languages"><legend class="hidden">Language of the examples</legend>${LANGUAGES.map(
+    ([id, label], index) =>
+      `<input type="radio" name="language" id="${id}"${index === 0 ? ' checked' : ''}><label for="${id}">${label}</label>`,
+  ).join('')}</fieldset>`;
+
+interface Sheet {
+  readonly title: string;
+  /** The tag of the page; empty: the first page, or results. */
+  readonly current: string;
+  readonly main: string;
+  readonly query?: string;
+}
+
+const sheet = (reference: Reference, { title, current, main, query = '' }: Sheet): string => {
+  const brand = escapeHtml(reference.document.info.title);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title><style>${STYLE}</style>
+<title>${escapeHtml(title)} · ${brand} API</title><style>${CSS}</style>
 </head>
 <body>
-${contents(document, placed)}
-<main>
-<h1>${title}</h1>
-<p>For programs: <a href="/openapi.json">openapi.json</a></p>
-${markdown(document.info.description)}
-${document.tags.map((tag) => tagSection(document, placed, tag)).join('\n')}
-${postSections(document)}
-<h2 id="bodies-by-name">Bodies by name</h2>
-${schemaSections(document)}
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar"><a class="brand" href="/docs">${brand} API</a>
+<form action="/docs" role="search"><input type="search" name="q" maxlength="${QUERY_MAX}" value="${escapeHtml(query)}" placeholder="Search" aria-label="Search the reference"></form>
+${current === '' ? '' : languages()}</header>
+<div class="shell">
+${contents(reference, current)}
+<main id="main">
+${main}
 </main>
+</div>
 </body>
 </html>
 `;
+};
+
+const objectSection = (schema: string, { document, locate }: Reference): string =>
+  `<section class="object" id="${escapeHtml(schema)}"><h3>${name(schema)}</h3>${bodyFields(document.components.schemas[schema] ?? {}, locate)}</section>`;
+
+/** Links to the pages before and after. */
+const turn = (reference: Reference, tag: string): string => {
+  const tags = [...reference.byTag.keys()];
+  const at = tags.indexOf(tag);
+  const [before, after] = [tags[at - 1], tags[at + 1]];
+  const back = before === undefined ? link('/docs', '← Introduction') : link(hrefOf(before), `← ${titleOf(before)}`);
+  return `<div class="turn">${back}${after === undefined ? '' : link(hrefOf(after), `${titleOf(after)} →`)}</div>`;
+};
+
+const tagPage = (reference: Reference, tag: ApiDocument['tags'][number]): string => {
+  const operations = reference.byTag.get(tag.name) ?? [];
+  const objects = objectsOf(reference, tag.name);
+  const posts =
+    tag.name === WEBHOOKS
+      ? `<h2 id="${anchorOf(POSTS)}">${POSTS}</h2>${reference.posts.map((one) => webhookSection(one, reference)).join('')}`
+      : '';
+  const main = [
+    `<h1>${escapeHtml(titleOf(tag.name))}</h1>${markdown(tag.description).replace('<p>', '<p class="lead">')}`,
+    ...operations.map((one) => operationSection(one, reference)),
+    posts,
+    objects.length === 0 ? '' : '<h2 id="objects">Objects</h2>',
+    ...objects.map((schema) => objectSection(schema, reference)),
+    turn(reference, tag.name),
+  ];
+  return sheet(reference, { title: titleOf(tag.name), current: tag.name, main: main.join('\n') });
+};
+
+const firstPage = (reference: Reference): string => {
+  const { document, byTag, posts, locate } = reference;
+  const about = new Map(document.tags.map((tag) => [tag.name, tag.description]));
+  const card = (tag: string): string =>
+    `<li id="${escapeHtml(anchorOf(`tag ${tag}`))}">${link(hrefOf(tag), titleOf(tag))}<p>${escapeHtml(about.get(tag) ?? '')}</p></li>`;
+  const cards = groupsOf(reference).map(
+    ({ name: group, tags }) => `<h2>${escapeHtml(group)}</h2><ul class="cards">${tags.map(card).join('')}</ul>`,
+  );
+  const entry = (tag: string, { operationId, summary }: ApiOperation): string =>
+    `<li id="${escapeHtml(operationId)}">${link(`${hrefOf(tag)}#${operationId}`, summary)}</li>`;
+  const all = [...byTag].map(([tag, operations]) => {
+    const entries = operations.map(({ operation }) => entry(tag, operation));
+    return `<h3>${escapeHtml(titleOf(tag))}</h3><ul class="columns">${entries.join('')}</ul>`;
+  });
+  const objects = Object.keys(document.components.schemas).map(
+    (schema) => `<li id="${escapeHtml(schema)}"><a href="${escapeHtml(locate(schema))}">${name(schema)}</a></li>`,
+  );
+  const [intro = '', ...rules] = document.info.description.split(/^(?=## )/m);
+  const main = `<h1>API reference</h1>
+${markdown(intro.trim()).replace('<p>', '<p class="lead">')}
+<p>For programs: <a href="/openapi.json">openapi.json</a></p>
+${markdown(rules.join('').trim())}
+${cards.join('\n')}
+<h2 id="operations">Every operation</h2>
+${all.join('\n')}
+<h3 id="${anchorOf(POSTS)}">${POSTS}</h3><ul class="columns">${posts.map((post) => entry(WEBHOOKS, post)).join('')}</ul>
+<h2 id="bodies-by-name">Every object</h2><ul class="columns">${objects.join('')}</ul>`;
+  return sheet(reference, { title: 'Reference', current: '', main });
+};
+
+/** Names of all fields in a schema, for the search. */
+const fieldNames = (part: unknown): string =>
+  [...JSON.stringify(part ?? {}).matchAll(/"(\w+)":\{/g)].map(([, field]) => field).join(' ');
+
+const plain = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+
+const entriesOf = ({ document, byTag, posts, owners, locate }: Reference): readonly SearchEntry[] => {
+  const { schemas } = document.components;
+  const operationEntry = (tag: string, { operation, method, path }: PlacedOperation): SearchEntry => ({
+    title: operation.summary,
+    href: `${hrefOf(tag)}#${operation.operationId}`,
+    subtitle: `${method} ${path}`,
+    description: plain(operation.description),
+    words: [
+      operation.operationId,
+      ...operation.parameters.map((parameter) => parameter.name),
+      ...[...schemasIn(operation.requestBody, { components: { ...document.components, schemas: {} } })].map((schema) =>
+        fieldNames(schemas[schema]),
+      ),
+    ].join(' '),
+  });
+  const rules = document.info.description.split(/^## /m).slice(1);
+  return [
+    ...[...byTag].flatMap(([tag, operations]) => operations.map((one) => operationEntry(tag, one))),
+    ...posts.map((operation) => operationEntry(WEBHOOKS, { operation, method: 'POST', path: 'to your URL' })),
+    ...rules.map((rule) => {
+      const [title = '', ...text] = rule.split('\n');
+      const description = plain(text.join('\n'));
+      return { title, href: `/docs#${anchorOf(title)}`, subtitle: 'Introduction', description, words: '' };
+    }),
+    ...Object.entries(schemas)
+      .filter(([schema]) => !owners.has(schema))
+      .map(([title, schema]) => ({
+        title,
+        href: locate(title),
+        subtitle: 'Object',
+        description: plain(schema.description ?? ''),
+        words: fieldNames(schema),
+      })),
+  ];
+};
+
+/** Longer makes results harder to compare. */
+const EXCERPT_MAX = 180;
+
+const excerpt = (text: string): string =>
+  text.length <= EXCERPT_MAX ? text : `${text.slice(0, text.lastIndexOf(' ', EXCERPT_MAX))} …`;
+
+const resultItem = ({ title, href, subtitle, description }: SearchEntry): string =>
+  `<li>${link(href, title)}<p class="endpoint">${name(subtitle)}</p><p>${escapeHtml(excerpt(description))}</p></li>`;
+
+const resultsPage = (reference: Reference, query: string, results: readonly SearchEntry[]): string => {
+  const count = results.length === 1 ? '1 result' : `${results.length} results`;
+  const shown =
+    results.length === 0
+      ? '<p>Nothing found. Try fewer words, a path or the name of a field.</p>'
+      : `<ol class="results">${results.map(resultItem).join('')}</ol>`;
+  const main = `<h1>Search</h1><p class="lead">${count} for “${escapeHtml(query)}”</p>${shown}`;
+  return sheet(reference, { title: 'Search', current: '', main, query });
+};
+
+export interface ReferencePages {
+  readonly first: () => string;
+  /** Names of the other pages. */
+  readonly names: readonly string[];
+  readonly page: (name: string) => string;
+  readonly search: (query: string) => string;
+}
+
+/** Reads the document once. Each page is made when it is asked for. @throws {z.ZodError} it is not our document. */
+export const referencePages = (source: unknown): ReferencePages => {
+  const reference = readReference(source);
+  const { tags } = reference.document;
+  const find = createSearch(entriesOf(reference));
+  return {
+    first: () => firstPage(reference),
+    names: tags.map((tag) => tag.name),
+    page: (wanted) => tagPage(reference, tags.find((tag) => tag.name === wanted) ?? { name: wanted, description: '' }),
+    search: (query) => {
+      const cut = query.slice(0, QUERY_MAX).replaceAll(/\p{C}/gu, ' ').trim();
+      return resultsPage(reference, cut, find(cut));
+    },
+  };
 };

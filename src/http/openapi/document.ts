@@ -1,6 +1,7 @@
 import { isCompat, type Json, type Operation, present, ruleOf } from '../endpoint.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
+import { RECORDED_ANSWERS } from './recorded-answers.ts';
 import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './responses.ts';
 import { type Schemas, schemasOf, WEBHOOKS } from './schemas.ts';
 
@@ -98,37 +99,54 @@ const tagOf = (url: string): string => {
   return url.startsWith('/v1/') ? (url.split('/')[2] ?? '') : 'service';
 };
 
-/** Descriptions of tags. */
-const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  messages: 'Send messages and follow their outcome.',
-  'api-keys': 'Create, rotate and revoke API keys. A secret is shown only once.',
-  domains: 'Domains that you send from, and their DNS records.',
-  templates: 'Subjects and bodies of messages, with variables and languages. Drafts and published versions.',
-  webhooks: 'URLs that events are posted to as they happen.',
-  events: 'Everything that happened to your messages and domains, in order.',
-  stats: 'Counts of recipients by outcome.',
-  suppressions: 'Addresses that you do not send mail to.',
-  requests: 'Requests that were answered with an error, and why.',
-  billing: 'Plans, usage and invoices.',
-  audit: 'The audit log, with signed checkpoints, proofs, reports and exports.',
-  destinations: 'Destinations that no mail is sent to at the moment.',
-  inbox: 'Captured mail: what the service would have sent if `MAIL_URL` were not `capture:`.',
-  organization: 'Settings of your organization.',
-  erasures: 'Removal of everything that is stored about a person.',
-  members: 'People who use the dashboard.',
-  session: 'Signing in and out, and the key or member that sends a request.',
-  sessions: 'Browsers in which members are signed in.',
-  passkeys: 'Passkeys with which members sign in.',
-  topics: 'Kinds of mail that recipients can subscribe to separately.',
-  recipients: 'Pages behind the links in mail, for recipients. They need no key.',
-  search: 'Search by id, address, code or the beginning of a name.',
-  submission: 'SMTP servers that accept mail, as an alternative to this API.',
-  service: 'Probes and this document, which need no key, and the health of the service, for operators.',
+/** Tags by group, with their descriptions, in the order in which a customer needs them. */
+const TAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Sending: {
+    messages: 'Send messages and follow their outcome.',
+    templates: 'Subjects and bodies of messages, with variables and languages. Drafts and published versions.',
+    topics: 'Kinds of mail that recipients can subscribe to separately.',
+    suppressions: 'Addresses that you do not send mail to.',
+  },
+  Following: {
+    events: 'Everything that happened to your messages and domains, in order.',
+    webhooks: 'URLs that events are posted to as they happen.',
+    stats: 'Counts of recipients by outcome.',
+    inbox: 'Captured mail: what the service would have sent if `MAIL_URL` were not `capture:`.',
+    requests: 'Requests that were answered with an error, and why.',
+    search: 'Search by id, address, code or the beginning of a name.',
+  },
+  'Setting up': {
+    domains: 'Domains that you send from, and their DNS records.',
+    'api-keys': 'Create, rotate and revoke API keys. A secret is shown only once.',
+    submission: 'SMTP servers that accept mail, as an alternative to this API.',
+    organization: 'Settings of your organization.',
+    destinations: 'Destinations that no mail is sent to at the moment.',
+    billing: 'Plans, usage and invoices.',
+  },
+  'Proof and privacy': {
+    audit: 'The audit log, with signed checkpoints, proofs, reports and exports.',
+    erasures: 'Removal of everything that is stored about a person.',
+  },
+  People: {
+    members: 'People who use the dashboard.',
+    sessions: 'Browsers in which members are signed in.',
+    session: 'Signing in and out, and the key or member that sends a request.',
+    passkeys: 'Passkeys with which members sign in.',
+    recipients: 'Pages behind the links in mail, for recipients. They need no key.',
+  },
+  'Running the service': {
+    service: 'Probes and this document, which need no key, and the health of the service, for operators.',
+  },
 };
 
-/** @param used in the order of the document. */
-const tagsOf = (used: readonly string[]): readonly { readonly name: string; readonly description: string }[] =>
-  [...new Set(used)].map((name) => ({ name, description: TAG_DESCRIPTIONS[name] ?? '' }));
+/** Groups of the tags that operations have: without a capture of mail there is no inbox. */
+const groupsOf = (operations: readonly Operation[]) => {
+  const used = new Set(operations.map(({ name }) => tagOf(methodAndUrl(name).url)));
+  return Object.entries(TAGS).map(([name, tags]) => ({
+    name,
+    tags: Object.entries(tags).flatMap(([tag, description]) => (used.has(tag) ? [{ name: tag, description }] : [])),
+  }));
+};
 
 const shapeOf = (prefix: string): string => `^${prefix}_[a-z2-7]{26}$`;
 /** In the log, and as customers see it. */
@@ -155,18 +173,6 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>
   disclosures: EVENT,
 };
 
-/** Token of a recipient's link. */
-const TOKEN = {
-  name: ':token',
-  parameter: {
-    name: 'token',
-    in: 'path',
-    required: true,
-    description: 'Token of the link.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{64}$' },
-  },
-};
-
 const parameterOf = (name: string, description: string, pattern: string): Json => ({
   name,
   in: 'path',
@@ -174,6 +180,12 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
   description,
   schema: { type: 'string', pattern },
 });
+
+/** Token of a recipient's link, and the longer one of a tracked image. */
+const tokenOf = (url: string): Json =>
+  url.startsWith('/o/')
+    ? parameterOf('token', 'Token of the image.', '^[A-Za-z0-9_-]{64,200}$')
+    : parameterOf('token', 'Token of the link.', '^[A-Za-z0-9_-]{64}$');
 
 /** Path parameters other than `:id`. */
 const PARTS: Readonly<Record<string, Json>> = {
@@ -183,6 +195,7 @@ const PARTS: Readonly<Record<string, Json>> = {
     'Path of the tile. Slashes can be percent-encoded.',
     '^(?:[0-9]{1,2}|entries)/[x0-9/.p]{3,40}$',
   ),
+  ':page': { ...parameterOf('page', 'Name of a tag.', '^[a-z-]{1,40}$'), example: 'messages' },
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
   ':place': parameterOf('place', 'Place of the attachment in `attachments`, from 0.', '^(0|[1-9][0-9]{0,5})$'),
   ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
@@ -201,8 +214,7 @@ const idParameter = (collection: string): Json => {
 const pathParameters = (url: string): readonly Json[] => {
   const segments = url.split('/');
   return segments.flatMap((segment, index) => {
-    if (segment === TOKEN.name) return [TOKEN.parameter];
-    const part = PARTS[segment];
+    const part = segment === ':token' ? tokenOf(url) : PARTS[segment];
     if (part !== undefined) return [part];
     return segment === ':id' ? [idParameter(segments[index - 1] ?? '')] : [];
   });
@@ -233,13 +245,21 @@ const IF_MATCH = {
   schema: { type: 'string' },
 };
 
+/** Adds the value of the recorded answer. */
+const withExample = (parameter: Json, { operationId }: Operation): Json => {
+  const value = RECORDED_ANSWERS[operationId]?.parameters?.[String(parameter.name)];
+  if (value === undefined) return parameter;
+  const { type } = parameter.schema as { readonly type?: string };
+  return { ...parameter, example: type === 'integer' ? Number(value) : value };
+};
+
 /** Parameters of an operation: path, query and headers. */
 const parametersOf = (operation: Operation, rule: RouteRule, schemas: Schemas): readonly Json[] => {
   const idempotent = rule.permission !== null && rule.idempotent === true;
   const conditional = rule.errors.some((code) => code === 'precondition_failed');
+  const named = [...pathParameters(methodAndUrl(operation.name).url), ...queryParameters(operation, schemas)];
   return [
-    ...pathParameters(methodAndUrl(operation.name).url),
-    ...queryParameters(operation, schemas),
+    ...named.map((parameter) => withExample(parameter, operation)),
     ...(idempotent ? [IDEMPOTENCY_KEY] : []),
     ...(conditional ? [IF_MATCH] : []),
   ];
@@ -323,6 +343,7 @@ const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 30
 export const openApiDocument = (routes: readonly Operation[], publicUrl: string): Json => {
   const operations = routes.filter(isOperation);
   const schemas = schemasOf(operations);
+  const groups = groupsOf(operations);
   return {
     openapi: '3.1.0',
     info: {
@@ -334,7 +355,9 @@ export const openApiDocument = (routes: readonly Operation[], publicUrl: string)
       license: { name: 'Proprietary', url: publicUrl },
     },
     servers: [{ url: publicUrl, description: 'This service' }],
-    tags: tagsOf(operations.map(({ name }) => tagOf(methodAndUrl(name).url))),
+    tags: groups.flatMap(({ tags }) => tags),
+    // An extension of Redoc, which `/docs` reads too.
+    'x-tagGroups': groups.map(({ name, tags }) => ({ name, tags: tags.map((tag) => tag.name) })),
     security: [{ apiKey: [] }],
     paths: pathsOf(operations, schemas),
     webhooks: WEBHOOKS,

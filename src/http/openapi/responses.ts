@@ -3,6 +3,7 @@ import { errorsOf, type Json, type Operation, present, ruleOf } from '../endpoin
 import { ERROR_STATUSES } from '../errors.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
+import { RECORDED_ANSWERS } from './recorded-answers.ts';
 import type { Schemas } from './schemas.ts';
 
 const RATE = 'Present if the API key was accepted.';
@@ -149,7 +150,10 @@ const success = (operation: Operation, rule: RouteRule, schemas: Schemas): Json 
       operation.answer === undefined
         ? undefined
         : {
-            [operation.mediaType ?? JSON_TYPE]: { schema: schemas.answer(operation) },
+            [operation.mediaType ?? JSON_TYPE]: present({
+              schema: schemas.answer(operation),
+              example: RECORDED_ANSWERS[operation.operationId]?.body,
+            }),
             ...Object.fromEntries((operation.otherMediaTypes ?? []).map((type) => [type, { schema: TEXT }])),
           },
   });

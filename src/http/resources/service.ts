@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { withTimeout } from '../../lib/async/async.ts';
 import { acceptedIn, isNotModified } from '../../lib/http/http.ts';
-import { docsPage } from '../docs/page.ts';
+import { POLICY, type ReferencePages, referencePages } from '../docs/page.ts';
 import { defineEndpoint, endpoint, type RouteContext, routeSchema } from '../endpoint.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { createServiceHealth, serviceSchema } from '../service-health.ts';
@@ -95,18 +95,25 @@ const send = (page: PreparedPage, request: FastifyRequest, reply: FastifyReply):
 };
 
 /**
- * A page that does not change while the process runs. Making it holds the event loop for 100 to 200 ms, so it is made
- * once and before the process says that it is ready; without a listener (`inject`) on the first request.
+ * Pages that do not change while the process runs. Making one holds the event loop for up to 50 ms, so all are made once and
+ * before the process says that it is ready; without a listener (`inject`) each on its first request.
  */
-const preparedPage = ({ server }: RouteContext, type: string, textOf: () => string) => {
-  let page: Promise<PreparedPage> | undefined;
-  const prepared = (): Promise<PreparedPage> => {
-    page ??= prepare(textOf(), type);
+const preparedPages = (
+  { server }: RouteContext,
+  type: string,
+  { names, textOf }: { readonly names: () => readonly string[]; readonly textOf: (name: string) => string },
+) => {
+  const pages = new Map<string, Promise<PreparedPage>>();
+  const prepared = (name: string): Promise<PreparedPage> => {
+    const page = pages.get(name) ?? prepare(textOf(name), type);
+    pages.set(name, page);
     return page;
   };
-  server.addHook('onListen', async () => void (await prepared()));
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    send(await prepared(), request, reply);
+  server.addHook('onListen', async () => {
+    for (const name of names()) await prepared(name);
+  });
+  return async (name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    send(await prepared(name), request, reply);
 };
 
 /** The OpenAPI document. */
@@ -117,29 +124,50 @@ export const openapiRoute = (route: RouteContext): void => {
     answer: z.record(z.string(), z.unknown()),
     conditional: true,
   });
-  const answer = preparedPage(route, 'application/json; charset=utf-8', () =>
-    JSON.stringify(openApiDocument(operations, deps.publicUrl)),
-  );
-  server.get('/openapi.json', { schema }, answer);
+  const answer = preparedPages(route, 'application/json; charset=utf-8', {
+    names: () => [''],
+    textOf: () => JSON.stringify(openApiDocument(operations, deps.publicUrl)),
+  });
+  server.get('/openapi.json', { schema }, (request, reply) => answer('', request, reply));
 };
 
-/** The document as a page for people. */
+const HTML = 'text/html; charset=utf-8';
+const docsQuery = z.object({
+  q: z.string().optional().describe('Words to search for. The first 100 characters count.'),
+});
+
+/** The document as pages for people. The first one also answers searches. */
 export const docsRoute = (route: RouteContext): void => {
   const { server, deps, operationId, operations } = route;
-  const schema = routeSchema(operationId, 'GET /docs', {
-    summary: 'Read the API reference',
-    answer: z.string(),
-    mediaType: 'text/html',
-    conditional: true,
+  let made: ReferencePages | undefined;
+  const reference = (): ReferencePages => {
+    made ??= referencePages(openApiDocument(operations, deps.publicUrl));
+    return made;
+  };
+  const page = { answer: z.string(), mediaType: 'text/html', conditional: true } as const;
+  const answer = preparedPages(route, HTML, {
+    names: () => ['', ...reference().names],
+    textOf: (name) => (name === '' ? reference().first() : reference().page(name)),
   });
-  const answer = preparedPage(route, 'text/html; charset=utf-8', () =>
-    docsPage(openApiDocument(operations, deps.publicUrl)),
+  const summary = 'Read the API reference';
+  server.get(
+    '/docs',
+    { schema: routeSchema(operationId, 'GET /docs', { ...page, summary, query: docsQuery }) },
+    async (request, reply) => {
+      reply.header('content-security-policy', POLICY);
+      const { q } = request.query as { readonly q?: unknown };
+      const query = [q].flat()[0];
+      if (typeof query !== 'string' || query.trim() === '') return answer('', request, reply);
+      return reply.type(HTML).header('cache-control', CACHE_CONTROL).send(reference().search(query));
+    },
   );
-  server.get('/docs', { schema }, (request, reply) => answer(request, reply.header('content-security-policy', POLICY)));
+  const part = { ...page, summary: 'Read one tag of the API reference' };
+  server.get('/docs/:page', { schema: routeSchema('docsPart', 'GET /docs/:page', part) }, async (request, reply) => {
+    const { page: name } = request.params as { readonly page: string };
+    if (!reference().names.includes(name)) throw new DomainError('not_found', 'the API reference has no such page');
+    return answer(name, request, reply.header('content-security-policy', POLICY));
+  });
 };
-
-/** Nothing is loaded, run or framed. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
 /** The address printed at start leads to the dashboard. */
 export const rootRoute = ({ server, operationId }: RouteContext): void => {

@@ -6,7 +6,15 @@ import type { ErrorCode } from '../../../src/domain/kernel/errors.ts';
 import { errorsOf, isCompat, ruleOf } from '../../../src/http/endpoint.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
-import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { closed } from '../../support/openapi/answer-check.ts';
+import {
+  type Located,
+  nameIn,
+  type OpenApi,
+  type OpenApiResponse,
+  operationsOf,
+  readOpenApi,
+} from '../../support/openapi/document.ts';
 import { strictOpenApi } from '../../support/openapi/strict.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -37,6 +45,12 @@ const within = (value: unknown): readonly object[] => {
   return [value, ...Object.values(value).flatMap(within)];
 };
 
+/** Contents of a success, with what was recorded. */
+const successContents = ({ responses }: Located['operation']) =>
+  Object.entries(responses).flatMap(([status, response]) =>
+    status.startsWith('2') && 'content' in response ? Object.values((response as OpenApiResponse).content ?? {}) : [],
+  );
+
 const references = (value: unknown): readonly string[] =>
   within(value).flatMap((one) => ('$ref' in one && typeof one.$ref === 'string' ? [one.$ref] : []));
 
@@ -53,7 +67,9 @@ const codesOf = (document: OpenApi, { operation }: Located): readonly string[] =
   });
 
 /** Pages that are not sent again to a client that has cached them. */
-const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs'];
+const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs', 'GET /docs/:page'];
+/** Answers without an example: bytes, and the reference itself. */
+const WITHOUT_EXAMPLE = ['getCapturedAttachment', 'getTlogTile', 'loadPixel', 'openapi', 'docs', 'docsPart'];
 
 /** A route without 4xx errors of its own still rejects malformed HTTP. */
 const isOpen = (errors: readonly ErrorCode[]): boolean => errors.every((code) => ERROR_STATUSES[code] >= 500);
@@ -126,14 +142,43 @@ describe('/openapi.json', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
     ajv.addVocabulary(['components', 'discriminator']);
-    ajv.addSchema({ components: { schemas: document.components.schemas } }, 'document');
-    const problems = operations.flatMap(({ operation }) =>
-      Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema, examples }) => {
-        const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
-        return Object.values(examples).flatMap(({ summary, value }) => (fits(value) ? [] : [summary, fits.errors]));
-      }),
-    );
+    ajv.addSchema({ components: { schemas: closed(document.components.schemas) } }, 'document');
+    const problemsIn = (schema: object, examples: readonly (readonly [what: string, value: unknown])[]) => {
+      const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+      return examples.flatMap(([what, value]) => (fits(value) ? [] : [what, fits.errors]));
+    };
+    const problems = operations.flatMap(({ operation }) => [
+      ...Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema, examples }) =>
+        problemsIn(
+          schema,
+          Object.values(examples).map(({ summary, value }) => [summary, value]),
+        ),
+      ),
+      ...operation.parameters.flatMap(({ name, schema, example }) =>
+        example === undefined ? [] : problemsIn(schema, [[`${operation.operationId} ${name}`, example]]),
+      ),
+      ...successContents(operation).flatMap(({ schema, example }) =>
+        example === undefined ? [] : problemsIn(closed(schema), [[operation.operationId, example]]),
+      ),
+    ]);
     expect(problems).toEqual([]);
+  });
+
+  test('has an example of every success with a body', () => {
+    const without = operations
+      .filter(({ operation }) => successContents(operation)[0]?.example === undefined)
+      .filter(({ operation }) => successContents(operation).length > 0);
+    expect(without.map(({ operation }) => operation.operationId).sort()).toEqual(WITHOUT_EXAMPLE.toSorted());
+  });
+
+  test('has examples without secrets and without traces of the machine that recorded them', () => {
+    const text = JSON.stringify(
+      operations.map(({ operation }) => successContents(operation).map((one) => one.example)),
+    );
+    expect(text.match(/(?:ob_(?:live|test|audit|link)|whsec)_(?!…)[^" ]{0,20}/g)).toBeNull();
+    expect(
+      text.match(/-----BEGIN [A-Z ]*PRIVATE KEY|127\.0\.0\.1|localhost|\/(?:root|home|tmp|work|Users)\//g),
+    ).toBeNull();
   });
 
   test('describes each part of a path, and nothing else', () => {

@@ -23,10 +23,12 @@ const ROOT = 'document';
 const WITHOUT_LIMITS = new Set([401, 403, 429, 500, 503]);
 
 /** Rejects undocumented fields. Clients must accept new fields, but here an undocumented field is a mistake. */
-const closed = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(closed);
+export const closed = <T>(value: T): T => closedPart(value) as T;
+
+const closedPart = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(closedPart);
   if (typeof value !== 'object' || value === null) return value;
-  const inner = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, closed(one)]));
+  const inner = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, closedPart(one)]));
   return 'properties' in value && !('additionalProperties' in value)
     ? { ...inner, additionalProperties: false }
     : inner;

@@ -4,11 +4,18 @@ const header = z.looseObject({ required: z.boolean().optional(), schema: z.loose
 const headerOrReference = z.union([z.strictObject({ $ref: z.string() }), header]);
 const response = z.looseObject({
   headers: z.record(z.string(), headerOrReference),
-  content: z.record(z.string(), z.looseObject({ schema: z.looseObject({}) })).optional(),
+  content: z
+    .record(z.string(), z.looseObject({ schema: z.looseObject({}), example: z.unknown().optional() }))
+    .optional(),
   'x-error-codes': z.array(z.string()).optional(),
 });
 const described = z.union([z.strictObject({ $ref: z.string() }), response]);
-const parameter = z.looseObject({ name: z.string(), in: z.string(), schema: z.looseObject({}) });
+const parameter = z.looseObject({
+  name: z.string(),
+  in: z.string(),
+  schema: z.looseObject({}),
+  example: z.unknown().optional(),
+});
 const operation = z.looseObject({
   operationId: z.string(),
   tags: z.array(z.string()),

@@ -13,7 +13,11 @@ const example = z.strictObject({ summary: text, value: z.unknown() });
 
 const plainText = z.strictObject({ type: z.literal('string') });
 
-const mediaType = z.strictObject({ schema: z.union([reference, plainText]), examples: named(example).optional() });
+const mediaType = z.strictObject({
+  schema: z.union([reference, plainText]),
+  examples: named(example).optional(),
+  example: z.unknown().optional(),
+});
 
 const content = z.record(z.string().regex(/^\w+\/[\w.+-]+$/), mediaType);
 
@@ -25,13 +29,21 @@ const response = z.strictObject({
 });
 
 const parameter = z.discriminatedUnion('in', [
-  z.strictObject({ name: text, in: z.literal('path'), required: z.literal(true), description: text, schema }),
+  z.strictObject({
+    name: text,
+    in: z.literal('path'),
+    required: z.literal(true),
+    description: text,
+    schema,
+    example: z.unknown().optional(),
+  }),
   z.strictObject({
     name: text,
     in: z.enum(['query', 'header']),
     required: z.boolean().optional(),
     description: text.optional(),
     schema,
+    example: z.unknown().optional(),
   }),
 ]);
 
@@ -63,6 +75,7 @@ export const strictOpenApi = z.strictObject({
   }),
   servers: z.array(z.strictObject({ url: z.url(), description: text })).length(1),
   tags: z.array(z.strictObject({ name: text, description: text })),
+  'x-tagGroups': z.array(z.strictObject({ name: text, tags: z.array(text).min(1) })),
   security: z.array(securityRequirement),
   paths: z.record(
     z.string().startsWith('/'),
