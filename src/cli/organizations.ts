@@ -14,7 +14,7 @@ import {
 import { createOrganization, resumeOrganization, setCeilings, suspendOrganization } from '../commands/organization.ts';
 import { registerDomain, verifyDomain } from '../commands/sending-domain/change-domain.ts';
 import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
-import { readDirectory } from '../composition/first-start.ts';
+import { firstAdminKey, readDirectory } from '../composition/first-start.ts';
 import { baseUrlOf } from '../composition/lifecycle.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
@@ -43,6 +43,16 @@ const organizationOf = async ({ context }: Operator, invocation: Invocation): Pr
   const [only, ...others] = (await readDirectory(context)).organizations.keys();
   if (only !== undefined && others.length === 0) return only;
   throw new UsageError('--organization is required: there is more than one organization, or none');
+};
+
+/**
+ * The organization whose member gets a link. The sign-in page prints `members link --owner` and does not know the
+ * organization: that of the first start has the first owner.
+ */
+const organizationOfLink = async (operator: Operator, invocation: Invocation): Promise<string> => {
+  const isFirstOwner = invocation.values.owner === true && optional(invocation, 'organization') === undefined;
+  const first = isFirstOwner ? firstAdminKey(await readDirectory(operator.context)) : undefined;
+  return first?.key.organizationId ?? organizationOf(operator, invocation);
 };
 
 const roleOf = (invocation: Invocation): Role => {
@@ -118,7 +128,7 @@ export const linkMemberCommand: OperatorCommand = {
   summary: 'prints a link that lets a member, or the first owner, sign in or confirm presence',
   run: async (operator, invocation, config) => {
     const { context } = operator;
-    const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
+    const origin = await operatorOrigin(context, await organizationOfLink(operator, invocation));
     const members = await listMembers(context, origin.organizationId);
     const memberId = memberIdOf(invocation, members);
     const link = await createSignInLink(context, origin, { memberId });

@@ -68,6 +68,17 @@ describe('the operator of a running service', () => {
     ).rejects.toThrow(/member not found/);
   });
 
+  test('prints a link for the first owner as the sign-in page says, however many organizations there are', async () => {
+    expect(await run('members', 'link', '--owner')).toMatchObject({
+      name: 'First owner',
+      role: 'owner',
+      link: expect.stringMatching(/#ob_link_\w{49}$/),
+    });
+    await expect(run('members', 'link', '--member', 'mbr_aaaaaaaaaaaaaaaaaaaaaaaaaa')).rejects.toThrow(
+      /--organization is required/,
+    );
+  });
+
   test('sets ceilings, which apply to keys at once, and removes them', async () => {
     const { key } = await make('--read', '5000');
     const limitOf = async (): Promise<string | null> =>
