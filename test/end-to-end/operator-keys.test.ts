@@ -178,7 +178,7 @@ describe('the operator of a running service', () => {
     [['organizations', 'suspend', '--reason', 'x'.repeat(501)], /--reason must be one line of at most 500 characters/],
     [['keys', 'delete', '--organization', UNKNOWN, '--key', `key_${'a'.repeat(26)}`], /organization org_\w+ not found/],
     [['keys', 'create', '--cidr', '10/8'], /--cidr: '10\/8' must be an address or a network/],
-    [['keys', 'create', '--cidr', '10.1.2.3/8'], /--cidr: '10\.1\.2\.3\/8' .* write 10\.0\.0\.0\/8/],
+    [['keys', 'create', '--cidr', '10.1.2.3/8'], /--cidr: '10\.1\.2\.3\/8' .* use 10\.0\.0\.0\/8/],
     [['keys', 'create', '--expires-at', '2001-01-01'], /--expires-at must be a time in the future/],
     [['keys', 'create', '--name', 'two\nlines'], /--name must be/],
     [['keys', 'update', '--key', `key_${'a'.repeat(26)}`, '--name', 'x'], /API key not found/],

@@ -10,8 +10,8 @@ import { type LongestTurn, longestTurn, PROBED } from './fuzz/turn-probe.ts';
 import { type WorstBody, worstBodies } from './fuzz/worst-bodies.ts';
 import { WORST_MAIL } from './fuzz/worst-mail.ts';
 
-/** Limit in units of the probe. A unit is 20 ms on an idle machine, so this is 100 ms. */
-const PAUSE_UNITS_MAX = 5;
+/** Limit in units of the probe. A unit is 20 ms on an idle machine, so this is 50 ms. */
+const PAUSE_UNITS_MAX = 2.5;
 /** A long pause is measured again and the shortest counts, because a shared machine has slow moments. */
 const TRIES = 3;
 /** `WORST_ONLY='batch .*deep'` runs only those. */

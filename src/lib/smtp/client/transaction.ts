@@ -194,7 +194,7 @@ export interface OutgoingMessage {
  * begin with a dot one by one: 64 kB of them block the event loop for 100 ms. Smaller pieces cost large messages more
  * turns of it.
  */
-const PIECE_BYTES = 16 * 1024;
+const PIECE_BYTES = 8 * 1024;
 
 /** At worst each line is a dot, which is doubled (RFC 5321 §4.5.2). */
 const STUFFED_PER_BYTE = 4 / 3;
