@@ -145,6 +145,20 @@ describe('a key cache', () => {
     expect([cache.changes() - before, changed.length]).toEqual([2, 1]);
   });
 
+  test('begins no regular read while one is under way, and none at once after it', async () => {
+    const { cache, system, delay, heads } = await open();
+    await cache.start();
+    const proceed = delay();
+    const reads = heads();
+    await system.advance(5 * EVERY_MS);
+    expect(heads() - reads).toBe(1);
+    proceed();
+    await turns();
+    expect(heads() - reads).toBe(1);
+    await system.advance(EVERY_MS);
+    expect(heads() - reads).toBeGreaterThan(1);
+  });
+
   test('answers callers whose read takes too long, and recovers', async () => {
     const { cache, system, delay, append, knows } = await open();
     await cache.start();

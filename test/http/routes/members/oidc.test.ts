@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { sessionStream } from '../../../../src/domain/kernel/streams.ts';
 import type { OpenIdProvider } from '../../../support/openid-provider.ts';
@@ -12,6 +13,7 @@ import {
   REDIRECT_URI,
 } from '../../support/oidc-sign-in.ts';
 import { startService } from '../../support/service.ts';
+import { SAME_ORIGIN } from '../../support/sign-in.ts';
 
 let opened: OidcService;
 beforeAll(async () => {
@@ -55,6 +57,18 @@ describe('signing in at an identity provider', () => {
       expect.stringMatching(/^outbox_oidc=[\w-]{94}; HttpOnly; SameSite=Lax; Path=\/; Max-Age=600$/),
     ]);
     expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  test('returns to the port that the system chose for the service', async () => {
+    const service = await startService({ publicUrl: 'http://localhost:0', identityProvider: connect(opened.provider) });
+    onTestFinished(() => service.close());
+    await service.server.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = service.server.server.address() as AddressInfo;
+    const headers = { ...SAME_ORIGIN, 'content-type': 'application/json' };
+    const url = `http://localhost:${port}/v1/session/oidc`;
+    const answer = await fetch(url, { method: 'POST', headers, body: '{}' });
+    const { url: asked } = JSON.parse(await answer.text());
+    expect(new URL(asked).searchParams.get('redirect_uri')).toBe(`http://localhost:${port}/dashboard/sign-in/oidc`);
   });
 
   test('over HTTPS keeps a cookie that no other host can set', async () => {
