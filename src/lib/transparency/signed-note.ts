@@ -234,7 +234,7 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 export const parseCheckpoint = (text: string): Checkpoint => {
   const [origin = '', size = '', root = ''] = text.split('\n');
   if (origin === '' || !/^(?:0|[1-9]\d{0,14})$/.test(size)) {
-    throw new MalformedNote('a checkpoint must have an origin, a size and a root, each on its own line');
+    throw new MalformedNote('a checkpoint must have an origin, a size and a root, one per line');
   }
   const bytes = bytesOf(root, 'the root of a checkpoint');
   if (bytes.length !== HASH_BYTES) throw new MalformedNote('the root of a checkpoint must have 32 bytes');
@@ -327,10 +327,7 @@ const thresholdOf = (word: string, members: number): number => {
 const addGroup = (draft: Draft, [name = '', word = '', ...members]: readonly string[]): void => {
   requireThat(name !== '' && name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is already in use`);
   const threshold = thresholdOf(word, members.length);
-  requireThat(
-    threshold >= 1 && threshold <= members.length,
-    `group ${name} needs a threshold: all, any, or a number up to its members`,
-  );
+  requireThat(threshold >= 1 && threshold <= members.length, `group ${name} needs a threshold: all, any or a number`);
   for (const member of members) {
     requireThat(isKnown(draft, member), `group ${name} names ${member}, which no earlier line defines`);
     requireThat(!draft.members.has(member), `${member} is in two groups`);

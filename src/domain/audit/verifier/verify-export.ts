@@ -169,7 +169,7 @@ const signatureFindings = ({ keys }: BodyOptions, { note, checkpoint }: SignedCh
   const why =
     keys.length === 0
       ? 'no key was given, so the signature proves nothing: pass --key'
-      : 'it is signed by a different key than the given one: verify an export to see if that key followed yours';
+      : 'it is signed by a different key than the given one: an export shows if that key followed yours';
   return [doubt(why)];
 };
 
@@ -213,8 +213,7 @@ export const verifyReport = (text: string, options: BodyOptions): Verdict => {
   if (!isObject(report) || !Array.isArray(report.events) || !report.events.every(isObject))
     return verdictBy([fault('this is not a report')], 0, NOTHING);
   const { events, checkpoint } = report;
-  if (checkpoint === null)
-    return verdictBy([doubt('none of its events were signed yet when the report was made')], 0, NOTHING);
+  if (checkpoint === null) return verdictBy([doubt('none of its events were signed when it was made')], 0, NOTHING);
   const note = isObject(checkpoint) ? checkpoint.note : null;
   const signed = typeof note === 'string' ? readCheckpoint(note) : null;
   if (signed === null) return verdictBy([fault('its checkpoint is malformed')], 0, NOTHING);
