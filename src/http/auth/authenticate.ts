@@ -104,7 +104,10 @@ export const requireSameOrigin = (request: CredentialRequest, publicUrl: string)
   const { 'sec-fetch-site': site, origin } = request.headers;
   const isOwn = site === undefined ? ownOrigins(request, publicUrl).includes(origin) : site === 'same-origin';
   if (isOwn && origin !== 'null') return;
-  throw new DomainError('cross_site_request', 'with a session, changes are asked for by pages of this service alone');
+  throw new DomainError(
+    'cross_site_request',
+    'with a session, only pages of this service can make changes: use the dashboard, or send an API key',
+  );
 };
 
 /** Removes the environment from the query, because route schemas do not declare it. Default: `live`. @returns null if invalid. */

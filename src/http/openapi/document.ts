@@ -111,7 +111,7 @@ const TAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     events: 'Everything that happened to your messages and domains, in order.',
     webhooks: 'URLs that events are posted to as they happen.',
     stats: 'Counts of recipients by outcome.',
-    inbox: 'Captured mail: what the service would have sent if `MAIL_URL` were not `capture:`.',
+    inbox: 'Mail that was captured instead of sent (`MAIL_URL=capture:`).',
     requests: 'Requests that were answered with an error, and why.',
     search: 'Search by id, address, code or the beginning of a name.',
   },

@@ -157,7 +157,7 @@ describe('a strict batch', () => {
     expect(await refused([VALID, FAILING])).toMatchObject({
       status: 422,
       code: 'analysis_failed',
-      details: { 'messages[1].html': [expect.stringContaining('Fill in the variable')] },
+      details: { 'messages[1].html': [expect.stringContaining('Replace the placeholder')] },
     });
   });
 

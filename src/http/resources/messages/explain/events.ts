@@ -37,7 +37,7 @@ const BECAUSE: Readonly<Record<MachineReason, string>> = {
   apple_privacy_proxy: "Apple's privacy proxy loads every image, whether or not the mail is looked at",
   image_proxy: 'the mailbox provider loads images for its users, when and as often as it likes',
   scanner: 'the program, or its network, is one of those that look through mail',
-  head_request: 'it asked for the headers alone',
+  head_request: 'it requested only the headers',
   every_link: 'it followed every link at once',
   at_delivery: 'it came sooner after delivery than a person can',
 };
