@@ -110,7 +110,7 @@ const contents = (reference: Reference, current: string): string => {
   const groups = groupsOf(reference).map(
     ({ name: group, tags }) => `<b>${escapeHtml(group)}</b><ul>${tags.map(entry).join('')}</ul>`,
   );
-  return `<nav class="contents" aria-label="Reference"><details class="menu"><summary>Contents</summary>
+  return `<nav class="contents" aria-label="Reference" tabindex="0"><details class="menu"><summary>Contents</summary>
 <ul><li>${link('/docs', 'Introduction', current === '')}</li></ul>${groups.join('\n')}</details></nav>`;
 };
 
