@@ -94,7 +94,7 @@ describe('an endpoint that asks for a client certificate', () => {
     const before = logger.said('error').length;
     writeFileSync(tlsFiles.cert, 'broken');
     await vi.waitFor(() => expect(logger.said('error')).toHaveLength(before + 1));
-    expect(String((logger.fieldsOf('error').at(-1) as { err: Error }).err)).toContain(`${variables} cannot be used`);
+    expect(String((logger.fieldsOf('error').at(-1) as { err: Error }).err)).toContain(`cannot use ${variables}`);
     expect(await shown()).toBe('renewed.test');
     write(issueCertificate({ names: ['again.test'], issuer: authority }));
     await vi.waitFor(async () => expect(await shown()).toBe('again.test'));
