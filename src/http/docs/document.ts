@@ -3,9 +3,9 @@ import { escapeHtml } from '../../lib/html/html.ts';
 
 /** The parts of the OpenAPI document that the reference page shows, and how its texts and fields become HTML. */
 
-/** A name as code, which may continue on the next line after `_`, `.`, `/` or a capital, but not within a word. */
+/** A name as code, which may continue on the next line after `_`, `.`, `/`, `@` or a capital, but not within a word. */
 export const name = (text: string): string =>
-  `<code>${escapeHtml(text).replaceAll(/[_./=:,?-](?=\w)|[a-z](?=[A-Z])/g, '$&<wbr>')}</code>`;
+  `<code>${escapeHtml(text).replaceAll(/[_./=:,?@…-](?=[\w&…@])|[a-z](?=[A-Z])/g, '$&<wbr>')}</code>`;
 
 /** `code` in a line. */
 const inline = (text: string): string =>

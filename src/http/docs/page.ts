@@ -173,6 +173,7 @@ const tagPage = (reference: Reference, tag: ApiDocument['tags'][number]): string
       : '';
   const main = [
     `<h1>${escapeHtml(titleOf(tag.name))}</h1>${markdown(tag.description).replace('<p>', '<p class="lead">')}`,
+    '<h2 id="operations">Operations</h2>',
     ...operations.map((one) => operationSection(one, reference)),
     posts,
     objects.length === 0 ? '' : '<h2 id="objects">Objects</h2>',
