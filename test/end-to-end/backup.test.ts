@@ -81,7 +81,7 @@ describe('a backup of a busy service', () => {
     const backup = join(await folderForTest(), 'backup');
     const taken = await operator(place, 'backup', backup);
     expect(await busy.stop()).toBeGreaterThan(0);
-    expect(await refusal(place, 'backup', backup)).toContain('it exists');
+    expect(await refusal(place, 'backup', backup)).toContain('it already exists');
     const files = await readdir(backup);
     expect(files).toContain('manifest.json');
     expect(taken).toMatchObject({ position: expect.stringMatching(/^\d{16}$/), log_id: expect.any(String) });

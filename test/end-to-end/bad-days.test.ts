@@ -51,7 +51,7 @@ describe('a service that cannot start says why in one sentence', () => {
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     try {
-      await refused({ PORT: String(port) }, /port \d+ of 127\.0\.0\.1 is in use: /);
+      await refused({ PORT: String(port) }, /port \d+ on 127\.0\.0\.1 is in use: /);
     } finally {
       other.close();
     }
