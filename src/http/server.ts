@@ -31,7 +31,7 @@ import {
   oneAtATime,
   UNAUTHENTICATED_PER_NETWORK_MAX,
 } from '../lib/http/http.ts';
-import { type AuthContext, authenticateRequest, NOWHERE } from './auth/authenticate.ts';
+import { type AuthContext, authenticateRequest, UNKNOWN_ROUTE } from './auth/authenticate.ts';
 import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
@@ -274,7 +274,7 @@ const refuseUnknown = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<never> => {
-  if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(auth, NOWHERE, request, reply);
+  if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(auth, UNKNOWN_ROUTE, request, reply);
   const methods = methodsOf(path);
   // Not registered by this process although in the table: 404.
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))

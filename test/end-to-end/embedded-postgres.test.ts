@@ -181,7 +181,9 @@ describe('the built-in PostgreSQL rejects, with a sentence,', () => {
   test('a database that was moved and is gone', async () => {
     const dataDir = await temporaryFolder();
     await writeFile(join(dataDir, 'postgresql-location'), '/nowhere/outbox\n');
-    await expect(open({ dataDir })).rejects.toThrow(/is in \/nowhere\/outbox, but there is none: restore it/);
+    await expect(open({ dataDir })).rejects.toThrow(
+      /is in \/nowhere\/outbox, but that folder has no database: restore it/,
+    );
   });
 
   test('a second service on the same data', async () => {

@@ -494,7 +494,7 @@ export const domains = (call: Call) => ({
   /**
    * Start the warm-up of a domain
    *
-   * Limits how many recipients the domain sends to per day and destination, with a quota that grows daily. The plan starts today (UTC) and replaces another plan; if the same plan is running, it continues. A destination is the mailbox provider of a recipient domain, or the recipient domain itself if a smarthost accepts all mail (`MAIL_URL=smtp://…`). All live mail counts. Bulk mail above the quota waits for a later day, and its `ttl_seconds` stop meanwhile unless they are below the default. Transactional mail never waits.
+   * Limits how many recipients the domain sends to per day and destination, with a quota that grows daily. The plan starts today (UTC) and replaces another plan; if the same plan is running, it continues. A destination is the mailbox provider of a recipient domain, or the recipient domain itself if a smarthost accepts all mail (`MAIL_URL=smtp://…`). All live mail counts. Bulk mail above the quota waits for a later day, and its `ttl_seconds` do not count down while it waits, unless they are below the default. Transactional mail never waits.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */

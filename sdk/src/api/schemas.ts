@@ -9,7 +9,7 @@ export interface SendMessageRequest {
   cc?: string | readonly string[] | undefined;
   /** Additional recipients, hidden from the other recipients. */
   bcc?: string | readonly string[] | undefined;
-  /** Where replies go: one address, or an array of addresses. Default: `from`. */
+  /** Address for replies, or an array of addresses. Default: `from`. */
   reply_to?: string | readonly string[] | undefined;
   /** Subject, one line. Required without a template. */
   subject?: string | undefined;
@@ -1800,7 +1800,7 @@ export interface PublishedTemplateVersion {
   /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
+  /** The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
@@ -1839,7 +1839,7 @@ export interface ListedTemplateVersion {
   /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
+  /** The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
@@ -1852,7 +1852,7 @@ export interface TemplateVersion {
   /** true: messages that do not name a version use this one. */
   published: boolean;
   published_at: string;
-  /** Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
+  /** The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
@@ -1905,7 +1905,7 @@ export interface CreatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
+  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -1935,7 +1935,7 @@ export interface Webhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
+  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -1964,7 +1964,7 @@ export interface RotatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
+  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -3295,7 +3295,7 @@ export interface ExplainMessageAnswer {
       duration_ms?: number | undefined;
     };
   })[];
-  /** What is omitted from a long history, and where to list it. */
+  /** The part of a long history that is omitted, and where to list it. */
   left_out: string | null;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
@@ -3650,7 +3650,7 @@ export interface GetWebhookAnswer {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
+  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -3724,7 +3724,7 @@ export interface CheckSuppressionAnswer {
   };
   /** Ids of the topics that the recipient has opted in to. */
   opted_in: string[];
-  /** The suppression. null: there is none, or the key may not see it. */
+  /** The suppression. null: no suppression applies, or the key may not see it. */
   suppression: Suppression | null;
 }
 
@@ -4424,7 +4424,7 @@ export interface ReadEventsQuery {
   billed_from?: string | undefined;
   /** Only events of billed messages, before this day (UTC). A message is billed for the day on which it was accepted. */
   billed_to?: string | undefined;
-  /** Seconds to wait for new events if there are none yet. */
+  /** Seconds to wait for the first new event. */
   wait?: number | undefined;
 }
 

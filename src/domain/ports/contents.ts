@@ -38,7 +38,7 @@ export interface MessageBody {
   /** `To` and `Cc` as written, if they differ from the recipients because some get copies of their own. */
   readonly shown?: ShownRecipients;
   readonly replyTo: readonly Mailbox[];
-  /** Empty if there is none. */
+  /** May be empty. */
   readonly subject: string;
   readonly html?: string;
   readonly text?: string;

@@ -194,7 +194,7 @@ const REAUTHENTICATE_AFTER_MS = 100;
 const RETRY_AFTER_SECONDS = 1;
 
 /** Rule for paths without a route: they use the limit for reads. */
-export const NOWHERE = { kind: 'read' } as const;
+export const UNKNOWN_ROUTE = { kind: 'read' } as const;
 
 /** The message is fixed by the specification (§7). Details explain a malformed header. */
 const unauthorized = ({ carrier, problem }: PresentedCredential): DomainError => {
@@ -329,7 +329,7 @@ const requireAllowed = async (
  */
 export const authenticateRequest = async (
   auth: AuthContext,
-  rule: GuardedRoute | typeof NOWHERE,
+  rule: GuardedRoute | typeof UNKNOWN_ROUTE,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {

@@ -43,7 +43,7 @@ const endpoint = ({ method, path }: Pick<PlacedOperation, 'method' | 'path'>): s
 
 type Parameter = ApiOperation['parameters'][number];
 
-/** The recorded value, or its name where there is none. */
+/** The recorded value; without one, the name of the parameter. */
 const sampleOf = ({ name: named, example }: Parameter): unknown => example ?? `{${named}}`;
 
 const sdkOf = (placed: PlacedOperation, isVoid: boolean): SampleRequest['sdk'] => {

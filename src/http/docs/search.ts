@@ -31,7 +31,7 @@ const normal = (text: string): string => text.normalize('NFKC').toLowerCase();
 const wordScore = ({ title, subtitle }: Prepared, word: string): number =>
   1 + Number(title.includes(word)) * 8 + Number(title.startsWith(word)) * 4 + Number(subtitle.includes(word)) * 4;
 
-/** How well an entry fits; 0: a word is nowhere in it. */
+/** How well an entry fits; 0: it does not contain every word. */
 const scoreOf = (one: Prepared, words: readonly string[]): number =>
   words.every((word) => one.all.includes(word)) ? words.reduce((sum, word) => sum + wordScore(one, word), 0) : 0;
 

@@ -104,7 +104,7 @@ const nested = (items: readonly string[], [open, close]: readonly [string, strin
   return `${open}\n${items.map((item) => inner + item).join(',\n')}${by.trailingComma ? ',' : ''}\n${margin}${close}`;
 };
 
-/** A shorter list of words stands on one line. */
+/** A shorter list of words is written on one line. */
 const LINE_MAX = 60;
 
 const listLiteral = (list: readonly unknown[], by: Literals, margin: string): string => {

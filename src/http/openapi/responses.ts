@@ -196,10 +196,10 @@ export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Sche
   };
 };
 
-const NOWHERE: RouteRule = { permission: null, status: 200, errors: [] };
+const NO_ROUTE: RouteRule = { permission: null, status: 200, errors: [] };
 
 const elsewhere = (code: ErrorCode, schemas: Schemas, headers: Json = {}): Json =>
-  refusal([code], { ...errorHeaders(ERROR_STATUSES[code], NOWHERE), ...headers }, schemas.error);
+  refusal([code], { ...errorHeaders(ERROR_STATUSES[code], NO_ROUTE), ...headers }, schemas.error);
 
 /** Responses where no operation is: unknown path, unsupported method. */
 export const responsesElsewhere = (schemas: Schemas): Json => ({

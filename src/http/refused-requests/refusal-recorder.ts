@@ -91,11 +91,11 @@ const toldIn = ({ details = {} }: Refusal): readonly FieldSentence[] =>
     .flatMap(([field, sentences]) => sentences.map((sentence) => toldOf(field, sentence)))
     .slice(0, PROBLEMS_MAX);
 
-const NOWHERE = { pointer: null, line: null, column: null, start: null, end: null };
+const NO_PLACE = { pointer: null, line: null, column: null, start: null, end: null };
 
 const placed = (place: Place | undefined): Omit<RefusedField, 'field' | 'sentence'> =>
   place === undefined
-    ? NOWHERE
+    ? NO_PLACE
     : {
         pointer: place.pointer,
         line: place.line,
@@ -114,7 +114,7 @@ const placeOf = ({ path, ofName }: FieldSentence, { places, names }: RedactedBod
 const fieldOf = (told: FieldSentence, body: RedactedBody | null): RefusedField => ({
   field: redactName(told.field),
   sentence: redactSentence(told.sentence, SENTENCE_CHARACTERS_MAX),
-  ...(body === null ? NOWHERE : placed(placeOf(told, body))),
+  ...(body === null ? NO_PLACE : placed(placeOf(told, body))),
 });
 
 /** Pointers hold names too. */

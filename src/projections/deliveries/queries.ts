@@ -200,7 +200,7 @@ export interface AskDue {
   readonly flows: number;
   /** Rows of each mail flow. */
   readonly limit: number;
-  /** More than the rows of the page, which shows mail flows as a whole. One without a due row counts as a row. */
+  /** More than the rows of the page, which shows mail flows as a whole. A mail flow without a due row uses one, too. */
   readonly total: number;
   /** Mail flows to skip. */
   readonly without: readonly string[];

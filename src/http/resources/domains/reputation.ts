@@ -366,7 +366,7 @@ export const startWarmUpRoute = endpoint(
       'starts today (UTC) and replaces another plan; if the same plan is running, it continues. A destination is the ' +
       'mailbox provider of a recipient domain, or the recipient domain itself if a smarthost accepts all mail ' +
       '(`MAIL_URL=smtp://…`). All live mail counts. Bulk mail above the quota waits for a later day, and its `ttl_seconds` ' +
-      'stop meanwhile unless they are below the default. Transactional mail never waits.',
+      'do not count down while it waits, unless they are below the default. Transactional mail never waits.',
     body,
     examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
     answer: warmUpSchema,

@@ -47,9 +47,7 @@ const query = z.strictObject({
   ...filterParameters,
   billed_from: billedDay('Only events of billed messages, from this day (UTC) on.'),
   billed_to: billedDay('Only events of billed messages, before this day (UTC).'),
-  wait: integerParameter(0, WAIT_SECONDS_MAX)
-    .default(0)
-    .describe('Seconds to wait for new events if there are none yet.'),
+  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for the first new event.'),
 });
 type Query = z.output<typeof query>;
 type EventsCall = Call<unknown, Query>;

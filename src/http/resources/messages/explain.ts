@@ -123,7 +123,7 @@ export const explanationSchema = z.strictObject({
   steps: z
     .array(step)
     .describe('The history, oldest first: the request, the checks, every attempt and reply, webhooks.'),
-  left_out: z.string().nullable().describe('What is omitted from a long history, and where to list it.'),
+  left_out: z.string().nullable().describe('The part of a long history that is omitted, and where to list it.'),
 });
 
 /** Most organizations have one or two. Of more, the newest are read. */

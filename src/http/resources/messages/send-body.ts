@@ -56,7 +56,7 @@ export const sendBody = z.strictObject({
   ),
   cc: mailboxesOrNone.describe('Additional recipients, visible to all recipients.'),
   bcc: mailboxesOrNone.describe('Additional recipients, hidden from the other recipients.'),
-  reply_to: mailboxesOrNone.describe('Where replies go: one address, or an array of addresses. Default: `from`.'),
+  reply_to: mailboxesOrNone.describe('Address for replies, or an array of addresses. Default: `from`.'),
   subject: headerText(SUBJECT_CHARACTERS_MAX).describe('Subject, one line.'),
   html: text(BODY_CHARACTERS_MAX)
     .optional()

@@ -72,7 +72,7 @@ export const suppressionCheckSchema = z.strictObject({
   opted_in: z.array(z.string()).describe('Ids of the topics that the recipient has opted in to.'),
   suppression: suppressionSchema
     .nullable()
-    .describe('The suppression. null: there is none, or the key may not see it.'),
+    .describe('The suppression. null: no suppression applies, or the key may not see it.'),
 });
 
 export const suppressionImportSchema = z.strictObject({

@@ -80,7 +80,7 @@ const versionFields = {
   published_at: timeSchema(),
   published_by: z
     .string()
-    .describe('Who published it: `key:` and the id of the API key, `member:` and the id of the member, or `operator`.'),
+    .describe('The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`.'),
   content_digest: z.string().describe('SHA-256 of the content, in hex.'),
 };
 

@@ -24,7 +24,7 @@ export const webhookSchema = z
     owned_by: z
       .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
       .describe(
-        'Who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts ' +
+        'The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts ' +
           'contain no mail contents.',
       ),
     disabled_reason: z

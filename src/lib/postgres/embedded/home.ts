@@ -212,7 +212,7 @@ const existing = async (folder: string, relocated: boolean): Promise<Home> => {
 const pointedTo = async (pointer: string, folder: string): Promise<Home> => {
   if (await hasCluster(folder)) return existing(folder, true);
   throw new StartRefused(
-    `${pointer} says that the database is in ${folder}, but there is none: restore it, or remove ${pointer} to start with an empty database`,
+    `${pointer} says that the database is in ${folder}, but that folder has no database: restore it, or remove ${pointer} to start with an empty database`,
   );
 };
 
