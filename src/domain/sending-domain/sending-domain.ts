@@ -223,7 +223,7 @@ export const registerDomain = (
     );
   }
   if (state.status === 'registered') {
-    throw new DomainError('domain_already_exists', `your organization already has the domain ${domain.name}`);
+    throw new DomainError('domain_already_exists', `domain ${domain.name} already exists in your organization`);
   }
   if (takenByAnother) {
     throw new DomainError(
