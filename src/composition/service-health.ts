@@ -65,7 +65,11 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
     return { last, sentence, problems: signing };
   }
   const { at, verdict, faults, doubts } = last;
-  const found = { 'no fault': 'no fault', faults: `${faults} faults`, undecided: `undecided: ${doubts.join('; ')}` };
+  const found = {
+    'no fault': 'no fault',
+    faults: faults === 1 ? '1 fault' : `${faults} faults`,
+    undecided: `undecided: ${doubts.join('; ')}`,
+  };
   const sentence = `the audit trees were checked at ${at}: ${found[verdict]}`;
   const isOld = system.now().getTime() - Date.parse(at) > CHECK_DAYS_MAX * DAY_MS;
   const isProblem = isOld || verdict === 'faults';
