@@ -45,15 +45,15 @@ const refusal = async (place: OperatorOptions, ...words: readonly string[]): Pro
 
 /** Ways to damage a copy of a backup, by the reported error. */
 const DAMAGE: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
-  'is damaged: vault.contents.copy.zst': async (path) => truncate(join(path, 'vault.contents.copy.zst'), 20),
-  'is damaged: vault.secrets.copy.zst': async (path) => {
+  'is damaged (vault.contents.copy.zst': async (path) => truncate(join(path, 'vault.contents.copy.zst'), 20),
+  'is damaged (vault.secrets.copy.zst': async (path) => {
     const file = join(path, 'vault.secrets.copy.zst');
     const bytes = await readFile(file);
     bytes[30] = (bytes[30] ?? 0) ^ 1;
     await writeFile(file, bytes);
   },
   'vault.key_usage.copy.zst is missing': async (path) => rm(join(path, 'vault.key_usage.copy.zst')),
-  'that was not finished': async (path) => rm(join(path, 'manifest.json')),
+  'is not a complete backup': async (path) => rm(join(path, 'manifest.json')),
 };
 
 /** Subjects of all messages. The traffic may have filled many pages. */

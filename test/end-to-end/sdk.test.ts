@@ -229,7 +229,7 @@ describe('the types of the packed SDK', () => {
 
   test('include the description of each operation, for editors', async () => {
     const types = await readFile(join(folder, 'node_modules', 'outbox-sdk', 'dist', 'api', 'resources.d.ts'), 'utf8');
-    expect(types).toMatch(/\* Send an email\n[\s\S]{0,300}\n\s+send: \(body: SendMessage/);
+    expect(types).toMatch(/\* Send an email\n[\s\S]{0,1500}\n\s+send: \(body: SendMessage/);
     const client = await readFile(join(folder, 'node_modules', 'outbox-sdk', 'dist', 'outbox.d.ts'), 'utf8');
     expect(client).toContain('ReturnType<Resources[Name]>');
   });
