@@ -52,6 +52,7 @@ table { border-collapse: collapse; margin: .8rem 0; font-size: .93rem; } td, th 
 .endpoint { font: .86rem/1.5 var(--mono); color: var(--soft); margin: 0 0 .8rem; } .endpoint b { color: var(--accent); font-weight: 650; margin-right: .35em; }
 
 .operation, .object { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 2.25rem; }
+h2 + .operation, h2 + .object { border-top: 0; margin-top: 1.25rem; padding-top: 0; }
 .samples { margin-top: 1.25rem; min-width: 0; }
 .text { min-width: 0; }
 ul.fields { list-style: none; padding: 0; margin: .2rem 0 0; }
