@@ -116,9 +116,17 @@ const preparedPages = (
     send(await prepared(name), request, reply);
 };
 
+/** Made once for the document itself and the pages about it. The operations are complete when the service listens. */
+const documents = new WeakMap<RouteContext['operations'], ReturnType<typeof openApiDocument>>();
+const documentOf = ({ operations, deps }: RouteContext): ReturnType<typeof openApiDocument> => {
+  const document = documents.get(operations) ?? openApiDocument(operations, deps.publicUrl);
+  documents.set(operations, document);
+  return document;
+};
+
 /** The OpenAPI document. */
 export const openapiRoute = (route: RouteContext): void => {
-  const { server, deps, operationId, operations } = route;
+  const { server, operationId } = route;
   const schema = routeSchema(operationId, 'GET /openapi.json', {
     summary: 'Get the OpenAPI document',
     answer: z.record(z.string(), z.unknown()),
@@ -126,7 +134,7 @@ export const openapiRoute = (route: RouteContext): void => {
   });
   const answer = preparedPages(route, 'application/json; charset=utf-8', {
     names: () => [''],
-    textOf: () => JSON.stringify(openApiDocument(operations, deps.publicUrl)),
+    textOf: () => JSON.stringify(documentOf(route)),
   });
   server.get('/openapi.json', { schema }, (request, reply) => answer('', request, reply));
 };
@@ -138,10 +146,10 @@ const docsQuery = z.object({
 
 /** The document as pages for people. The first one also answers searches. */
 export const docsRoute = (route: RouteContext): void => {
-  const { server, deps, operationId, operations } = route;
+  const { server, operationId } = route;
   let made: ReferencePages | undefined;
   const reference = (): ReferencePages => {
-    made ??= referencePages(openApiDocument(operations, deps.publicUrl));
+    made ??= referencePages(documentOf(route));
     return made;
   };
   const page = { answer: z.string(), mediaType: 'text/html', conditional: true } as const;
