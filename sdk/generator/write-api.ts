@@ -1,4 +1,4 @@
-import { functionOf, isInSdk, resourceOf } from '../../src/http/docs/sdk-call.ts';
+import { capitalized, functionOf, isInSdk, resourceOf } from '../../src/http/docs/sdk-call.ts';
 import { commentOf, componentOf, declarationOf, membersOf, nameOf, reachable, type Schema, typeOf } from './types.ts';
 
 /**
@@ -54,8 +54,6 @@ const located = ({ paths }: Document): readonly Located[] =>
       .filter(([, operation]) => isInSdk(operation))
       .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
-
-const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
 
 const queryOf = ({ parameters = [] }: Operation): readonly Parameter[] =>
   parameters.filter((one) => one.in === 'query');

@@ -131,7 +131,7 @@ const SHORT_WORDS_MIN = 5;
 const SHORT_SHARED_MIN = 0.25;
 /** Share of the shorter text's words that the longer one must contain. A faithful text has nearly all. */
 const SHARED_MIN = 0.4;
-/** The text's minimum word count as a share of the HTML's: "see the web version" is not the same message. */
+/** The minimum length of the text in words, as a share of the HTML's: "see the web version" is not the same message. */
 const WORDS_SHARE_MIN = 0.15;
 
 /** In scripts without spaces, each character is a word. */

@@ -337,7 +337,7 @@ const keysOf = (domain: SendingDomain): readonly DkimKey[] => {
   return [...(active?.keys ?? []), ...(pending?.keys ?? [])];
 };
 
-/** If another pair has taken over, the time until which the records of the previous pair are needed. */
+/** After a switch to another pair, the time until which the records of the previous pair are needed. */
 const neededUntil = (event: SendingDomainEvent, occurredAt: string): string => {
   const overlap = event.type === 'DkimKeysActivated' ? event.data.safeToRemoveAt : null;
   return overlap ?? new Date(Date.parse(occurredAt) + KEPT_MS).toISOString();

@@ -72,7 +72,7 @@ const pathOf = ({ path, operation: { parameters } }: PlacedOperation): string =>
   const values = Object.fromEntries(parameters.map((one) => [one.name, String(sampleOf(one))]));
   const query = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
   const search = new URLSearchParams(
-    Object.fromEntries(query.map((one) => [one.name, values[one.name] ?? ''])),
+    query.map((one): [string, string] => [one.name, String(sampleOf(one))]),
   ).toString();
   return path.replaceAll(/\{(\w+)\}/g, (_, named: string) => values[named] ?? '') + (search && `?${search}`);
 };

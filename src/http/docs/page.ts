@@ -12,6 +12,7 @@ import {
   schemasIn,
 } from './document.ts';
 import { type Context, operationSection, type PlacedOperation, webhookSection } from './operations.ts';
+import { capitalized } from './sdk-call.ts';
 import { createSearch, QUERY_MAX, type SearchEntry } from './search.ts';
 import { LANGUAGES } from './snippets.ts';
 import { STYLE } from './style.ts';
@@ -37,7 +38,7 @@ const WEBHOOKS = 'webhooks';
 /** `API keys` of `api-keys`. */
 const titleOf = (tag: string): string => {
   const words = tag.replaceAll('-', ' ').replace(/\bapi\b/, 'API');
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
+  return capitalized(words);
 };
 
 const hrefOf = (tag: string): string => `/docs/${tag}`;

@@ -15,7 +15,8 @@ const WHO_ASKS = 'getSession';
 export const isInSdk = ({ tags, operationId }: Pick<NamedOperation, 'tags' | 'operationId'>): boolean =>
   operationId === WHO_ASKS || !LEFT_OUT.has(tags[0] ?? '');
 
-const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
+/** `Key` of `key`. */
+export const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
 
 /** `apiKeys` of `api-keys`. */
 export const resourceOf = ({ tags }: Pick<NamedOperation, 'tags'>): string =>

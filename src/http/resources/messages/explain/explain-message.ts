@@ -216,29 +216,17 @@ const WORDS: Readonly<Partial<Record<RecipientStatus, string>>> = {
   expired: 'expired',
 };
 
-type Ending = Extract<
-  RecordedMessageEvent,
-  {
-    readonly type:
-      | 'RecipientDelivered'
-      | 'RecipientBounced'
-      | 'RecipientExpired'
-      | 'RecipientFailed'
-      | 'RecipientSuppressed'
-      | 'RecipientCancelled';
-  }
->;
-
-const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set<Ending['type']>([
+const ENDINGS = [
   'RecipientDelivered',
   'RecipientBounced',
   'RecipientExpired',
   'RecipientFailed',
   'RecipientSuppressed',
   'RecipientCancelled',
-]);
+] as const;
+type Ending = Extract<RecordedMessageEvent, { readonly type: (typeof ENDINGS)[number] }>;
 
-const isEnding = (event: RecordedMessageEvent): event is Ending => ENDINGS.has(event.type);
+const isEnding = (event: RecordedMessageEvent): event is Ending => ENDINGS.some((type) => type === event.type);
 
 /** `1 delivered, 2 waiting`, in the order of `RECIPIENT_STATUSES`. */
 const countStatuses = (recipients: readonly Recipient[]): readonly string[] => {
@@ -289,20 +277,16 @@ const REASONS_MAX = 3;
 /** Why recipients do not have it: `Bounced for a@example.net and b@example.net: …`, one sentence for each reason. */
 const reasonsOf = (view: View): readonly string[] => {
   const ends = new Map(view.happenings.filter(isEnding).map((end) => [end.data.recipientId, end]));
-  const groups = Map.groupBy(
+  const sentenceOf = (end: Ending, opening: (word: string) => string): string =>
+    explainEvent(end, briefView(view, opening)).sentence;
+  const alike = Map.groupBy(
     [...ends.values()].filter(({ type }) => type !== 'RecipientDelivered'),
-    (end) =>
-      explainEvent(
-        end,
-        briefView(view, (word) => word),
-      ).sentence,
+    (end) => sentenceOf(end, (word) => word),
   );
-  return [...groups.values()].slice(0, REASONS_MAX).flatMap((alike) => {
-    const ids = alike.map(({ data }) => data.recipientId);
-    return alike.slice(0, 1).map((end) => {
-      const brief = briefView(view, (word) => view.opening(word, ids));
-      return explainEvent(end, brief).sentence;
-    });
+  return [...alike.values()].slice(0, REASONS_MAX).flatMap(([end, ...others]) => {
+    if (end === undefined) return [];
+    const ids = [end, ...others].map(({ data }) => data.recipientId);
+    return sentenceOf(end, (word) => view.opening(word, ids));
   });
 };
 
