@@ -134,6 +134,8 @@ export const AUDIT = { ...ADMIN_LIVE, auditors: true, mail: 'none' } as const;
 /** Reads about the people of the organization. */
 export const PEOPLE = { ...ADMIN_LIVE, mail: 'none' } as const;
 const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
+/** Besides members with `admin`, developers see why their mail waits. Keys need `admin`. */
+export const SENDERS_TOO = { roles: ['owner', 'developer', 'auditor'] } as const;
 /** Captured mail: `admin` keys, and members who send mail. */
 export const INBOX = { ...ADMIN, roles: ['owner', 'developer'], contents: true } as const;
 export const INBOX_CHANGE = { ...ADMIN_CHANGE, roles: ['owner', 'developer'], status: 204 } as const;

@@ -32,6 +32,7 @@ import {
   READ,
   type RouteRule,
   SEND,
+  SENDERS_TOO,
   SENDING,
   SIGN_IN_ERRORS,
   STEP_UP,
@@ -224,6 +225,7 @@ export const ROUTES = {
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
   'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
+  'GET /v1/session/operations': { ...OWN, mail: 'none', errors: [] },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
   'POST /v1/session/presence': {
     ...READ,
@@ -353,8 +355,8 @@ export const ROUTES = {
   'GET /v1/audit/auditors': { ...PEOPLE, errors: ['environment_not_allowed'] },
   'GET /v1/audit/auditors/:id': { ...PEOPLE, errors: [...ONE, 'environment_not_allowed'] },
   'DELETE /v1/audit/auditors/:id': { ...ADMIN_CHANGE_LIVE, status: 204, errors: CHANGED_LIVE },
-  'GET /v1/destinations': { ...ADMIN_LIVE, errors: [...LIST, 'environment_not_allowed'] },
-  'GET /v1/destinations/backlog': { ...ADMIN, errors: [] },
+  'GET /v1/destinations': { ...ADMIN_LIVE, ...SENDERS_TOO, errors: [...LIST, 'environment_not_allowed'] },
+  'GET /v1/destinations/backlog': { ...ADMIN, ...SENDERS_TOO, errors: [] },
   'POST /v1/destinations/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -88,6 +88,7 @@ import {
   removeMemberRoute,
 } from './resources/members/members.ts';
 import { listMembershipsRoute, startOidcRoute } from './resources/members/oidc.ts';
+import { listOperationsRoute } from './resources/members/operations.ts';
 import {
   addPasskeyRoute,
   createChallengeRoute,
@@ -327,6 +328,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listMembershipsRoute,
   getSignInMethodsRoute,
   getSessionRoute,
+  listOperationsRoute,
   signOutRoute,
   provePresenceRoute,
   listPasskeysRoute,

@@ -164,6 +164,23 @@ describe.each(GUARDED)('$name', (route) => {
   });
 });
 
+describe('the list of operations', () => {
+  const listed = GUARDED.filter(({ name }) => !name.includes('/compat/'));
+  const callers = NAMES.filter((name) => !['auditor token', 'signed out'].includes(name));
+
+  test.each(callers)('tells the %s what the service then allows', async (name) => {
+    const answer = await service.request({ url: '/v1/session/operations', headers: headers[name] ?? {} });
+    const said = answer
+      .json()
+      .data.map(({ method, path, allowed }: Record<string, string>) => [
+        `${method} ${path?.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+        allowed,
+      ]);
+    const expected = listed.map((route) => [route.name, refusalOf(ASKERS[name], route) === null]);
+    expect(said.toSorted()).toEqual(expected.toSorted());
+  });
+});
+
 const admitted = (name: Name, isMeant: (route: WalkedRoute) => boolean = () => true): readonly string[] =>
   GUARDED.filter((route) => isMeant(route) && refusalOf(ASKERS[name], route) === null).map((route) => route.name);
 
@@ -190,6 +207,7 @@ describe('the table allows', () => {
       'PATCH /v1/messages/:id',
       'POST /v1/templates/:id/test-send',
       'GET /v1/session',
+      'GET /v1/session/operations',
     ]);
   });
 

@@ -172,6 +172,7 @@ const PERMISSIONS = {
   `,
   any: `
     GET /v1/session
+    GET /v1/session/operations
   `,
 } as const;
 
@@ -295,6 +296,11 @@ const CONDITIONS = {
     DELETE /v1/inbox
     DELETE /v1/inbox/:id
   `,
+  /** Open to developers too, who may not use `admin`. */
+  developersToo: `
+    GET /v1/destinations
+    GET /v1/destinations/backlog
+  `,
   /** Members must have proved their presence recently. */
   presence: `
     POST /v1/passkeys
@@ -383,6 +389,11 @@ describe('the route table', () => {
       'admits members by their role',
       CONDITIONS.ownersAndDevelopers,
       guarded(({ roles }) => roles?.join() === 'owner,developer'),
+    ],
+    [
+      'admits developers besides members with admin',
+      CONDITIONS.developersToo,
+      guarded(({ roles }) => roles?.join() === 'owner,developer,auditor'),
     ],
     [
       'asks for presence',

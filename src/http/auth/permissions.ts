@@ -73,7 +73,7 @@ const admits = ({ member, permissions }: Caller, { permission, roles }: Requirem
   member !== undefined && roles !== undefined ? roles.includes(member.role) : holds(permissions, permission);
 
 /** Roles whose members may do it. What an organization allows a role besides is not counted. */
-const rolesFor = ({ permission, roles, contents }: Requirement, method: string): readonly Role[] =>
+export const rolesFor = ({ permission, roles, contents }: Requirement, method: string): readonly Role[] =>
   ROLES.filter((role) => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
     return (

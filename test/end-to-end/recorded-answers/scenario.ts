@@ -227,6 +227,7 @@ const members = async (stage: Stage): Promise<void> => {
   await stage.grantOperator(ann.id);
   const { cookie } = await ask('signIn', { body: { token: tokenOf(ann.link) }, as: null });
   await ask('getSession', { as: cookie });
+  await ask('listOperations', { as: cookie });
   await ask('getService', { as: cookie });
   await ask('setContentsRoles', { as: cookie });
   const authenticator = createAuthenticator(ann.id);
