@@ -241,18 +241,18 @@ describe('the message list', () => {
       const { items } = await listMessages({ query } as unknown as Database, { ...ALL, ...by, limit: 3 });
       return items.map(({ messageId }) => messageId.slice(4));
     };
-    expect(await ids({ subjectWords: ['7', '-1'] })).toEqual(['7', '5007', '10007']);
+    expect(await ids({ searchWords: ['7', '-1'] })).toEqual(['7', '5007', '10007']);
     expect(asked[0]).toContain('contents_by_subject');
     expect(asked[1]).toContain('messages_pkey');
     asked.length = 0;
-    expect(await ids({ subjectWords: ['-1'] })).toEqual(['1', '2', '3']);
+    expect(await ids({ searchWords: ['-1'] })).toEqual(['1', '2', '3']);
     // One more than requested, and another one to see that the last item's time is unique.
     expect(asked[1]).toMatch(/Index Scan Backward using messages_newest.*rows=5/s);
-    expect(await ids({ subjectWords: ['7'], tagDigest: 't' })).toEqual(['7', '5007', '10007']);
-    expect(await ids({ subjectWords: ['8'], tagDigest: 't' })).toEqual([]);
-    expect(await ids({ subjectWords: ['-1'], tagDigest: 't' })).toEqual(['7', '17', '27']);
-    expect(await ids({ subjectWords: ['-1'], tagDigest: 'u' })).toEqual([]);
-    expect(await ids({ subjectWords: ['-1'], environment: 'test' })).toEqual([]);
-    expect(await ids({ subjectWords: ['12345'], organizationId: 'org_other' })).toEqual([]);
+    expect(await ids({ searchWords: ['7'], tagDigest: 't' })).toEqual(['7', '5007', '10007']);
+    expect(await ids({ searchWords: ['8'], tagDigest: 't' })).toEqual([]);
+    expect(await ids({ searchWords: ['-1'], tagDigest: 't' })).toEqual(['7', '17', '27']);
+    expect(await ids({ searchWords: ['-1'], tagDigest: 'u' })).toEqual([]);
+    expect(await ids({ searchWords: ['-1'], environment: 'test' })).toEqual([]);
+    expect(await ids({ searchWords: ['12345'], organizationId: 'org_other' })).toEqual([]);
   });
 });

@@ -4180,11 +4180,11 @@ export interface ListMessagesQuery {
   after?: string | undefined;
   /** Only messages with this status. */
   status?: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired' | undefined;
-  /** Only messages to this address. */
+  /** Only messages to this address. Part of an address or name: messages with words that begin with all of its words (`ann smi`, `ann@exa`), for as long as their contents are stored. Beginnings of words need at least three characters. */
   to?: string | undefined;
-  /** Only messages from this address. */
+  /** Only messages from this address. Part of an address or name: messages with words that begin with all of its words (`ann smi`, `ann@exa`), for as long as their contents are stored. Beginnings of words need at least three characters. */
   from?: string | undefined;
-  /** Only messages with this tag: `order:1234`. */
+  /** Only messages with this tag: `order:1234`. Without a colon: with a tag of this name or value, for as long as their contents are stored. */
   tag?: string | undefined;
   /** Only messages with this metadata: `customer:42`. */
   metadata?: string | undefined;

@@ -159,7 +159,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   };
 
   return {
-    encode: async ({ id, organizationId, body, subjectWords = [] }) => {
+    encode: async ({ id, organizationId, body, searchWords = [] }) => {
       const json = body.kind === 'message' ? encodeBody(body) : JSON.stringify(body);
       return {
         id,
@@ -168,7 +168,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
         messageId: 'messageId' in body ? body.messageId : '',
         head: await headFor(id, body, json),
         body: await bodyFor(id, body, json),
-        words: subjectWords.length === 0 ? '' : `{${subjectWords.join()}}`,
+        words: searchWords.length === 0 ? '' : `{${searchWords.join()}}`,
       };
     },
     // Stored values were encoded by this codec.

@@ -4,13 +4,8 @@ import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest }
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { formatId, ID_BYTES } from '../../domain/kernel/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
-import {
-  contentParts,
-  contentRoot,
-  type MessageDraft,
-  resentProblems,
-  subjectWordDigests,
-} from '../../domain/message/draft.ts';
+import { contentParts, contentRoot, type MessageDraft, resentProblems } from '../../domain/message/draft.ts';
+import { addressDigests, subjectWordDigests, tagDigests } from '../../domain/message/search-words.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
@@ -146,7 +141,12 @@ export const prepareMessage = async (
       id: contentId,
       organizationId,
       body: salted.body,
-      subjectWords: subjectWordDigests(secret, draft.subject),
+      searchWords: [
+        ...subjectWordDigests(secret, draft.subject),
+        ...addressDigests(secret, 'to', addressed),
+        ...addressDigests(secret, 'from', [draft.from]),
+        ...tagDigests(secret, draft.tags),
+      ],
     },
     accept: {
       now: now.toISOString(),

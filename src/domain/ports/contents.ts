@@ -180,8 +180,8 @@ export interface MessageContents {
   readonly id: string;
   readonly organizationId: string;
   readonly body: NewBody;
-  /** `subjectWordDigests`, by which the message can be searched for as long as its contents are stored. */
-  readonly subjectWords?: readonly string[];
+  /** Digests of words (`search-words.ts`), by which the message can be searched for as long as its contents are stored. */
+  readonly searchWords?: readonly string[];
 }
 
 /** The head of a content. Only messages have parts that are left out. */

@@ -30,8 +30,10 @@ const RANGE = ['from', 'to'];
 /** Allowed although masked: this service creates `Message-ID`s, so matching one confirms no guess. */
 const MADE_HERE = 'message_id';
 
-const holdsAddress = (value: unknown): boolean =>
-  [value].flat().some((one) => typeof one === 'string' && maskText(one) !== one);
+const holdsAddress = (value: unknown): boolean => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  return maskText(text) !== text;
+};
 
 /**
  * Masked values cannot be used as filters: a match would confirm a guess.

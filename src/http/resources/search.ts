@@ -224,11 +224,12 @@ const messagesBy = async (
 
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
-/** Only for callers who may see addresses. */
+/** Also by part of an address, or by a name. Only for callers who may see addresses. */
 const byAddress = async (searching: SearchContext): SearchResults => {
   const { text, caller, route } = searching;
-  if (!ADDRESS.test(text) || text.startsWith('msg_')) return [];
+  if (text.startsWith('msg_')) return [];
   const lists = [messagesBy(searching, 'to', 'Messages to'), messagesBy(searching, 'from', 'Messages from')];
+  if (!ADDRESS.test(text)) return (await Promise.all(lists)).flat();
   const id = await idOfAddress(route.deps, caller, text);
   const rows = id === null ? [] : await suppressionById(searching, id);
   const suppressions = rows.map((row) => found(SHOWN.suppression, row.id, `Suppression of ${text}`));

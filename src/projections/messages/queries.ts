@@ -184,8 +184,8 @@ export interface ListMessages {
   readonly metadataDigest: string | null;
   /** … and its whole subject. */
   readonly subjectDigest: string | null;
-  /** Digests of words (`subjectWordDigests`) that its subject must all contain. Empty: any subject. */
-  readonly subjectWords: readonly string[];
+  /** Digests of words (`search-words.ts`) that its contents must all have. Empty: any contents. */
+  readonly searchWords: readonly string[];
   /** Template that it was rendered from (`templateLabel`). */
   readonly template: string | null;
   /** In lower case. */
@@ -222,7 +222,7 @@ const ITS_OWN = `
     and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
     and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)`;
 
-/** True if the stored subject contains all of these words. The offset makes it one probe for each row of the list. */
+/** True if the stored contents have all of these words. The offset makes it one probe for each row of the list. */
 const havingWords = (parameter: string): string => `
     and exists (
       select from vault.contents c where c.id = m.content_id::uuid and c.subject_words @> ${parameter}::bigint[] offset 0)`;
@@ -333,7 +333,7 @@ const statementFor = async (db: Database, by: ListMessages): Promise<Statement> 
   const labels = labelsOf(by);
   const [label, ...others] = labels;
   const along = label === undefined ? [] : [label, others];
-  const { subjectWords: words } = by;
+  const { searchWords: words } = by;
   if (words.length === 0) return { text: label === undefined ? LIST : LIST_BY_LABEL, further: along };
   const { rows } = await db.query<{ readonly id: string | null }>(WITH_WORDS, [words]);
   if (rows.length <= FEW_MAX) return { text: LIST_WITH_FEW, further: [rows.map(({ id }) => id), labels] };

@@ -62,7 +62,7 @@ describe('encrypted contents', () => {
   });
 
   test('are stored with digests of the words of their subject', async () => {
-    const content = { ...message(), subjectWords: ['7', '-8'] };
+    const content = { ...message(), searchWords: ['7', '-8'] };
     await encrypting().put([content]);
     const { rows } = await pool.query('select subject_words from vault.contents where id = $1', [content.id]);
     expect(rows).toEqual([{ subject_words: ['7', '-8'] }]);

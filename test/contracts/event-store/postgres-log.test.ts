@@ -129,11 +129,11 @@ describe('the log in PostgreSQL', () => {
   });
 
   it('stores digests of the words in subjects with the contents', async () => {
-    const subjectWords = ['-9223372036854775808', '9223372036854775807'];
-    const contents = [{ ...reply('a'), subjectWords }, reply('b'), { ...reply('c'), subjectWords: [] }];
+    const searchWords = ['-9223372036854775808', '9223372036854775807'];
+    const contents = [{ ...reply('a'), searchWords }, reply('b'), { ...reply('c'), searchWords: [] }];
     await store.append({ ...first(newStream('message'), events(1)), contents });
     expect(await column(`select subject_words from vault.contents order by body ->> 'text'`)).toEqual([
-      subjectWords,
+      searchWords,
       null,
       null,
     ]);

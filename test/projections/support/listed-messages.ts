@@ -20,7 +20,7 @@ export const ALL: ListMessages = {
   after: null,
   metadataDigest: null,
   subjectDigest: null,
-  subjectWords: [],
+  searchWords: [],
   template: null,
   recipientDomain: null,
   mailboxProvider: null,

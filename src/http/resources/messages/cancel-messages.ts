@@ -11,7 +11,7 @@ import { requireOpenFilters } from '../../auth/permissions.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
 import { atMost, errorCodeSchema } from '../../fields.ts';
 import { readYourWrites } from '../../reading.ts';
-import { findMessages, type MessageFilters, messageFilters } from './find-messages.ts';
+import { exactFilters, findMessages, type MessageFilters, messageFilters } from './find-messages.ts';
 import { loadMessage } from './messages.ts';
 
 /** Cancels many messages: those listed by id, or waiting ones that match a filter. */
@@ -31,7 +31,11 @@ const WAITING = ['accepted', 'scheduled', 'deferred'] as const satisfies readonl
 const { message_id: _, secret: __, template_version: ___, status: ____, ...filters } = messageFilters();
 
 const filterSchema = z
-  .strictObject({ ...filters, status: z.enum(WAITING).optional().describe('Default: all waiting messages.') })
+  .strictObject({
+    ...filters,
+    ...exactFilters(),
+    status: z.enum(WAITING).optional().describe('Default: all waiting messages.'),
+  })
   .refine(
     (given) => Object.keys(given).length > 0,
     'must have at least one condition, so that you do not cancel everything by mistake',

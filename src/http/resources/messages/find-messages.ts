@@ -5,8 +5,15 @@ import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';
-import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/draft.ts';
 import { type ExistingMessage, message, messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/message.ts';
+import {
+  addressTextDigests,
+  addressWords,
+  SUBJECT_WORDS_MAX,
+  subjectWordDigests,
+  subjectWords,
+  tagWordDigest,
+} from '../../../domain/message/search-words.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import type { ListCursor, ListPage } from '../../../projections/database.ts';
@@ -56,23 +63,73 @@ const WHOLE_SUBJECT = /^\s*"(?<text>.*)"\s*$/su;
 /** A line of a header (RFC 5322 §2.1.1). */
 const MESSAGE_ID_CHARACTERS_MAX = 998;
 
-const address = z
-  .string()
-  .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
-  .transform((text) => {
-    const parsed = parseMailbox(text);
-    return typeof parsed === 'string' ? '' : canonicalAddress(parsed.address);
-  });
+/** RFC 5321 §4.5.3.1: a local part of 64, the @ and a domain of 255. */
+const ADDRESS_CHARACTERS_MAX = 320;
+const CONTROL = /\p{Cc}/u;
+
+/** An address, or words that begin like those of an address or a name. */
+type AddressFilter = { readonly exact: string } | { readonly words: string };
+
+const address = () =>
+  z
+    .string()
+    .max(ADDRESS_CHARACTERS_MAX)
+    .refine(
+      (text) => !CONTROL.test(text) && addressWords(text.slice(0, ADDRESS_CHARACTERS_MAX)).length > 0,
+      'must be an email address, or a part of one with a letter or a digit',
+    )
+    .transform((text): AddressFilter => {
+      const parsed = parseMailbox(text);
+      return typeof parsed === 'string' ? { words: text } : { exact: canonicalAddress(parsed.address) };
+    })
+    .optional();
+
+const BY_WORDS = `Part of an address or name: messages with words that begin with all of its words (\`ann smi\`, \
+\`ann@exa\`), for as long as their contents are stored. Beginnings of words need at least three characters.`;
+
+const TAG_CHARACTERS_MAX = 513;
+
+/** `order:1234`, or a name or a value alone. */
+type TagFilter = { readonly pair: string } | { readonly word: string };
+
+const tag = () =>
+  z
+    .string()
+    .min(1)
+    .max(TAG_CHARACTERS_MAX)
+    .transform((text, context): TagFilter => {
+      if (!text.includes(':')) return { word: text };
+      const { success, data } = tagParameter().safeParse(text);
+      if (!success)
+        context.addIssue({ code: 'custom', message: 'must be <name>:<value>, such as order:1234, or one of the two' });
+      return { pair: data ?? '' };
+    })
+    .optional();
 
 /** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
 const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
 
+/** An exact address, for what cannot be undone. */
+const exactAddress = () =>
+  address().refine((filter) => filter === undefined || 'exact' in filter, 'is not an email address');
+
+/** Filters that match only a whole address or tag: a typing error in a part could match everything. */
+export const exactFilters = () => ({
+  to: exactAddress().describe('Only messages to this address.'),
+  from: exactAddress().describe('Only messages from this address.'),
+  tag: tag()
+    .refine((filter) => filter === undefined || 'pair' in filter, 'must be <name>:<value>, such as order:1234')
+    .describe('Only messages with this tag: `order:1234`.'),
+});
+
 /** Filters of the list of messages. All are backed by indexes. */
 export const messageFilters = () => ({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('Only messages with this status.'),
-  to: address.optional().describe('Only messages to this address.'),
-  from: address.optional().describe('Only messages from this address.'),
-  tag: tagParameter().optional().describe('Only messages with this tag: `order:1234`.'),
+  to: address().describe(`Only messages to this address. ${BY_WORDS}`),
+  from: address().describe(`Only messages from this address. ${BY_WORDS}`),
+  tag: tag().describe(
+    'Only messages with this tag: `order:1234`. Without a colon: with a tag of this name or value, for as long as their contents are stored.',
+  ),
   metadata: z
     .string()
     .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
@@ -159,20 +216,27 @@ const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: s
   return [name, value];
 };
 
-const subjectOf = (secret: Uint8Array, subject: string | undefined) => {
-  const whole = WHOLE_SUBJECT.exec(subject ?? '')?.groups?.text;
-  return whole === undefined
-    ? { subjectDigest: null, subjectWords: subjectWordDigests(secret, subject ?? '') }
-    : { subjectDigest: subjectDigest(secret, whole), subjectWords: [] };
-};
+const wholeSubjectIn = (subject = ''): string | undefined => WHOLE_SUBJECT.exec(subject)?.groups?.text;
+
+const addressDigest = (secret: Uint8Array, filter: AddressFilter | undefined): string | null =>
+  filter !== undefined && 'exact' in filter ? keyedDigest(secret, 'address', filter.exact) : null;
+
+/** Digests of words in the vault, which all must match. */
+const searchWordsOf = (secret: Uint8Array, { to, from, tag, subject = '' }: Filters): readonly string[] => [
+  ...(wholeSubjectIn(subject) === undefined ? subjectWordDigests(secret, subject) : []),
+  ...(to !== undefined && 'words' in to ? addressTextDigests(secret, 'to', to.words) : []),
+  ...(from !== undefined && 'words' in from ? addressTextDigests(secret, 'from', from.words) : []),
+  ...(tag !== undefined && 'word' in tag ? [tagWordDigest(secret, tag.word)] : []),
+];
 
 /** The read model holds only digests of addresses, tags, subjects and metadata. */
-const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Filters) => ({
-  toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
-  fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
-  tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
-  metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
-  ...subjectOf(secret, subject),
+const digestsOf = (secret: Uint8Array, filters: Filters) => ({
+  toDigest: addressDigest(secret, filters.to),
+  fromDigest: addressDigest(secret, filters.from),
+  tagDigest: orNull(filters.tag, (tag) => ('pair' in tag ? keyedDigest(secret, 'tag', tag.pair) : null)),
+  metadataDigest: orNull(filters.metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
+  subjectDigest: orNull(wholeSubjectIn(filters.subject), (whole) => subjectDigest(secret, whole)),
+  searchWords: searchWordsOf(secret, filters),
 });
 
 const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {

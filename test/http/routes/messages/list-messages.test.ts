@@ -52,6 +52,41 @@ describe('GET /v1/messages finds', () => {
     expect(await found({ key_id: `key_${'a'.repeat(26)}` })).toEqual([]);
   });
 
+  test('parts of addresses, names, and tags by their name or value', async () => {
+    const mail = {
+      from: 'Billing Team <billing@example.test>',
+      subject: 'Words',
+      to: ['Ann Smith <ann.smith@mail.example.org>', 'bob@example.net'],
+      tags: [{ name: 'campaign', value: 'Welcome' }],
+    };
+    const { id } = await send(mail);
+    const matching = [
+      ...['ann', 'ANN.SMI', 'smith@mail', 'bob', 'ann.smith@mail.example.org', 'bob@example.net'].map((to) => ({ to })),
+      ...['billing', 'team', 'billing@exa'].map((from) => ({ from })),
+      ...['campaign', 'welcome', 'campaign:Welcome'].map((tag) => ({ tag })),
+    ];
+    for (const filter of matching) expect([filter, await found(filter)]).toEqual([filter, [id]]);
+    const others = [{ to: 'sophie' }, { tag: 'camp' }, { tag: 'campaign:welcome' }, { tag: 'campaign:' }];
+    for (const filter of others) expect([filter, await found(filter)]).toEqual([filter, []]);
+    expect(await found({ to: 'ann', from: 'team', tag: 'welcome', subject: 'words', key_id: key.id })).toEqual([id]);
+    expect(await found({ to: 'ann jones' })).toEqual([]);
+    const { data } = (await service.request({ url: '/v1/search?q=ann%20smi', key: key.value })).json();
+    expect(data).toMatchObject([{ type: 'messages', title: 'Messages to ann smi', path: '/v1/messages?to=ann+smi' }]);
+  });
+
+  test.each([
+    [{ to: '@' }, 'to must be an email address, or a part of one with a letter or a digit'],
+    [{ to: '' }, 'to must be an email address, or a part of one with a letter or a digit'],
+    [{ to: 'a\0b' }, 'to must not contain NUL'],
+    [{ from: 'x'.repeat(10_000) }, 'from must have at most 320 characters'],
+    [{ tag: 'x'.repeat(10_000) }, 'tag must have at most 513 characters'],
+    [{ tag: '' }, 'tag must not be empty'],
+    [{ tag: ':x' }, 'tag must be <name>:<value>, such as order:1234, or one of the two'],
+  ])('no message by a value that cannot be one: %#', async (filter, problem) => {
+    const { status, body } = await get(filter as Record<string, string>);
+    expect([status, Object.values(body.error.details).flat()]).toEqual([400, expect.arrayContaining([problem])]);
+  });
+
   test('words of a subject, all of them in any order', async () => {
     for (const subject of ['order', 'YOUR order', '№7, your', 'no7 ORDER your ', 'your your'])
       expect([subject, await found({ subject })]).toEqual([subject, [order.id]]);
@@ -134,6 +169,9 @@ describe('GET /v1/messages finds', () => {
     for (const filter of [
       { key_id: key.id },
       { subject: 'invoice' },
+      { to: 'b@exa' },
+      { from: 'example' },
+      { tag: 'campaign' },
       { subject: '"invoice"' },
       { metadata: 'customer:42' },
       { message_id: order.message_id },
