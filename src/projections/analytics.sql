@@ -53,6 +53,24 @@ from read_models.stats_buckets
 where split = 'recipient_domain' and not moved
   and organization_id = (select organization_id from vault.analysts where role = session_user);
 
+-- Rates are those of the API (src/domain/message/rates.ts): a test compares them.
+create view analytics.daily with (security_barrier) as
+select (bucket at time zone 'UTC')::date as day, environment, domain_id, stream,
+  sum(accepted) as accepted, sum(delivered) as delivered, sum(deferred) as deferred, sum(bounced) as bounced,
+  sum(failed) as failed, sum(expired) as expired, sum(suppressed) as suppressed, sum(cancelled) as cancelled,
+  sum(complained) as complained, sum(unsubscribed) as unsubscribed, sum(opened) as opened, sum(clicked) as clicked,
+  (round(sum(delivered)::numeric / nullif(sum(accepted), 0), 6))::float8 as delivered_rate,
+  (round(sum(deferred)::numeric / nullif(sum(accepted), 0), 6))::float8 as deferred_rate,
+  (round(sum(bounced)::numeric / nullif(sum(accepted), 0), 6))::float8 as bounced_rate,
+  (round(sum(opened)::numeric / nullif(sum(delivered), 0), 6))::float8 as opened_rate,
+  (round(sum(clicked)::numeric / nullif(sum(delivered), 0), 6))::float8 as clicked_rate,
+  (round(sum(complained)::numeric / nullif(sum(delivered), 0), 6))::float8 as complained_rate,
+  (round(sum(unsubscribed)::numeric / nullif(sum(delivered), 0), 6))::float8 as unsubscribed_rate
+from read_models.stats_buckets
+where split = '' and not moved
+  and organization_id = (select organization_id from vault.analysts where role = session_user)
+group by 1, 2, 3, 4;
+
 create view analytics.keys with (security_barrier) as
 select key_id as api_key_id, state->>'name' as name, state->>'domainId' as domain_id, environment, status, permissions,
   created_at, expires_at,

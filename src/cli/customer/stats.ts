@@ -1,11 +1,11 @@
-import type { z } from 'zod';
-import type { statsSchema } from '../../http/resources/stats.ts';
+import { isRate, RATES } from '../../domain/message/rates.ts';
+import type { SerializedStats } from '../../http/resources/stats.ts';
 import { type Invocation, optional, type ServiceCommand } from '../command.ts';
 import { printable, UsageError } from '../terminal.ts';
 
 /** Draws statistics in the terminal. */
 
-type Stats = z.infer<typeof statsSchema>;
+type Stats = SerializedStats;
 type Bucket = Stats['data'][number];
 
 const OPTIONS = ['from', 'to', 'granularity', 'timezone', 'domain', 'stream', 'tag', 'template', 'recipient-domain'];
@@ -78,12 +78,12 @@ const metricOf = (invocation: Invocation, { totals }: Stats): keyof Bucket & str
   throw new UsageError(`--metric must be one of ${known.map(([name]) => name).join(', ')}`);
 };
 
-const totalsText = ({ totals }: Stats): string => {
-  const rates = new Map(Object.entries(totals.rates));
+/** Counts, each with its rate and what that is a share of. */
+export const totalsText = ({ totals }: Pick<Stats, 'totals'>): string => {
   const shown = Object.entries(totals).filter(([, value]) => typeof value === 'number' && value > 0);
   const lines = shown.map(([name, value]) => {
-    const rate = rates.get(name);
-    const share = typeof rate === 'number' ? `  ${(rate * 100).toFixed(2)} %` : '';
+    const rate = isRate(name) ? totals.rates[name] : null;
+    const share = isRate(name) && typeof rate === 'number' ? `  ${(rate * 100).toFixed(2)} % of ${RATES[name]}` : '';
     return `  ${name.padEnd(16)}${NUMBER.format(Number(value)).padStart(12)}${share}`;
   });
   return lines.length === 0 ? '  nothing was sent' : lines.join('\n');

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { z } from 'zod';
-import type { statsSchema } from '../../http/resources/stats.ts';
+import type { SerializedStats } from '../../http/resources/stats.ts';
+import { waitingOf } from '../data/rates.ts';
 import { count, useTimes } from '../data/time.ts';
 
-export type Stats = z.infer<typeof statsSchema>;
+export type Stats = SerializedStats;
 type Counts = Pick<
   Stats['totals'],
   'accepted' | 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled'
@@ -27,7 +27,7 @@ interface Outcomes {
 const outcomesOf = (counts: Counts): Outcomes => {
   const { accepted = 0, delivered = 0, bounced = 0, failed = 0, expired = 0, suppressed = 0, cancelled = 0 } = counts;
   const other = failed + expired + suppressed + cancelled;
-  return { accepted, delivered, bounced, other, waiting: Math.max(0, accepted - delivered - bounced - other) };
+  return { accepted, delivered, bounced, other, waiting: waitingOf(counts) };
 };
 
 const SHOWN = [

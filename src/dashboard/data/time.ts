@@ -1,8 +1,10 @@
+import { LOCALE } from './numbers.ts';
 import { useStore, zone } from './store.ts';
+
+export { count, percent } from './numbers.ts';
 
 /** Formats times for people, in their own zone or in UTC. */
 
-const LOCALE = 'en-GB';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -60,12 +62,6 @@ const made = { local: make(undefined), UTC: make('UTC') };
 
 export const useTimes = (): Times => made[useStore(zone)];
 
-export const count = (value: number): string => value.toLocaleString(LOCALE);
-/** Formats 98.21 %, with more digits for small shares. */
-export const percent = (share: number): string => {
-  const digits = share > 0 && share < 0.001 ? 3 : 2;
-  return `${(share * 100).toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })} %`;
-};
 const UNITS = [
   [DAY_MS, 'd'],
   [HOUR_MS, 'h'],

@@ -60,21 +60,13 @@ export const WarmUps = ({ domains }: { readonly domains: readonly NamedResource[
 
 /** Places where mail waits: domains that asked for a pause, and suspended mailbox providers. */
 
-/** @param stats statistics of the last hour and the current quarter of an hour. */
-export const perMinute = (recipients: number, stats: Stats | undefined): string => {
-  const minutes = (Date.now() - Date.parse(stats?.from ?? '')) / 60_000;
-  const rate = stats === undefined ? 0 : recipients / minutes;
-  if (rate === 0) return 'none';
-  return `${rate >= 10 ? count(Math.round(rate)) : Number(rate.toFixed(rate < 1 ? 2 : 1))}/min`;
-};
-
 type Waiting = SerializedBacklog['data'][number];
 
 interface Row {
   readonly domain: string;
   readonly waiting: Waiting | null;
-  /** Delivery rate over the last hour, such as `12/min`. */
-  readonly rate: string;
+  /** Recipients delivered to in the last hour. */
+  readonly delivered: number;
 }
 
 export const rowsOf = (backlog: SerializedBacklog | undefined, stats: Stats | undefined): readonly Row[] => {
@@ -86,7 +78,7 @@ export const rowsOf = (backlog: SerializedBacklog | undefined, stats: Stats | un
   return [...new Set([...waiting.keys(), ...delivered.keys()])].map((domain) => ({
     domain,
     waiting: waiting.get(domain) ?? null,
-    rate: perMinute(delivered.get(domain) ?? 0, stats),
+    delivered: delivered.get(domain) ?? 0,
   }));
 };
 
@@ -97,7 +89,7 @@ const LastReply = ({ reply }: { readonly reply: Waiting['last_reply'] }): JSX.El
   </a>
 );
 
-const DomainRow = ({ row: { domain, waiting, rate } }: { readonly row: Row }): JSX.Element => {
+const DomainRow = ({ row: { domain, waiting, delivered } }: { readonly row: Row }): JSX.Element => {
   const times = useTimes();
   return (
     <tr>
@@ -113,7 +105,7 @@ const DomainRow = ({ row: { domain, waiting, rate } }: { readonly row: Row }): J
       </td>
       <td class="r num">
         {count(waiting?.recipients ?? 0)} <span class="only-s">waiting, </span>
-        <small class="muted">{rate}</small>
+        <small class="muted">{delivered === 0 ? 'none delivered' : `${count(delivered)} delivered`}</small>
       </td>
       <td class="r num hide-s">{waiting === null ? 'none' : sofar(waiting.since)}</td>
       <td class="hide-s">{waiting === null ? '' : times.clock(waiting.next_attempt_at)}</td>
@@ -194,7 +186,7 @@ export const Destinations = ({ rows, backlog }: DestinationsProps): JSX.Element 
             <tr>
               <th>Destination</th>
               <th>State</th>
-              <th class="r">Waiting, rate</th>
+              <th class="r">Waiting, last hour</th>
               <th class="r hide-s">Longest</th>
               <th class="hide-s">Next attempt</th>
               <th class="hide-s">Last reply</th>
@@ -240,10 +232,12 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
   const waiting = backlog.data.reduce((sum, { recipients }) => sum + recipients, 0);
   const longest = backlog.data.map(({ since }) => since).sort()[0];
   const next = backlog.data.map(({ next_attempt_at: at }) => at).sort()[0];
+  // Counts, not rates: the service may not have run for the whole hour.
+  const period = stats === undefined ? '' : `since ${times.short(stats.from)}`;
   return (
     <Figures>
-      <Figure name="Accepted" value={perMinute(accepted, stats)}>
-        in the last hour
+      <Figure name="Accepted" value={count(accepted)}>
+        {period}
       </Figure>
       <Figure name="Deferred" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
         {longest === undefined ? 'nothing is waiting' : `longest ${sofar(longest)}`}
@@ -251,11 +245,11 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
       <Figure name="Next attempt" value={next === undefined ? '–' : times.clock(next)}>
         {suspended === 0 ? 'no provider is suspended' : `${count(suspended)} suspended`}
       </Figure>
-      <Figure name="Delivered" plot="plot-delivered" value={perMinute(delivered, stats)}>
-        {latency === null ? 'none in the last hour' : `p90 ${duration(latency.p90)}`}
+      <Figure name="Delivered" plot="plot-delivered" value={count(delivered)}>
+        {latency === null ? period : `${period}, p90 ${duration(latency.p90)}`}
       </Figure>
-      <Figure name="Bounced" plot="plot-bounced" value={perMinute(bounced, stats)}>
-        in the last hour
+      <Figure name="Bounced" plot="plot-bounced" value={count(bounced)}>
+        {period}
       </Figure>
     </Figures>
   );

@@ -48,9 +48,12 @@ const Track = ({ measured: { percent, limits } }: { readonly measured: Serialize
 
 const Measured = ({
   name,
+  of,
   measured,
 }: {
   readonly name: string;
+  /** Recipients that it is a share of. */
+  readonly of: string;
   readonly measured: SerializedMeasurement;
 }): JSX.Element => (
   <div class="row">
@@ -60,7 +63,7 @@ const Measured = ({
     </div>
     <Track measured={measured} />
     <p class="muted small">
-      {count(measured.count)} of {count(measured.of)} recipients
+      {count(measured.count)} of {count(measured.of)} {of}
     </p>
   </div>
 );
@@ -90,8 +93,8 @@ export const ReputationGauge = ({ reputation, children }: GaugeProps): JSX.Eleme
         <Status state={state} word={word} />
         {children}
       </div>
-      <Measured name="Bounces" measured={reputation.bounces} />
-      <Measured name="Complaints" measured={reputation.complaints} />
+      <Measured name="Bounces" of="delivered or bounced" measured={reputation.bounces} />
+      <Measured name="Complaints" of="delivered" measured={reputation.complaints} />
       <p class="muted small">
         Bulk mail from the last seven days. {sentenceOf(reputation)} {text}
       </p>

@@ -8,6 +8,7 @@ import { Fault, Skeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
+import { partsOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, useTimes } from '../data/time.ts';
 import { describeMessageEvent, messageEventsOf, useTail } from '../events/tail.ts';
 import { BOUNCE_REASONS, hoursAgo, PERIODS } from '../messages/selection.ts';
@@ -60,20 +61,8 @@ export const Sparkline = ({ values, plot, from = 0, to }: SparklineProps): JSX.E
 };
 
 type Totals = Stats['totals'];
-type Counts = Omit<Totals, 'rates' | 'latency_ms'>;
 
 const EVERY_MS = 10_000;
-
-const waitingOf = (totals: Counts): number => {
-  const { accepted = 0, delivered = 0, bounced = 0, failed = 0, expired = 0, suppressed = 0, cancelled = 0 } = totals;
-  return Math.max(0, accepted - delivered - bounced - failed - expired - suppressed - cancelled);
-};
-
-/** Share of recipients with a known outcome that were delivered. Mail on its way is not counted. */
-const deliveredShare = (totals: Counts): number | null => {
-  const ended = (totals.accepted ?? 0) - waitingOf(totals);
-  return ended === 0 ? null : (totals.delivered ?? 0) / ended;
-};
 
 const changeOf = (now: number, before: number): string => {
   if (before === 0) return now === 0 ? 'unchanged' : 'none before';
@@ -121,17 +110,15 @@ const Accepted = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element
 );
 
 const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
-  const { delivered = 0 } = totals;
-  const share = deliveredShare(totals);
-  const shareBefore = before === undefined ? null : deliveredShare(before);
-  const note = `${count(delivered)} ${delivered === 1 ? 'recipient' : 'recipients'}`;
+  const shareBefore = before?.rates.delivered ?? null;
+  const note = partsOf(totals, 'delivered');
   return (
     <Figure
       name="Delivered"
-      value={share === null ? '–' : percent(share)}
+      value={shareOf(totals.rates.delivered)}
       note={shareBefore === null ? note : `${note}, previously ${percent(shareBefore)}`}
     >
-      <Sparkline plot={3} values={data.map(deliveredShare)} to={1} />
+      <Sparkline plot={3} values={data.map(({ rates }) => rates.delivered ?? null)} to={1} />
     </Figure>
   );
 };

@@ -1,11 +1,10 @@
-import type { z } from 'zod';
-import type { statsSchema } from '../../http/resources/stats.ts';
+import type { SerializedStats } from '../../http/resources/stats.ts';
 import type { Query } from '../data/api.ts';
 import { zone } from '../data/store.ts';
 
 /** The query of the statistics screen: the parameters of `GET /v1/stats`, kept in the URL. */
 
-export type Stats = z.infer<typeof statsSchema>;
+export type Stats = SerializedStats;
 type Granularity = Stats['granularity'];
 
 export const PERIODS = {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
 import { linkTo, withParameters } from '../data/location.ts';
+import { definitionOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
 import { DIMENSIONS, type Dimension, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
 
@@ -9,8 +10,6 @@ import { DIMENSIONS, type Dimension, messagesOf, type StatisticsSearch, type Sta
 export type Totals = Stats['totals'];
 type Group = NonNullable<Stats['groups']>[number];
 
-export const shareOf = (share: number | null | undefined): string =>
-  share === null || share === undefined ? '–' : percent(share);
 export const timeOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
 
 const OTHERS = '(other)';
@@ -32,8 +31,8 @@ export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.El
         <tr>
           <th>{groupBy.map((name) => DIMENSIONS[name]).join(', ')}</th>
           <th class="r">Accepted</th>
-          <th class="r">Delivered</th>
-          <th class="r">Bounced</th>
+          <th class="r">Delivered, {definitionOf('delivered')}</th>
+          <th class="r">Bounced, {definitionOf('bounced')}</th>
           <th class="r hide-s">p90</th>
         </tr>
       </thead>
@@ -118,7 +117,10 @@ export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly 
         const [was, share, change] = beforeOf(now, before, name);
         return (
           <tr key={name}>
-            <td class="b">{word}</td>
+            <td class="b">
+              {word}
+              {definitionOf(name) !== null && <small class="muted"> {definitionOf(name)}</small>}
+            </td>
             <td class="r num">{count(now[name] ?? 0)}</td>
             <td class="r num">{rateOf(now, name)}</td>
             <td class="r num">{was}</td>
@@ -142,9 +144,9 @@ const PARTS = [
 
 /** Outcomes of recipients, from bottom to top of a bar. Grouped by event time, no recipient is pending. */
 const partsOf = (row: Omit<Bucket, 'start'>, isByEvent: boolean): Bar['parts'] => {
-  const { accepted = 0, delivered = 0, bounced = 0 } = row;
+  const { delivered = 0, bounced = 0 } = row;
   const other = (row.failed ?? 0) + (row.expired ?? 0) + (row.suppressed ?? 0) + (row.cancelled ?? 0);
-  const waiting = isByEvent ? 0 : Math.max(0, accepted - delivered - bounced - other);
+  const waiting = isByEvent ? 0 : waitingOf(row);
   const values = { delivered, waiting, other, bounced };
   return PARTS.map(([name, plot]) => ({ name, plot, value: values[name] })).filter(
     ({ name }) => !(isByEvent && name === 'waiting'),

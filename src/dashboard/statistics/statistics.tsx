@@ -6,13 +6,11 @@ import { urlOf } from '../data/api.ts';
 import { usePlace, withParameters } from '../data/location.ts';
 import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
+import { partsOf, shareOf } from '../data/rates.ts';
 import { count, percent } from '../data/time.ts';
 import { StatisticsBar } from './bar.tsx';
 import { DIMENSIONS, type Dimension, type StatisticsSearch, type Stats, searchOf, statsQuery } from './data.ts';
-import { ComparedTable, GroupTable, Latency, Outcomes, shareOf, type Totals, timeOrDash } from './plots.tsx';
-
-/** Formats 1 recipient, 2 recipients. */
-const recipients = (number: number): string => `${count(number)} ${number === 1 ? 'recipient' : 'recipients'}`;
+import { ComparedTable, GroupTable, Latency, Outcomes, type Totals, timeOrDash } from './plots.tsx';
 
 interface DeltaProps {
   readonly change: number | null;
@@ -39,7 +37,7 @@ const points = (now: Totals, before: Totals | undefined, rate: Rate): number | n
 const inPoints = (size: number): string => (size * 100).toFixed(2);
 
 const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }): JSX.Element => {
-  const { accepted = 0, delivered = 0, bounced = 0, complained = 0, latency_ms: latency } = now;
+  const { accepted = 0, latency_ms: latency } = now;
   const was = before?.accepted ?? 0;
   return (
     <Figures>
@@ -49,18 +47,18 @@ const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | 
       </Figure>
       <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)}>
         <Delta change={points(now, before, 'delivered')} text={inPoints} />
-        {recipients(delivered)}
+        {partsOf(now, 'delivered')}
       </Figure>
       <Figure name="Bounced" plot="plot-bounced" value={shareOf(now.rates.bounced)}>
         <Delta change={points(now, before, 'bounced')} text={inPoints} isBad />
-        {recipients(bounced)}
+        {partsOf(now, 'bounced')}
       </Figure>
       <Figure name="Time to deliver, p90" value={timeOrDash(latency?.p90)}>
         {latency && `p50 ${timeOrDash(latency.p50)}, p99 ${timeOrDash(latency.p99)}`}
       </Figure>
       <Figure name="Complained" value={shareOf(now.rates.complained)}>
         <Delta change={points(now, before, 'complained')} text={inPoints} isBad />
-        {recipients(complained)}
+        {partsOf(now, 'complained')}
       </Figure>
     </Figures>
   );

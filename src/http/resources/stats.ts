@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/reply-words.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
+import { RATE_NAMES, RATES, type Rate, type RateDefinitions, rateOf } from '../../domain/message/rates.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
 import { acceptedIn } from '../../lib/http/http.ts';
 import {
@@ -14,12 +15,10 @@ import {
   STATS_GRANULARITIES,
   STATS_METRICS,
   STATS_OTHERS,
-  STATS_RATES,
   type StatsAttribution,
   type StatsDimension,
   type StatsGranularity,
   type StatsMetric,
-  type StatsRate,
 } from '../../projections/stats/metrics.ts';
 import {
   areKept,
@@ -45,16 +44,18 @@ const latency = z
 /** Each metric is optional: `metrics` may leave it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
 
-const RATES = Object.keys(STATS_RATES) as StatsRate[]; // its very names
-const rate = (name: StatsRate) =>
+/** Denominator of each rate, for clients that name it next to the number. */
+export type RateDenominators = RateDefinitions;
+
+const rate = (name: Rate) =>
   z
     .number()
     .nullable()
     .optional()
-    .describe(`\`${name}\` divided by \`${STATS_RATES[name]}\`. null: \`${STATS_RATES[name]}\` is 0.`);
+    .describe(`\`${name}\` divided by \`${RATES[name]}\`. null: \`${RATES[name]}\` is 0.`);
 const rates = z
   .strictObject(
-    Object.fromEntries(RATES.map((name) => [name, rate(name)])) as Record<StatsRate, ReturnType<typeof rate>>,
+    Object.fromEntries(RATE_NAMES.map((name) => [name, rate(name)])) as Record<Rate, ReturnType<typeof rate>>,
   )
   .describe('Values of the requested metrics.');
 
@@ -78,7 +79,7 @@ const period = {
     .describe('With `group_by`: each group over the whole period, largest number of accepted recipients first.'),
 };
 
-export const statsSchema = z
+const statsSchema = z
   .strictObject({
     object: z.literal('stats'),
     ...period,
@@ -94,6 +95,7 @@ export const statsSchema = z
       .describe('The same counts for the previous period. Present only with `compare=previous`.'),
   })
   .meta({ id: 'Stats' });
+export type SerializedStats = z.infer<typeof statsSchema>;
 
 interface StatsRequest {
   readonly granularity: string;
@@ -105,14 +107,8 @@ interface StatsRequest {
   readonly completeUntil: string;
 }
 
-/** 0.9873, to within a millionth. */
-const RATE_DIGITS = 6;
-
-const ratesOf = (row: StatsRow, metrics: readonly StatsMetric[]): readonly (readonly [StatsRate, number | null])[] =>
-  RATES.filter((name) => metrics.includes(name)).map((name) => {
-    const of = row[STATS_RATES[name]];
-    return [name, of === 0 ? null : Number((row[name] / of).toFixed(RATE_DIGITS))];
-  });
+const ratesOf = (row: StatsRow, metrics: readonly StatsMetric[]): readonly (readonly [Rate, number | null])[] =>
+  RATE_NAMES.filter((name) => metrics.includes(name)).map((name) => [name, rateOf(row, name)]);
 
 const serializeRow = (row: StatsRow, metrics: readonly StatsMetric[]): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(metrics.map((name) => [name, row[name]])),

@@ -46,18 +46,6 @@ export const STATS_OTHERS = '(other)';
 export const STATS_ATTRIBUTIONS = ['cohort', 'event'] as const;
 export type StatsAttribution = (typeof STATS_ATTRIBUTIONS)[number];
 
-/** Metrics as a share of another one. */
-export const STATS_RATES = {
-  delivered: 'accepted',
-  deferred: 'accepted',
-  bounced: 'accepted',
-  opened: 'delivered',
-  clicked: 'delivered',
-  complained: 'delivered',
-  unsubscribed: 'delivered',
-} as const satisfies Partial<Record<StatsMetric, StatsMetric>>;
-export type StatsRate = keyof typeof STATS_RATES;
-
 /**
  * Times from acceptance to delivery, counted by bin on a log scale: bin n holds times around 2^(n/4) ms, so that any
  * time from 1 ms to months is known to within 10 %, in at most `BINS_MAX` small numbers that can be added up.

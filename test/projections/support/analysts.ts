@@ -12,6 +12,7 @@ export const ROWS_OF_VIEW = {
     "select r->>'id' from read_models.messages m, json_array_elements(m.recipients) r where m.organization_id = $1",
   events: 'select event_id from read_models.customer_events where organization_id = $1',
   stats: `select bucket::text from read_models.stats_buckets where organization_id = $1 and split = 'recipient_domain' and not moved`,
+  daily: `select distinct (bucket at time zone 'UTC')::date || environment || domain_id || stream from read_models.stats_buckets where organization_id = $1 and split = '' and not moved`,
   keys: 'select key_id from read_models.api_keys where organization_id = $1',
   domains: 'select domain_id from read_models.domains where organization_id = $1',
 } as const;
@@ -21,6 +22,7 @@ export const ID_COLUMNS = {
   recipients: 'recipient_id',
   events: 'event_id',
   stats: 'bucket::text',
+  daily: 'day || environment || domain_id || stream',
   keys: 'api_key_id',
   domains: 'domain_id',
 } as const satisfies Record<keyof typeof ROWS_OF_VIEW, string>;
