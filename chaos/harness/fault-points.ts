@@ -157,6 +157,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientClicked: 'append-engagement',
   RecipientComplained: 'append-report',
   RecipientReportNoted: 'append-report',
+  RecipientsResent: 'append-other',
   RecipientUnsubscribed: 'append-unsubscription',
 
   DestinationSuspended: 'append-suspension',

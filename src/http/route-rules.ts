@@ -116,6 +116,18 @@ export const SENDING = [
   'quota_exceeded',
 ] as const;
 
+/** A message that is sent again has been validated before. */
+export const RESENDING = [
+  'nothing_to_resend',
+  'recipient_suppressed',
+  'content_removed',
+  'organization_suspended',
+  'from_domain_mismatch',
+  'domain_not_verified',
+  'topic_not_usable',
+  'quota_exceeded',
+] as const;
+
 export const SEND = { permission: 'send', kind: 'send', environments: BOTH, status: 200 } as const;
 /** About who asks, which every key may. */
 export const OWN = { permission: 'any', kind: 'read', environments: BOTH, status: 200 } as const;

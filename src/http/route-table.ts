@@ -30,6 +30,7 @@ import {
   PAGE_ERRORS,
   PEOPLE,
   READ,
+  RESENDING,
   type RouteRule,
   SEND,
   SENDERS_TOO,
@@ -73,6 +74,15 @@ export const ROUTES = {
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },
+  'POST /v1/messages/:id/resend': {
+    ...SEND,
+    status: 202,
+    errors: [...BODY, ...ONE_CHANGED, ...RESENDING],
+  },
+  'POST /v1/messages/resend': {
+    ...SEND,
+    errors: [...BODY, 'batch_exceeds_limit'],
+  },
   'POST /v1/messages/cancel': { ...SEND, errors: [...BODY, 'batch_exceeds_limit'] },
   'PATCH /v1/messages/:id': {
     ...SEND,

@@ -117,6 +117,7 @@ import {
   previewMessageRoute,
   rescheduleMessageRoute,
 } from './resources/messages/messages.ts';
+import { resendMessageRoute, resendMessagesRoute } from './resources/messages/resend-message.ts';
 import { sendBatchRoute } from './resources/messages/send-batch.ts';
 import { analyzeMessageRoute, sendMessageRoute } from './resources/messages/send-message.ts';
 import {
@@ -217,6 +218,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   explainMessageRoute,
   cancelMessageRoute,
   cancelMessagesRoute,
+  resendMessageRoute,
+  resendMessagesRoute,
   rescheduleMessageRoute,
   createKeyRoute,
   listKeysRoute,

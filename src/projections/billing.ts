@@ -173,6 +173,7 @@ export const billingProjection = defineProjection<MessageEvent | BillingPeriodEv
     RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: 'ignored',
     QuotaWarned: 'ignored',
     QuotaExceeded: 'ignored',

@@ -142,6 +142,7 @@ export const reputationProjection = defineProjection<MessageEvent | ReputationEv
     RecipientClicked: 'ignored',
     RecipientComplained: complain,
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: 'ignored',
     SendingWarned: 'ignored',
     SendingSlowed: 'ignored',

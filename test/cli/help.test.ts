@@ -15,6 +15,7 @@ describe('help', () => {
       '  messages list',
       '  messages show',
       '  messages explain',
+      '  messages resend',
       '  messages tail',
     ]);
     expect(byOption).toEqual(group);
@@ -38,10 +39,13 @@ describe('an unknown command', () => {
     [['nonsense'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
     [['help', 'nonsense'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
     [['nonsense', '--help'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
-    [['messages'], "'messages' needs a second word: expected list, show, explain, tail. See `outbox help messages`\n"],
+    [
+      ['messages'],
+      "'messages' needs a second word: expected list, show, explain, resend, tail. See `outbox help messages`\n",
+    ],
     [
       ['messages', 'lose', '--json', 'x'],
-      "unknown command 'messages lose': expected list, show, explain, tail. See `outbox help messages`\n",
+      "unknown command 'messages lose': expected list, show, explain, resend, tail. See `outbox help messages`\n",
     ],
     [['--json'], 'no command given. List commands with `outbox help`\n'],
   ])('%j lists the commands that exist', async (words, stderr) => {

@@ -203,6 +203,8 @@ describe('the table allows', () => {
       'POST /v1/messages/batch',
       'POST /v1/messages/analyze',
       'POST /v1/messages/:id/cancel',
+      'POST /v1/messages/:id/resend',
+      'POST /v1/messages/resend',
       'POST /v1/messages/cancel',
       'PATCH /v1/messages/:id',
       'POST /v1/templates/:id/test-send',

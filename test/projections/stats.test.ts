@@ -24,6 +24,7 @@ describe('statistics', () => {
     RecipientClicked: { clicked: 1, clicks: 2 },
     RecipientComplained: { complained: 1 },
     RecipientReportNoted: {},
+    RecipientsResent: {},
     RecipientUnsubscribed: { unsubscribed: 1 },
   };
   const nothing = {

@@ -107,6 +107,8 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   RecipientComplained: ({ ended }, { data }) => (ended.has(data.recipientId) ? null : 'comes before the delivery'),
   RecipientReportNoted: ({ tried }, { data }) =>
     tried.has(data.recipientId) ? null : 'is about a recipient to whom nothing was sent',
+  RecipientsResent: ({ ended }, { data }) =>
+    data.recipientIds.every((id) => ended.has(id)) ? null : 'sends again to a recipient who has not ended',
   RecipientUnsubscribed: ({ unsubscribed }, { data }) => {
     if (unsubscribed.has(data.recipientId)) return 'comes twice';
     unsubscribed.add(data.recipientId);
@@ -115,7 +117,7 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
 };
 
 const countOf = ({ type, data }: MessageEvent): number => {
-  if (type === 'RecipientsHeld' || type === 'RecipientReportNoted') return 0;
+  if (type === 'RecipientsHeld' || type === 'RecipientReportNoted' || type === 'RecipientsResent') return 0;
   if ('recipientIds' in data) return data.recipientIds.length;
   return 'recipients' in data ? data.recipients.length : 1;
 };

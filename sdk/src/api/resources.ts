@@ -152,6 +152,10 @@ import type {
   RequestRefusal,
   RequestRefusalCounts,
   RescheduleMessageRequest,
+  ResendMessageRequest,
+  ResendMessagesAnswer,
+  ResendMessagesRequest,
+  ResentMessage,
   RollBackTemplateRequest,
   RotateKeyRequest,
   RotateWebhookSecretRequest,
@@ -322,6 +326,36 @@ export const messages = (call: Call) => ({
    */
   cancelMany: (body: CancelMessagesRequest, options?: RequestOptions) =>
     call.json<CancelMessagesAnswer>({ method: 'POST', path: '/v1/messages/cancel', body }, options),
+  /**
+   * Send a message again
+   *
+   * Recipients that bounced, failed, expired or were suppressed are sent the same content in a new message. Each recipient is
+   * sent to again once: repeating the request returns the new message and sends nothing. If the new message fails too, send
+   * that one again.
+   *
+   * Suppressed addresses are refused (409 `recipient_suppressed`) until you remove the suppression. When the content is no
+   * longer stored, the response is 409 `content_removed`. The new message counts like any other: against the rate limit, the
+   * quota and the plan.
+   *
+   * Needs a key with `send`. Counts against its limit of `send` requests.
+   */
+  resend: (id: string, body: ResendMessageRequest = {}, options?: ChangeOptions) =>
+    call.json<ResentMessage>({ method: 'POST', path: path`/v1/messages/${id}/resend`, body }, options),
+  /**
+   * Send several messages again
+   *
+   * Sends up to 100 messages again, each separately: one that cannot be sent again is reported in `data` and does not stop the others. Recipients that bounced, failed, expired or were suppressed are sent the same content in a new message. Each recipient is
+   * sent to again once: repeating the request returns the new message and sends nothing. If the new message fails too, send
+   * that one again.
+   *
+   * Suppressed addresses are refused (409 `recipient_suppressed`) until you remove the suppression. When the content is no
+   * longer stored, the response is 409 `content_removed`. The new message counts like any other: against the rate limit, the
+   * quota and the plan. Each message uses one request of the rate limit `send`.
+   *
+   * Needs a key with `send`. Counts against its limit of `send` requests.
+   */
+  resendMany: (body: ResendMessagesRequest, options?: RequestOptions) =>
+    call.json<ResendMessagesAnswer>({ method: 'POST', path: '/v1/messages/resend', body }, options),
 });
 
 /** Operations on `/v1/api-keys`. */

@@ -289,6 +289,30 @@ export const explainMessageCommand: ServiceCommand = {
     (await ask<Explanation>('GET', `/v1/messages/${nameIn(invocation, 'message: MSG_ID')}/explain`)).body,
 };
 
+interface Resent {
+  readonly id: string;
+  readonly replayed: boolean;
+  readonly recipients: readonly { readonly address: string }[];
+}
+
+export const resendMessageCommand: ServiceCommand = {
+  name: 'messages resend',
+  usage: 'MSG_ID [--recipients RCP_ID,…] [--skip-suppressed]',
+  summary: 'sends a message again to recipients that it did not reach; repeating it sends nothing twice',
+  needs: 'service',
+  run: async ({ ask }, invocation, { json }) => {
+    const path = `/v1/messages/${nameIn(invocation, 'message: MSG_ID')}/resend`;
+    const body = {
+      recipient_ids: repeated(invocation, 'recipients'),
+      skip_suppressed: invocation.values['skip-suppressed'] === true,
+    };
+    const { body: sent } = await ask<Resent>('POST', path, { body });
+    if (json) return { ...sent };
+    const to = sent.recipients.map(({ address }) => address).join(', ');
+    return { id: sent.id, to, ...(sent.replayed ? { note: 'it was sent again before: nothing new was sent' } : {}) };
+  },
+};
+
 /** Options that both `tail` commands share, and the filters of `GET /v1/events` they set. */
 const TAIL_FILTERS: Readonly<Record<string, string>> = {
   types: 'types',

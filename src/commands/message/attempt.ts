@@ -139,7 +139,7 @@ const isForced = ({ environment }: ExistingMessage, domain: string): boolean =>
  * Recipients that are suppressed according to the log at this moment, each with the reason in a sentence.
  * Concurrent reads share a query.
  */
-const suppressedRecipients = async (
+export const suppressedRecipients = async (
   { store, system }: Pick<CommandContext, 'store' | 'system'>,
   message: ExistingMessage,
   recipientIds: readonly string[],

@@ -15,6 +15,12 @@ export const useMayManage = (): boolean => {
   return permissions.some((one) => one === 'manage' || one === 'admin');
 };
 
+/** True if the member may send. A key's permission is unknown until it tries. */
+export const useMaySend = (): boolean => {
+  const permissions = useStore(session)?.permissions ?? ['send'];
+  return permissions.some((one) => one === 'send' || one === 'admin');
+};
+
 /** Permissions of the member or key. Empty: not yet known. */
 export const usePermissions = (): readonly string[] => {
   const member = useStore(session);

@@ -8,12 +8,13 @@ import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
+import { isMemberId, shortId, useDomainNames, useMaySend, useSenderNames } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
 import { type Explanation, MessagePill } from './peek.tsx';
+import { ResendButton, ResendFacts } from './resend.tsx';
 import { Lanes, Timeline, WebhookSteps } from './timeline.tsx';
 import { type Steps, useTrail } from './updates.ts';
 
@@ -69,6 +70,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
             ))}
           </Fact>
         )}
+        <ResendFacts message={message} />
         <Fact name="Class">{message.stream === 'bulk' ? 'Bulk' : 'Transactional'}</Fact>
         {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}
         <Fact name="Expires">{times.full(message.expires_at)}</Fact>
@@ -267,6 +269,7 @@ interface HeadProps {
 const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
   const times = useTimes();
   const at = useAsOf();
+  const maySend = useMaySend();
   const { recipients } = message;
   return (
     <>
@@ -296,6 +299,7 @@ const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
           <ApiButton
             requests={['', '/explain'].map((part) => urlOf(`/v1/messages/${message.id}${part}`, queryAt(at)))}
           />
+          {maySend && <ResendButton message={message} />}
           <CancelButton message={message} />
         </div>
       </div>

@@ -9,15 +9,14 @@ import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';
 import { ApiButton, saveFile } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { ApiFault, request, urlOf } from '../data/api.ts';
-import { session } from '../data/credentials.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { useMayManage } from '../data/names.ts';
+import { useMayManage, useMaySend } from '../data/names.ts';
 import { useList, useRead, useResource } from '../data/queries.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
-import { useStore } from '../data/store.ts';
 import { count } from '../data/time.ts';
 import { cellFilter, MessageList } from './list.tsx';
 import { Peek } from './peek.tsx';
+import { ResendPicked } from './resend.tsx';
 import { MessageSearchBar } from './search.tsx';
 import { barsQuery, hoursAgo, listQuery, type MessageSearch, messagesCsv, searchOf } from './selection.ts';
 import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
@@ -88,12 +87,6 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
 };
 
 /** Sends a test message by hand. */
-
-/** True if the member may send. A key's permission is unknown until it tries. */
-const useMaySend = (): boolean => {
-  const permissions = useStore(session)?.permissions ?? ['send'];
-  return permissions.some((one) => one === 'send' || one === 'admin');
-};
 
 const Sender = (): JSX.Element => {
   const { data } = useResource<List<SerializedDomain>>({
@@ -339,6 +332,7 @@ export const Messages = (): JSX.Element => {
   useKeptTrail(messages.map(({ id }) => id));
   const { selected, picked, pick, clear } = useSelection(messages, peeked);
   const filter = cancellable(search);
+  const maySend = useMaySend();
   return (
     <>
       <div class="head">
@@ -346,6 +340,7 @@ export const Messages = (): JSX.Element => {
           <h1>Messages</h1>
         </div>
         <div class="acts">
+          {picked.size > 0 && maySend && <ResendPicked ids={picked} />}
           {picked.size > 0 && <CancelPicked ids={picked} clear={clear} />}
           {picked.size === 0 && filter !== null && messages.length > 0 && <CancelMatching filter={filter} />}
           <button

@@ -102,6 +102,8 @@ const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] => {
       return []; // a campaign would produce a million; the domain or organization gets one event instead
     case 'RecipientReportNoted':
       return []; // it has no effect
+    case 'RecipientsResent':
+      return []; // the new message has events of its own
     case 'AttemptStarted':
       return data.recipientIds.map((recipientId) => ({
         type: 'message.sending',

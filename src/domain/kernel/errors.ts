@@ -125,6 +125,20 @@ export const ERROR_CATALOGUE = {
     meaning: 'The message has ended for all of its recipients, so it cannot be changed.',
     remedy: 'Send a new message.',
   },
+  nothing_to_resend: {
+    meaning: 'No recipient of the message, or none that you named, has bounced, failed, expired or been suppressed.',
+    remedy: 'Wait for the outcome, or send a new message. `details` names the recipients that cannot be sent to again.',
+  },
+  recipient_suppressed: {
+    meaning: 'A recipient is suppressed, so the message cannot be sent to it again.',
+    remedy:
+      'If the address works again, remove the suppression with `DELETE /v1/suppressions/:id`. Otherwise send to the other recipients with `skip_suppressed: true`.',
+  },
+  content_removed: {
+    meaning:
+      'The content of the message is no longer stored, so it cannot be sent again: it was erased, or its retention has ended. Or it contains a sign-in link, which is sent only once.',
+    remedy: 'Send a new message with its own content, or request a new sign-in link.',
+  },
   message_not_scheduled: {
     meaning: 'The message is not waiting for a scheduled time.',
     remedy: 'You can reschedule only messages with the status `scheduled`. Cancel other messages.',

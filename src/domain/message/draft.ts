@@ -30,6 +30,8 @@ export interface MessageDraft
    * quotas or sender reputation.
    */
   readonly trial?: true;
+  /** Id of the message that it sends again. */
+  readonly resendOf?: string;
   /** Absent fields default to the domain's settings. */
   readonly tracking?: Partial<Tracking>;
 }

@@ -139,6 +139,8 @@ export const messageEvents = {
     tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }).optional(),
     /** Root over the salted parts of the content, base64. Absent: its parts have no salts. */
     contentRoot: z.string().optional(),
+    /** Id of the message whose content is sent again to recipients that it did not reach. Absent: a message of its own. */
+    resendOf: z.string().optional(),
   }),
   /** Delays sending until `scheduledAt`. Appended together with `MessageAccepted`. */
   MessageScheduled: z.object(schedule),
@@ -197,6 +199,16 @@ export const messageEvents = {
     link: z.number().int(),
     /** Vault id of the link's URL. */
     linkId: z.string(),
+  }),
+  /**
+   * A new message is sent to recipients that this one did not reach. Recorded before the new message is accepted, so that
+   * two requests do not send twice. If the new message is missing, a repeat of the request accepts it.
+   */
+  RecipientsResent: z.object({
+    ...about,
+    recipientIds: z.array(z.string()),
+    /** Id of the new message. */
+    resentAs: z.string(),
   }),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
   /** A report that does not change the recipient. Only the first of each kind is recorded. */

@@ -39,6 +39,7 @@ export const customerEventCount = ({ type, data }: MessageEvent): number => {
       return data.recipients.length;
     case 'RecipientsHeld':
     case 'RecipientReportNoted':
+    case 'RecipientsResent':
       return 0;
     case 'MessageScheduled':
     case 'MessageRescheduled':
@@ -205,6 +206,8 @@ const evolveExisting = (
         reportsNoted: [...reportsNoted, { report, doubt }],
       }));
     }
+    case 'RecipientsResent':
+      return changeRecipients(state, data.recipientIds, () => ({ resentAs: data.resentAs }));
     case 'RecipientUnsubscribed': {
       const said = { at: updatedAt, position };
       const changes = data.topicId === undefined ? { unsubscribed: said } : { leftTopic: said };
@@ -308,6 +311,8 @@ export interface Recipient {
   readonly leftTopic: Said | null;
   /** Time at which a server accepted the message; null if none has. */
   readonly deliveredAt: string | null;
+  /** Id of the message that was sent to it instead; null if it was not sent to again. */
+  readonly resentAs: string | null;
   readonly engagement: RecipientEngagement;
   readonly updatedAt: string;
 }
@@ -342,6 +347,7 @@ const acceptedRecipient = (
   unsubscribed: null,
   leftTopic: null,
   deliveredAt: null,
+  resentAs: null,
   engagement: NO_ENGAGEMENT,
   updatedAt,
 });

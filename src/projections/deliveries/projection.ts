@@ -192,6 +192,7 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: 'ignored',
   },
   begin,

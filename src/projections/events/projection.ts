@@ -146,6 +146,7 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     RecipientClicked: ofMessage,
     RecipientComplained: ofMessage,
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: ofMessage,
     KeyCreated: ofOrganization,
     KeyUpdated: ofOrganization,

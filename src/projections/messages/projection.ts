@@ -299,6 +299,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     RecipientClicked: engaged({ clicked: true }),
     RecipientComplained: set({ complained: true }),
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: set({ unsubscribed: true }),
   },
   begin,

@@ -156,6 +156,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     RecipientClicked: engaged,
     RecipientComplained: once('complained'),
     RecipientReportNoted: 'ignored',
+    RecipientsResent: 'ignored',
     RecipientUnsubscribed: once('unsubscribed'),
   },
   begin,

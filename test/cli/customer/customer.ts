@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
 import type { Result, ServiceCommand, Values } from '../../../src/cli/command.ts';
 import { createService, type Service } from '../../../src/cli/customer/service.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
+import { bounce } from '../../http/support/bounced.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -155,6 +156,9 @@ export const useCustomer = () => {
       if (answer.statusCode !== 202) throw new Error(answer.body);
       return answer.json().id;
     },
+    bounce: (id: string) => bounce(service, id),
+    suppress: (address: string) =>
+      service.request({ method: 'POST', url: '/v1/suppressions', key: now.key, payload: { address } }),
     messages: async () => (await service.request({ method: 'GET', url: '/v1/messages', key: now.key })).json().data,
     run: (
       command: ServiceCommand,

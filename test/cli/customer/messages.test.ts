@@ -6,6 +6,7 @@ import { createOwnKeyCommand, rotateOwnKeyCommand } from '../../../src/cli/custo
 import {
   explainMessageCommand,
   listMessagesCommand,
+  resendMessageCommand,
   sendCommand,
   showMessageCommand,
 } from '../../../src/cli/customer/messages.ts';
@@ -134,6 +135,30 @@ describe('messages', () => {
     });
     const ran = await outbox(['messages', 'list'], { env: { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' } });
     expect(ran).toEqual({ code: 1, stdout: '', stderr: 'no \\u001b[2J (\\u0007)\n  \\u009bx\n' });
+  });
+});
+
+describe('outbox messages resend', () => {
+  test('sends a message again once, and says so when it is repeated', async () => {
+    const id = await customer.send();
+    await customer.bounce(id);
+    const sent = (await run(resendMessageCommand, {}, [id])) as unknown as { id: string };
+    expect(sent).toMatchObject({ resend_of: id, replayed: false, recipients: [{ address: 'ann@example.net' }] });
+    const words = ['messages', 'resend', id];
+    const { stdout } = await outbox(words, { env: env() });
+    expect(stdout).toBe(`id: ${sent.id}\nto: ann@example.net\nnote: it was sent again before: nothing new was sent\n`);
+    expect(await customer.messages()).toHaveLength(2);
+  });
+
+  test('refuses suppressed addresses unless they are left out', async () => {
+    const id = await customer.send({ to: ['ann@example.net', 'bob@example.net'] });
+    const [ann, bob] = await customer.bounce(id);
+    await customer.suppress('ann@example.net');
+    await expect(run(resendMessageCommand, {}, [id])).rejects.toThrow(/is suppressed/);
+    await expect(run(resendMessageCommand, { recipients: [ann ?? ''] }, [id])).rejects.toThrow(/is suppressed/);
+    const sent = await run(resendMessageCommand, { 'skip-suppressed': true }, [id]);
+    expect(sent).toMatchObject({ recipients: [{ address: 'bob@example.net' }] });
+    expect(bob).toMatch(/^rcp_/);
   });
 });
 

@@ -52,6 +52,8 @@ const messages = async ({ recorder: { ask, bind }, testKey }: Stage): Promise<st
     ({ status }) => status === 'bounced',
   );
   await ask('explainMessage', { parameters: { id: bounced.id }, as: testKey });
+  await ask('resendMessage', { parameters: { id: bounced.id }, as: testKey });
+  await ask('resendMessages', { body: { ids: [bounced.id] }, as: testKey });
   const scheduled = { ...SHOP, to: 'you@example.net', scheduled_at: '2026-02-02T09:00:00Z' };
   const [later, other] = [
     await ask('sendMessage!', { body: scheduled }),

@@ -98,6 +98,20 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       },
     }));
   },
+  resendMessages: async (victim) => {
+    const lists = [victim.live, victim.test].map((api: ApiClient) => api.get('/v1/messages?limit=50'));
+    const ids = (await Promise.all(lists)).flatMap(({ body }) => body.data.map(({ id }: AnyBody) => id));
+    return [
+      {
+        body: { ids },
+        repeats: ids,
+        check: ({ sent, data }) => {
+          expect(sent).toBe(0);
+          for (const { error } of data) expect(error.code).toBe('other_organization');
+        },
+      },
+    ];
+  },
   listMessages: async (victim) => [
     ...[victim.domain, victim.second].map(({ id }) => ({ query: `?domain_id=${id}`, check: isEmpty })),
     { query: `?from=shop@${victim.domain.name}`, check: isEmpty },

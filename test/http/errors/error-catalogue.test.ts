@@ -16,6 +16,7 @@ import { TOPICS_MAX } from '../../../src/http/resources/topics.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
+import { bounce } from '../support/bounced.ts';
 import { openOidc } from '../support/oidc-sign-in.ts';
 import { openPeople } from '../support/passkey-people.ts';
 import { createMemoryStore, operator, type Service, startService } from '../support/service.ts';
@@ -91,6 +92,14 @@ const after = async <T>(first: Promise<unknown>, last: () => Promise<T>): Promis
 const sentByTestKey = async (): Promise<string> =>
   `/v1/messages/${(await post(SEND, MESSAGE, { by: 'test' })).json().id}`;
 
+const afterRetention = <T>(act: () => Promise<T>): Promise<T> => {
+  const expired = { kind: 'expired', at: '2026-01-01T00:00:00.000Z' } as const;
+  vi.spyOn(service.deps.context.contents, 'get').mockImplementationOnce(
+    async (all) => new Map(all.map((id) => [id, expired])),
+  );
+  return act();
+};
+
 const reschedule = (url: string) => {
   const payload = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
   return ask({ method: 'PATCH', url, payload, by: 'test' });
@@ -148,6 +157,19 @@ const PROVOKED = {
   message_ended: async () => {
     const url = await sentByTestKey();
     return after(post(`${url}/cancel`, {}, { by: 'test' }), () => reschedule(url));
+  },
+  nothing_to_resend: async () => post(`${await sentByTestKey()}/resend`, {}, { by: 'test' }),
+  recipient_suppressed: async () => {
+    const { id } = (await post(SEND, { ...MESSAGE, to: 'kept@example.org' }, { by: 'test' })).json();
+    await bounce(service, id);
+    await post('/v1/suppressions', { address: 'kept@example.org' }, { by: 'test' });
+    return post(`/v1/messages/${id}/resend`, {}, { by: 'test' });
+  },
+  content_removed: async () => {
+    const sent = await post(SEND, { ...MESSAGE, to: 'gone@example.org' }, { by: 'test' });
+    const { id } = sent.json();
+    await bounce(service, id);
+    return afterRetention(() => post(`/v1/messages/${id}/resend`, {}, { by: 'test' }));
   },
   message_not_scheduled: async () => reschedule(await sentByTestKey()),
   template_invalid: () =>
@@ -254,11 +276,7 @@ const PROVOKED = {
   },
   content_gone: async () => {
     const url = await sentByTestKey();
-    const expired = { kind: 'expired', at: '2026-01-01T00:00:00.000Z' } as const;
-    vi.spyOn(service.deps.context.contents, 'get').mockImplementationOnce(
-      async (all) => new Map(all.map((id) => [id, expired])),
-    );
-    return ask({ url: `${url}/content`, by: 'test' });
+    return afterRetention(() => ask({ url: `${url}/content`, by: 'test' }));
   },
   internal_error: () => whileLogFailsWith(() => new TypeError('a mistake of ours')),
 } satisfies Record<ErrorCode, () => ReturnType<typeof ask>>;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { answerCheck } from '../../support/openapi/answer-check.ts';
 import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { startOpenIdProvider } from '../../support/openid-provider.ts';
+import { bounce } from '../support/bounced.ts';
 import { startDatabaseService } from '../support/database-service.ts';
 import { connect } from '../support/oidc-sign-in.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -54,6 +55,15 @@ const newPlace = async (service: Service): Promise<Place> => {
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
   return { key, domain, ids, token: new URL(invited.json().link.url).hash.slice(1) };
+};
+
+/** Its message is one that can be sent again. */
+const withBouncedMessage = async (service: Service, place: Place): Promise<Place> => {
+  const { key, domain } = place;
+  const payload = { from: `a@${domain}`, to: 'b@example.org', subject: 'x', text: 'x' };
+  const { id } = (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json();
+  await bounce(service, id);
+  return { ...place, ids: { ...place.ids, msg: id } };
 };
 
 /** A template with one version, and a draft that can be published next. */
@@ -134,7 +144,9 @@ describe('every example of the document', () => {
 
   test.each(examples.filter((example) => !isOfMembers(example)))('succeeds: $what', async ({ located, value }) => {
     const service = await serviceFor(located);
-    const place = await newPlace(service);
+    const made = await newPlace(service);
+    const isResend = located.operation.operationId.startsWith('resendMessage');
+    const place = isResend ? await withBouncedMessage(service, made) : made;
     const method = located.method as NonNullable<InjectOptions['method']>;
     const url = pathOf(located, place);
     const sent = filledIn(value, place);

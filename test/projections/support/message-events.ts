@@ -48,6 +48,10 @@ export const LATER_EVENTS = {
   },
   RecipientComplained: { type: 'RecipientComplained', data: one },
   RecipientReportNoted: { type: 'RecipientReportNoted', data: { ...one, report: 'failure', doubt: 'address_behind' } },
+  RecipientsResent: {
+    type: 'RecipientsResent',
+    data: { ...about, sequence: 2, recipientIds: ['rcp_1'], resentAs: 'msg_2' },
+  },
   RecipientUnsubscribed: { type: 'RecipientUnsubscribed', data: { ...one, method: 'page' } },
 } satisfies { readonly [Type in Later]: Extract<MessageEvent, { readonly type: Type }> };
 

@@ -174,6 +174,10 @@ const recipientSchema = listedRecipientSchema.extend({
     .nullable()
     .describe('Reason for which a due recipient is held. null: it is not held.'),
   smtp: smtpSchema.nullable(),
+  resent_as: z
+    .string()
+    .nullable()
+    .describe('Id of the message that was sent to this recipient instead. null: not sent again.'),
   updated_at: timeSchema(),
 });
 
@@ -217,6 +221,7 @@ export const messageSchema = z
     ...messageFields,
     topic_id: z.string().nullable(),
     attempts: z.number().int(),
+    resend_of: z.string().nullable().describe('Id of the message that this one sends again. null: none.'),
     tracking: trackingSchema.describe('Tracking that was applied to the html.'),
     recipients: z.array(recipientSchema),
   })
@@ -281,6 +286,7 @@ const serializeRecipient = (
   next_attempt_at: recipient.nextAttemptAt,
   held: serializeHeld(recipient),
   smtp: recipient.smtp === null ? null : serializeSmtp(recipient.smtp, contents),
+  resent_as: recipient.resentAs,
   updated_at: recipient.updatedAt,
 });
 
@@ -305,6 +311,7 @@ export const serializeMessage = (message: ExistingMessage, contents: LoadedConte
     scheduled_at: message.schedule?.current ?? null,
     ...personal(body, found),
     attempts: message.attempts,
+    resend_of: accepted.resendOf ?? null,
     tracking: { ...(accepted.tracking ?? NO_TRACKING) },
     recipients: recipients.map((recipient) => serializeRecipient(recipient, body, contents)),
   };

@@ -96,9 +96,9 @@ const body = z.strictObject({
  * whole limit is always refused.
  * @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`.
  */
-const consumeForAll = async (
+export const consumeForAll = async (
   auth: AuthContext,
-  count: number,
+  { count, field }: { readonly count: number; readonly field: 'messages' | 'ids' },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
@@ -106,8 +106,8 @@ const consumeForAll = async (
   if (authenticated === null) return;
   const limit = limitOf(auth, authenticated, 'send');
   if (count > limit) {
-    const problem = `messages must have at most ${limit} items: this is how many the key may send per minute`;
-    throw new DomainError('batch_exceeds_limit', problem, { details: { messages: [problem] } });
+    const problem = `${field} must have at most ${limit} items: this is how many the key may send per minute`;
+    throw new DomainError('batch_exceeds_limit', problem, { details: { [field]: [problem] } });
   }
   if (overLimit !== null) throw overLimit;
   if (count > 1) await consumeRateLimit(auth, authenticated, { kind: 'send', count: count - 1 }, reply);
@@ -196,7 +196,7 @@ export const acceptBatch = async (
   { messages, strict, entry, body: asSent }: AcceptBatch,
 ): Promise<SentBatch> => {
   const key = idempotencyKey(request);
-  await consumeForAll(route.auth, messages.length, request, reply);
+  await consumeForAll(route.auth, { count: messages.length, field: 'messages' }, request, reply);
   const items = await readAll(route, caller, { messages, entry });
   if (strict) requireAll(items);
   await callerNow(); // validation may have taken long

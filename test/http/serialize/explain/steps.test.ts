@@ -121,6 +121,10 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
     { type: 'RecipientReportNoted', data: { ...one, report: 'failure', doubt: 'address_behind' } },
     /an address behind ada@example\.net could not be reached\. Others behind it may have received the message/,
   ],
+  RecipientsResent: [
+    { type: 'RecipientsResent', data: { ...about, sequence: 9, recipientIds: ['rcp_1'], resentAs: 'msg_2' } },
+    /^Sent again to ada@example\.net by API key key_9, as msg_2\.$/,
+  ],
   RecipientUnsubscribed: [
     { type: 'RecipientUnsubscribed', data: { ...one, method: 'one_click' } },
     /ada@example\.net unsubscribed, with the unsubscribe button/,

@@ -196,12 +196,18 @@ const notedSentence = ({ recipientId, report, doubt, smtp }: Of<'RecipientReport
 
 /** One entry per event type; a missing one does not compile. */
 const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
-  MessageAccepted: ({ recipients, stream, expiresAt }, view) => {
+  MessageAccepted: ({ recipients, stream, expiresAt, resendOf }, view) => {
+    const again = resendOf === undefined ? '' : ` It sends ${resendOf} again.`;
     const ids = recipients.map(({ id }) => id);
     return {
       type: 'accepted',
-      sentence: `Accepted for ${view.nameOf(ids)} as ${stream} mail. Delivery is attempted until ${atTime(expiresAt)}.`,
-      facts: { recipient_ids: ids, stream, expires_at: expiresAt },
+      sentence: `Accepted for ${view.nameOf(ids)} as ${stream} mail.${again} Delivery is attempted until ${atTime(expiresAt)}.`,
+      facts: {
+        recipient_ids: ids,
+        stream,
+        expires_at: expiresAt,
+        ...(resendOf === undefined ? {} : { resend_of: resendOf }),
+      },
     };
   },
   MessageScheduled: (data) => scheduling('scheduled', data, 'Scheduled for'),
@@ -262,6 +268,11 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     type: 'report_noted',
     sentence: notedSentence(data, view),
     facts: data.smtp === undefined ? {} : { smtp: view.smtpOf(data.smtp) },
+  }),
+  RecipientsResent: ({ recipientIds, resentAs }, { nameOf, people }, actor) => ({
+    type: 'resent',
+    sentence: `Sent again to ${nameOf(recipientIds)} by ${byWhom(actor, people)}, as ${resentAs}.`,
+    facts: { recipient_ids: recipientIds, resent_as: resentAs },
   }),
   RecipientUnsubscribed: ({ recipientId, method, topicId }, view) => {
     const from = topicId === undefined ? '' : ` from topic ${topicId}`;

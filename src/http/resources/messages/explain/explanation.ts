@@ -71,6 +71,7 @@ export const STEP_TYPES = [
   'clicked',
   'complained',
   'report_noted',
+  'resent',
   'unsubscribed',
   'webhook_owed',
   'webhook_tried',
