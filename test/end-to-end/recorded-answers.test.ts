@@ -17,6 +17,7 @@ import { freshDatabase } from '../support/postgres.ts';
 import { newDataDir, startProgram } from '../support/program.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createRecorder } from './recorded-answers/record.ts';
+import { differences } from './recorded-answers/required-fields.ts';
 import { recordLater, recordMost } from './recorded-answers/scenario.ts';
 import { createStable } from './recorded-answers/stable.ts';
 
@@ -29,6 +30,8 @@ const HOUR_MS = 3_600_000;
 const PATH = fileURLToPath(new URL('../../src/http/openapi/recorded-answers.json', import.meta.url));
 /** The reference itself: an example of it would be all of it. */
 const NOT_RECORDED = ['openapi', 'docs', 'docsPart'];
+/** Their body is an empty object. */
+const WITHOUT_FIELDS = ['createChallenge', 'startOidc'];
 
 /** Paths of all fields; those of the items of a list are merged. Values may differ from run to run. */
 const fieldsOf = (value: unknown, path = ''): readonly string[] => {
@@ -69,7 +72,7 @@ const suspender = async (url: string) => {
 
 // `npx vitest run --config test/vitest.config.ts test/end-to-end/recorded-answers.test.ts --update` writes those with other
 // fields than before, and all of them if the file is deleted first.
-test('the examples of the API reference are what the service answers, one for every operation', async () => {
+test('the API reference is what the service does: an answer of every operation, and the fields it requires', async () => {
   vi.setSystemTime(DAY);
   undo.push(() => vi.useRealTimers());
   const data = await newDataDir();
@@ -118,6 +121,12 @@ test('the examples of the API reference are what the service answers, one for ev
 
   const operations = operationsOf(document).map(({ operation }) => operation.operationId);
   expect([...recorder.answers.keys(), ...NOT_RECORDED].sort()).toEqual(operations.sort());
+  expect(differences(recorder.comparisons)).toEqual([]);
+  const compared = new Set(recorder.comparisons.map(({ operationId }) => operationId));
+  const withBodies = operationsOf(document)
+    .filter(({ operation }) => operation.requestBody?.content['application/json'] !== undefined)
+    .map(({ operation }) => operation.operationId);
+  expect(withBodies.filter((id) => !compared.has(id))).toEqual(WITHOUT_FIELDS);
   const places = [
     [origin, 'https://mail.example.com'],
     [encodeURIComponent(host), 'mail.example.com'],

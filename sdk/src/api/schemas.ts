@@ -155,7 +155,7 @@ export interface CreateKeyRequest {
   /** The domain that the key is bound to. It sends only from addresses of this domain. */
   domain_id: string;
   /** Permissions of the key. Only `admin` includes others. */
-  permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
+  permissions: readonly ('send' | 'read' | 'manage' | 'admin')[];
   /** Default: the environment of the requesting key. A live key can create test keys. */
   environment?: 'live' | 'test' | undefined;
   /** Requests per minute by kind, up to the organization’s ceilings; only `admin` may set them. An omitted kind has the default, or the limit of the requesting `manage` key if that is lower. */
@@ -348,7 +348,7 @@ export interface RegisterWebhookRequest {
   /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url: string;
   /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
-  events?: readonly string[] | undefined;
+  events: readonly string[];
   /** A note for people who manage the webhook. Default: `null`. */
   description?: string | null | undefined;
   /** Filters for the events that are posted. Both must match. */

@@ -32,6 +32,7 @@ interface Variant {
 }
 
 interface Converting {
+  readonly zodSchema: z.core.$ZodTypes;
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
@@ -45,12 +46,29 @@ const plain = ({ jsonSchema }: Converting): void => {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
 
+/** True if an object without the field is invalid. */
+const isRequired = (name: string, field: z.core.$ZodType): boolean =>
+  !z.object({ [name]: field }).safeParse({}).success;
+
+/**
+ * Takes `required` from what the schema enforces. Zod takes it from the declaration, where a field that passes through
+ * `preprocess` and then `transform` looks optional.
+ */
+const enforced = (converting: Converting): void => {
+  plain(converting);
+  const { zodSchema, jsonSchema } = converting;
+  if (!(zodSchema instanceof z.ZodObject)) return;
+  const required = Object.entries(zodSchema.shape).filter(([name, field]) => isRequired(name, field));
+  if (required.length === 0) delete jsonSchema.required;
+  else jsonSchema.required = required.map(([name]) => name);
+};
+
 /**
  * A field with a default is optional, but client generators (openapi-typescript) treat the keyword `default` as
  * required. So the default goes into the description.
  */
 const asked = (converting: Converting): void => {
-  plain(converting);
+  enforced(converting);
   const { jsonSchema } = converting;
   if (jsonSchema.default === undefined) return;
   const words = `Default: \`${JSON.stringify(jsonSchema.default)}\`.`;
@@ -65,7 +83,7 @@ const open = (converting: Converting): void => {
   if (converting.jsonSchema.additionalProperties === false) delete converting.jsonSchema.additionalProperties;
 };
 
-const OVERRIDES = { body: asked, parameters: plain, answer: open } as const;
+const OVERRIDES = { body: asked, parameters: enforced, answer: open } as const;
 
 interface Converted {
   readonly roots: Readonly<Record<string, Json>>;

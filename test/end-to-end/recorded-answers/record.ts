@@ -2,6 +2,14 @@ import { expect } from 'vitest';
 import type { AnyBody } from '../../support/api-client.ts';
 import { answerCheck, type RealAnswer } from '../../support/openapi/answer-check.ts';
 import { type Located, type OpenApi, operationsOf } from '../../support/openapi/document.ts';
+import {
+  type Comparison,
+  fieldName,
+  fieldsOf,
+  isMissing,
+  requestWithout,
+  type SentRequest,
+} from './required-fields.ts';
 
 /** One success of an operation, as `src/http/openapi/recorded-answers.json` stores it. */
 interface RecordedAnswer {
@@ -23,6 +31,8 @@ export interface Recorder {
   readonly answers: ReadonlyMap<string, RecordedAnswer>;
   /** Real ids that were sent instead of those in the examples of bodies, with the latter. */
   readonly documented: ReadonlyMap<string, string>;
+  /** Fields of the accepted requests, left out one at a time. */
+  readonly comparisons: readonly Comparison[];
   /** Calls an operation and records its success. @param operationId with `!`: the answer is not recorded. */
   ask(operationId: string, ask?: Ask): Promise<AnyBody>;
   /** Sets the id that replaces those with its prefix in examples of bodies. */
@@ -48,11 +58,17 @@ const recordedOf = ({ parameters }: Ask, type: string, body: AnyBody): RecordedA
   ...(isText(type) && body !== '' && { body: shortened(body) }),
 });
 
-const urlOf = ({ path, operation }: Located, values: Readonly<Record<string, string>>): string => {
-  const query = operation.parameters.flatMap(({ name, in: place }) =>
-    place === 'query' && values[name] !== undefined ? [[name, values[name]] as [string, string]] : [],
+type Values = Readonly<Record<string, string>>;
+
+const queryOf = ({ operation }: Located, values: Values): Values =>
+  Object.fromEntries(
+    operation.parameters.flatMap(({ name, in: place }) =>
+      place === 'query' && values[name] !== undefined ? [[name, values[name]] as const] : [],
+    ),
   );
-  const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`;
+
+const urlOf = ({ path }: Located, values: Values, query: Values): string => {
+  const search = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '') + search;
 };
 
@@ -75,6 +91,7 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
   const check = answerCheck(document);
   const answers = new Map<string, RecordedAnswer>();
   const documented = new Map<string, string>();
+  const comparisons: Comparison[] = [];
   const ids = new Map<string, string>();
 
   const ownId = (value: unknown): unknown => {
@@ -91,9 +108,9 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
     return JSON.parse(JSON.stringify(example.value), (_, value) => ownId(value));
   };
 
-  const sent = (located: Located, { body = exampleOf(located) as object | undefined }: Ask) => {
+  const encoded = ({ operation }: Located, body: unknown) => {
     if (body === undefined) return {};
-    const [type = ''] = Object.keys(located.operation.requestBody?.content ?? {});
+    const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
     if (type !== 'application/json') return { body: new URLSearchParams(body as Record<string, string>) };
     return { body: JSON.stringify(body), type };
   };
@@ -104,10 +121,12 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
     return located;
   };
 
-  const post = async (located: Located, ask: Ask): Promise<RealAnswer & { readonly cookie: string | undefined }> => {
+  type Response = RealAnswer & { readonly cookie: string | undefined };
+
+  const post = async (located: Located, ask: Ask, request: SentRequest): Promise<Response> => {
     const { parameters = {}, as = key } = ask;
-    const { body, type } = sent(located, ask);
-    const path = urlOf(located, parameters);
+    const { body, type } = encoded(located, request.body);
+    const path = urlOf(located, parameters, request.query);
     const { method } = located;
     const response = await fetch(baseUrl + path, {
       method,
@@ -124,17 +143,36 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
     return { method, path, status, headers, text: await response.text(), cookie };
   };
 
+  /** Leaves out each field of an accepted request, one at a time: see `required-fields.ts`. */
+  const compareFields = async (located: Located, ask: Ask, request: SentRequest): Promise<void> => {
+    const { operationId } = located.operation;
+    for (const field of fieldsOf(located, request, document)) {
+      const { documented: isDocumented, isSent } = field;
+      const enforced = isSent && isMissing((await post(located, ask, requestWithout(request, field))).text, field);
+      comparisons.push({ operationId, field: fieldName(field), documented: isDocumented, enforced });
+    }
+  };
+
+  const succeed = async (located: Located, ask: Ask): Promise<Response> => {
+    const { operationId } = located.operation;
+    const request = { body: ask.body ?? exampleOf(located), query: queryOf(located, ask.parameters ?? {}) };
+    const { cookie, ...answer } = await post(located, ask, request);
+    const succeeded = Math.floor(answer.status / 100) === 2;
+    expect([operationId, succeeded || answer.text, check(answer)]).toEqual([operationId, true, []]);
+    await compareFields(located, ask, request);
+    return { ...answer, cookie };
+  };
+
   return {
     answers,
     documented,
+    comparisons,
     bind: (...made) => {
       for (const id of made) ids.set(id.slice(0, 3), id);
     },
     ask: async (name, ask = {}) => {
       const operationId = name.replace('!', '');
-      const { cookie, ...answer } = await post(find(operationId), ask);
-      const succeeded = Math.floor(answer.status / 100) === 2;
-      expect([operationId, succeeded || answer.text, check(answer)]).toEqual([operationId, true, []]);
+      const { cookie, ...answer } = await succeed(find(operationId), ask);
       const type = answer.headers.get('content-type') ?? '';
       const body: AnyBody = isJson(type) ? JSON.parse(answer.text) : answer.text;
       if (name === operationId) answers.set(operationId, recordedOf(ask, type, body));

@@ -104,8 +104,12 @@ const templates = async ({ recorder: { ask, bind } }: Stage): Promise<void> => {
   await ask('compareTemplateVersions', { parameters: { id, version: '2', with: '1' } });
   for (const name of ['renderTemplate', 'previewTemplate', 'testSendTemplate']) await ask(name, { parameters: { id } });
   const other = await ask('createTemplate!', {
-    body: { alias: 'old', name: 'Old', subject: 'Old', html: '<p>Old</p>' },
+    body: { alias: 'old', name: 'Old', from: SHOP.from, subject: 'Old', html: '<p>Old</p>' },
   });
+  await ask('publishTemplate!', { parameters: { id: other.id } });
+  const message = { to: 'you@example.net', template: { id: 'old' } };
+  for (const name of ['sendMessage!', 'analyzeMessage!']) await ask(name, { body: message });
+  await ask('sendBatch!', { body: { messages: [message] } });
   await ask('deleteTemplate', { parameters: { id: other.id } });
 };
 
@@ -164,6 +168,7 @@ const recipients = async ({ recorder: { ask, bind } }: Stage): Promise<void> => 
 const suppressions = async ({ recorder: { ask, bind } }: Stage): Promise<void> => {
   const { id } = await ask('addSuppressions');
   bind(id);
+  await ask('addSuppressions!', { body: { addresses: ['dave@example.net'] } });
   await ask('exportSuppressions');
   await ask('importSuppressions', { body: { csv: 'address\nbob@example.org\ncarol@example.net\n' } });
   await ask('checkSuppression', { parameters: { address: 'ann@example.net' } });
@@ -289,6 +294,8 @@ export const recordMost = async (stage: Stage): Promise<void> => {
   const { ask, bind } = stage.recorder;
   const { data } = await ask('listDomains!');
   bind(data[0].id);
+  // First, because each field that is left out of a request later is a refused request too.
+  await refusals(stage);
   const messageId = await messages(stage);
   const keyId = await keys(stage);
   await domains(stage, data[0].id);
@@ -297,7 +304,6 @@ export const recordMost = async (stage: Stage): Promise<void> => {
   await suppressions(stage);
   await recipients(stage);
   await readings(stage);
-  await refusals(stage);
   await audit(stage, keyId, messageId);
   await members(stage);
   await organization(stage);
