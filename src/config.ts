@@ -256,7 +256,7 @@ const SETTINGS = {
   logLevel: ['LOG_LEVEL', z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info')],
   adminKey: [
     'OUTBOX_ADMIN_KEY',
-    text((value) => readSecret(value) === 'live', 'set a key made by `npm run outbox -- keys generate`').optional(),
+    text((value) => readSecret(value) === 'live', 'set a key made by `outbox keys generate`').optional(),
   ],
   /** Absent: the built-in plan. */
   plansFile: ['PLANS_FILE', z.string().optional()],

@@ -89,7 +89,7 @@ const requireSameEngine = ({ log }: Manifest, { eventStoreUrl }: Config): void =
 
 const NEXT = [
   'start the service: it rebuilds the read models from the log',
-  'mail accepted before the restore is held: read "Restoring a backup" in docs/operations.md, then run `npm run outbox -- restore --release`',
+  'mail accepted before the restore is held: read "Restoring a backup" in docs/operations.md, then run `outbox restore --release`',
 ];
 const NEWER_LOG =
   'the log is newer than the backup of the vault: messages accepted after that backup have lost their contents and will fail';

@@ -15,7 +15,7 @@ export interface Invocation {
 export type Result = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
 interface CommandDescription {
-  /** Words after `npm run outbox --`. */
+  /** Words after `outbox`. */
   readonly name: string;
   /**
    * The arguments, both for `--help` and for the parser: `NAME --to VALUE [--dry-run] [--cidr NETWORK,…]` accepts a

@@ -188,7 +188,7 @@ const domainProblems = async (
     if (state === 'valid') return [];
     const record = `domain ${name}: ${type} ${host}`;
     if (state === 'unknown') return [`${record}: DNS did not answer: try again later`];
-    const remedy = `publish ${value}, then run \`npm run outbox -- domains verify\``;
+    const remedy = `publish ${value}, then run \`outbox domains verify\``;
     // A problem is a sentence of its own elsewhere: here its full stop would be followed by a colon.
     const problem = (seen[at]?.problem ?? 'is missing').replace(/\.$/, '');
     return [`${record}: ${problem}: ${remedy}`];
@@ -203,9 +203,7 @@ export const dnsProblems = async (
   const found: string[] = [];
   for (const domain of domains.slice(0, DOMAINS_MAX)) found.push(...(await domainProblems(resolver, domain)));
   const others = domains.length - DOMAINS_MAX;
-  return others > 0
-    ? [...found, `${others} more domains were not checked: run \`npm run outbox -- domains list\``]
-    : found;
+  return others > 0 ? [...found, `${others} more domains were not checked: run \`outbox domains list\``] : found;
 };
 
 /**
@@ -282,7 +280,7 @@ const restoreProblems = async ({ pool }: Operator): Promise<readonly string[]> =
   const since = await heldSince(pool);
   if (since === undefined) return [];
   return [
-    `mail accepted before the restore of ${since.toISOString()} is held: run \`npm run outbox -- restore --release\` to send it`,
+    `mail accepted before the restore of ${since.toISOString()} is held: run \`outbox restore --release\` to send it`,
   ];
 };
 

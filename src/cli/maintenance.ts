@@ -253,7 +253,7 @@ export const detachPartitionCommand: OperatorCommand = {
     const unread = (await operator.pool.query<{ position: string | null }>(UNREAD)).rows[0]?.position ?? '';
     if (unread < (rows[0]?.last ?? '')) {
       throw new CommandFailed(
-        'read models or webhooks have not read this partition yet: check `npm run outbox -- projections list`',
+        'read models or webhooks have not read this partition yet: check `outbox projections list`',
       );
     }
     await movePartition(operator, 'detach', name);

@@ -33,7 +33,7 @@ export const operatorOrigin = async (context: CommandContext, organizationId: st
   const { organizations } = await readDirectory(context);
   if (!organizations.has(organizationId)) {
     throw new UsageError(
-      `organization ${organizationId} not found. List organizations with \`npm run outbox -- organizations list\``,
+      `organization ${organizationId} not found. List organizations with \`outbox organizations list\``,
     );
   }
   return {

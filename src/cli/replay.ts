@@ -100,7 +100,7 @@ export const removeAnalystCommand: OperatorCommand = {
   run: async ({ pool }, invocation) => {
     const role = required(invocation, 'role');
     if (await removeAnalyst(pool, role)) return { role, removed: true };
-    throw new UsageError(`analyst ${role} not found. List analysts with \`npm run outbox -- analysts list\``);
+    throw new UsageError(`analyst ${role} not found. List analysts with \`outbox analysts list\``);
   },
 };
 

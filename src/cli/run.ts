@@ -41,7 +41,7 @@ const help = (commands: readonly Command[]): string => {
     commands.filter((each) => CUSTOMER_COMMANDS.includes(each) === wanted).flatMap(linesOf),
   );
   return [
-    'outbox <command> [options]   (--json prints JSON; --version; `npm run outbox -- …` is the same)',
+    'outbox <command> [options]   (--json prints JSON; --version)',
     '',
     'For customers, through the HTTP API (--profile NAME selects saved credentials):',
     ...(ofCustomers ?? []),

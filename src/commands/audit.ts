@@ -97,7 +97,7 @@ const requireUndisputed = ({ tree }: SignCheckpoint, { dispute }: AuditLog): voi
   if (dispute === null) return;
   throw new LogContradiction(
     `the witness ${dispute.witness} has cosigned ${dispute.cosignedSize} leaves of ${tree} that the log does not ` +
-      'continue: it was restored from an older copy, or changed. See `npm run outbox -- audit reopen`',
+      'continue: it was restored from an older copy, or changed. See `outbox audit reopen`',
   );
 };
 

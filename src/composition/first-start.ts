@@ -129,7 +129,7 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
   const { key, endedWithDomain } = first;
   if (!works(key, { now: context.system.now().toISOString(), endedWithDomain })) {
     throw new StartRefused(
-      'OUTBOX_ADMIN_KEY: the first admin key was revoked or has expired; unset it and use `npm run outbox -- keys create`',
+      'OUTBOX_ADMIN_KEY: the first admin key was revoked or has expired; unset it and use `outbox keys create`',
     );
   }
   await rotateKey(context, serviceOrigin(context, key.organizationId), {

@@ -90,7 +90,7 @@ const firstStartOnce = async (
 };
 
 const RECORDED_BEYOND =
-  'the log is an older copy: it ends before the last event that was recorded for webhooks. Connect the newer log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"';
+  'the log is an older copy: it ends before the last event that was recorded for webhooks. Connect the newer log, or continue at the end of this one with "outbox projections rebuild webhook-recording"';
 
 /** Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from. */
 const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, config: Config): Promise<void> => {

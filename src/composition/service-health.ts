@@ -28,7 +28,7 @@ export const readModelProblems = (models: readonly ProjectionLag[]): readonly st
     ...(seconds > LAG_SECONDS_MAX ? [`read model ${name} is ${Math.round(seconds)} s behind`] : []),
     ...(parkedEvents > 0
       ? [
-          `read model ${name} has ${parkedEvents} parked events: upgrade, then run \`npm run outbox -- projections retry-parked ${name}\``,
+          `read model ${name} has ${parkedEvents} parked events: upgrade, then run \`outbox projections retry-parked ${name}\``,
         ]
       : []),
   ]);
@@ -61,7 +61,7 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
       : [];
   if (last === undefined) {
     const sentence =
-      'the audit trees have not been checked yet: they are checked every night, or run `npm run outbox -- audit check`';
+      'the audit trees have not been checked yet: they are checked every night, or run `outbox audit check`';
     return { last, sentence, problems: signing };
   }
   const { at, verdict, faults, doubts } = last;
@@ -76,7 +76,7 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
   return {
     last,
     sentence,
-    problems: [...signing, ...(isProblem ? [`${sentence}: run \`npm run outbox -- audit check\``] : [])],
+    problems: [...signing, ...(isProblem ? [`${sentence}: run \`outbox audit check\``] : [])],
   };
 };
 

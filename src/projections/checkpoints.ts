@@ -81,7 +81,7 @@ export const moveCheckpoint = async (
 /** The read models were made from another log. */
 export const otherLog = (known: string, given: string): StartRefused =>
   new StartRefused(
-    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and rebuild them from this log with "npm run outbox -- projections rebuild all"`,
+    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and rebuild them from this log with "outbox projections rebuild all"`,
   );
 
 /** Whether a follower can continue from this position. */
@@ -102,7 +102,7 @@ export const requireReached = async (db: Database, log: Pick<EventStore, 'readAl
   );
   if (await isInLog(log, rows[0]?.last ?? LOG_START)) return;
   throw new StartRefused(
-    'the log is an older copy: it ends before the last event of the read models. Connect the newer log, or rebuild them from this one with "npm run outbox -- projections rebuild all"',
+    'the log is an older copy: it ends before the last event of the read models. Connect the newer log, or rebuild them from this one with "outbox projections rebuild all"',
   );
 };
 

@@ -51,23 +51,21 @@ describe('the documents', () => {
     expect(found.filter(([, name]) => !scripts.includes(name))).toEqual([]);
   });
 
-  test('name only operator commands that exist', () => {
+  test('do not use `npm run outbox`, which prints two lines before JSON', () => {
+    expect(named(/(npm (?:--prefix \S+ )?run outbox -- )(?!…)/g)).toEqual([]);
+  });
+
+  test('name only commands that exist', () => {
     const known = ['help', ...COMMANDS.map(({ name }) => name)];
-    const found = named(/npm run outbox -- (?![.…])([^`\n]+)/g);
-    expect(found.length).toBeGreaterThan(4);
+    const found = named(/(?:^|`|\| |<\()outbox (?![.…])([^`\n)]+)/gm);
+    expect(found.length).toBeGreaterThan(100);
     expect(found.filter(([, words]) => !known.some((name) => words === name || words.startsWith(`${name} `)))).toEqual(
       [],
     );
   });
 
-  test('name every customer command, and only commands that exist', () => {
+  test('name every customer command', () => {
     const page = read('docs/cli.md');
-    const found = named(/^(?:echo .*\| |pass .*\| |source <\()?outbox ([a-z-]+(?: [a-z]+)?)/gm);
-    const unknown = found.filter(
-      ([, words]) => words !== 'help' && !COMMANDS.some(({ name }) => name === words || name === words.split(' ')[0]),
-    );
-    expect(found.length).toBeGreaterThan(15);
-    expect(unknown).toEqual([]);
     expect(CUSTOMER_COMMANDS.map(({ name }) => name).filter((name) => !page.includes(name))).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ export interface OperatorOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs `npm run outbox -- …` as the operator does, while the service may be running. @throws with its output. */
+/** Runs `outbox …` as the operator does, while the service may be running. @throws with its output. */
 export const operator = async (
   { dataDir, env = {} }: OperatorOptions,
   ...words: readonly string[]

@@ -1145,7 +1145,7 @@ export const audit = (call: Call) => ({
    *
    * Returns JSON Lines, compressed with gzip if the client accepts it: a header, one line for each event with its leaf,
    * hashes after every 256 events, and the newest signed checkpoint at the end. A response without a checkpoint is
-   * incomplete. `npm run outbox -- audit verify` verifies an export without the service. Every export is itself recorded in
+   * incomplete. `outbox audit verify` verifies an export without the service. Every export is itself recorded in
    * the log.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.

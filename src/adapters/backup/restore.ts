@@ -57,7 +57,7 @@ export const openRestoreHold = async (
   };
 
   if (held !== undefined) {
-    const told = 'mail accepted before the restore is held: run `npm run outbox -- restore --release` to send it';
+    const told = 'mail accepted before the restore is held: run `outbox restore --release` to send it';
     logger.warn({ restoredAt: held }, told);
   }
   const watching = held === undefined ? undefined : watch();

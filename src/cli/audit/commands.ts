@@ -29,8 +29,7 @@ export const verifyAuditCommand: PlainCommand = {
     'verifies that an audit log export is complete and unchanged, or that the log contains the events of a report; exits with 1 if not, with 2 if undecided',
   run: async (invocation) => {
     const [file, ...more] = invocation.positionals;
-    if (file === undefined || more.length > 0)
-      throw new UsageError('expected one file: npm run outbox -- audit verify FILE');
+    if (file === undefined || more.length > 0) throw new UsageError('expected one file: outbox audit verify FILE');
     const [key, policy, expect] = ['key', 'policy', 'expect'].map((option) => optional(invocation, option));
     const [since = [], disclosures = []] = ['since', 'disclosures'].map((option) => repeated(invocation, option));
     const quorum = optionalCount(invocation, 'quorum');
@@ -51,7 +50,7 @@ const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
 const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreeCheckResult): string => {
   const more = faultCount - faults.length;
   const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
-  const signing = 'is no longer signed, because a witness contradicts it: run `npm run outbox -- audit reopen`';
+  const signing = 'is no longer signed, because a witness contradicts it: run `outbox audit reopen`';
   return [
     verdict,
     ...[...faults, ...(more > 0 ? [`and ${more} more`] : []), ...doubts].map((line) => `  ${line}`),

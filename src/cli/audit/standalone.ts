@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 
-/** Runs `npm run outbox -- audit verify` as a standalone program. `npm run build:verifier` bundles it into one file. */
+/** Runs `outbox audit verify` as a standalone program. `npm run build:verifier` bundles it into one file. */
 
 const USAGE =
   'outbox-audit-verify FILE --key VKEY [--policy FILE] [--since NOTE]… [--quorum COUNT] [--expect FILE] [--disclosures FILE]… [--json]';

@@ -202,7 +202,7 @@ const useHasPasskeys = (): boolean | null => {
 };
 
 const linkCommand = (memberId: string, organizationId: string): string =>
-  `npm run outbox -- members link --member ${memberId} --organization ${organizationId}`;
+  `outbox members link --member ${memberId} --organization ${organizationId}`;
 
 const problemOf = (error: unknown): string =>
   error instanceof ApiFault && error.code === 'sign_in_link_invalid'

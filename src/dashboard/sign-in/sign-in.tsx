@@ -38,7 +38,7 @@ const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
   is_captured ? (
     <p class="small">
       Mail is captured and not sent: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only a signed-in
-      owner can read it. The operator can print a link for any member: <code>npm run outbox -- members</code>.
+      owner can read it. The operator can print a link for any member: <code>outbox members</code>.
     </p>
   ) : (
     <p class="small">
@@ -167,7 +167,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
         </form>
         <p class="other-way">
           If the link no longer works, ask an owner for a new one. The operator can print one:
-          <code>npm run outbox -- members link --owner</code>
+          <code>outbox members link --owner</code>
         </p>
       </div>
       <SignInFoot />
@@ -326,7 +326,7 @@ export const SignIn = (): JSX.Element => {
         </div>
         <p class="other-way">
           Locked out? An owner can create a link under Settings. The operator can print one:
-          <code>npm run outbox -- members link --owner</code>
+          <code>outbox members link --owner</code>
         </p>
       </div>
       <SignInFoot />

@@ -197,8 +197,7 @@ export const ERROR_CATALOGUE = {
   },
   sign_in_link_invalid: {
     meaning: 'The sign-in link was already used, has expired, was replaced, or never existed.',
-    remedy:
-      'Request a new link on the sign-in page, ask an owner for one, or print one with `npm run outbox -- members link`.',
+    remedy: 'Request a new link on the sign-in page, ask an owner for one, or print one with `outbox members link`.',
   },
   passkey_invalid: {
     meaning:

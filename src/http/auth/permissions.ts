@@ -149,7 +149,7 @@ const requireKind = ({ auditor, member }: Caller, required: Requirement): void =
   if (operatorsOnly === true && member?.isOperator !== true)
     throw new DomainError(
       'permission_missing',
-      'only operators can do this: to make a member an operator, run `npm run outbox -- members grant-operator`',
+      'only operators can do this: to make a member an operator, run `outbox members grant-operator`',
     );
 };
 

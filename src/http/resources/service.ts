@@ -193,7 +193,7 @@ export const getServiceRoute = (route: RouteContext): void => {
       summary: 'Get the health of the service',
       description:
         'Returns the state of each part of the service, and what to do about problems. Only operators can call it: members ' +
-        'appointed with `npm run outbox -- members grant-operator`. It contains no data of organizations. It responds within ' +
+        'appointed with `outbox members grant-operator`. It contains no data of organizations. It responds within ' +
         'two seconds: a part that does not answer in time is `unknown`.',
       answer: serviceSchema,
       etag: false,

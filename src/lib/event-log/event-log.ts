@@ -263,9 +263,7 @@ export class AppendOutcomeUnknown extends Error {
 export class EventsDetached extends StoreUnavailable {
   override readonly name = 'EventsDetached';
   constructor(what: string) {
-    super(
-      `${what} is in a detached partition: attach it again (list partitions with "npm run outbox -- log partitions")`,
-    );
+    super(`${what} is in a detached partition: attach it again (list partitions with "outbox log partitions")`);
   }
 }
 

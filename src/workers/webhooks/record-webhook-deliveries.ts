@@ -87,7 +87,7 @@ export const requireRecordedFrom = async (
   const checkpoint = await webhookDeliveries.checkpoint();
   if (checkpoint === null || checkpoint.logId === logId) return checkpoint;
   throw new StartRefused(
-    `webhook deliveries belong to log ${checkpoint.logId}, but this is log ${logId}: connect that log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"`,
+    `webhook deliveries belong to log ${checkpoint.logId}, but this is log ${logId}: connect that log, or continue at the end of this one with "outbox projections rebuild webhook-recording"`,
   );
 };
 

@@ -204,9 +204,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     dashboard.program.child.kill('SIGUSR2');
     await press(page, 'Add a passkey');
     const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' });
-    await dialog
-      .getByText(/^npm run outbox -- members link --member mbr_[a-z2-7]{26} --organization org_[a-z2-7]{26}$/)
-      .waitFor();
+    await dialog.getByText(/^outbox members link --member mbr_[a-z2-7]{26} --organization org_[a-z2-7]{26}$/).waitFor();
     await dialog.getByRole('button', { name: 'Not now' }).click();
     await page.getByRole('button', { name: 'Add a passkey', disabled: false }).waitFor();
     expect(await passkeysOnDevice()).toEqual([]);

@@ -41,7 +41,7 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
   });
 
   test('shows imports that are commands', () => {
-    const lines = [...page.matchAll(/^npm run outbox -- import (\S+) (.+)$/gm)];
+    const lines = [...page.matchAll(/^outbox import (\S+) (.+)$/gm)];
     expect(lines.length).toBeGreaterThan(2);
     for (const [, name, rest = ''] of lines) {
       expect(name).toBe(vendor);

@@ -150,7 +150,7 @@ const SIZE_MAX = 2 ** 49;
 
 const DESCRIPTION = `Returns JSON Lines, compressed with gzip if the client accepts it: a header, one line for each event with its leaf,
 hashes after every 256 events, and the newest signed checkpoint at the end. A response without a checkpoint is
-incomplete. \`npm run outbox -- audit verify\` verifies an export without the service. Every export is itself recorded in
+incomplete. \`outbox audit verify\` verifies an export without the service. Every export is itself recorded in
 the log.`;
 
 export const exportAuditLogRoute = (route: RouteContext): void => {
