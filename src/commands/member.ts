@@ -110,20 +110,40 @@ export const loadMember = async (
   return found;
 };
 
-/** Names of current and former members by id, except those that are no longer stored. @param ids of members. */
-export const namesOfMembers = async (
+interface MemberContact {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+}
+
+/**
+ * Names of current and former members, except those that are no longer stored.
+ * @param ids of members; null: all.
+ */
+export const contactsOfMembers = async (
   { store, contents }: Pick<Context, 'store' | 'contents'>,
+  organizationId: string,
+  ids: ReadonlySet<string> | null,
+): Promise<readonly MemberContact[]> => {
+  if (ids?.size === 0) return [];
+  const events = (await readWholeStream(store, membersStream(organizationId))) as readonly RecordedEvent<MemberEvent>[]; // its own
+  const contacts = events.flatMap(({ type, data }) =>
+    type === 'MemberInvited' && ids?.has(data.memberId) !== false ? [data.contactId] : [],
+  );
+  const bodies = await contents.get(contacts);
+  return [...bodies.values()].flatMap((body) =>
+    body.kind === 'contact' && body.member ? [{ ...body.member, email: body.address }] : [],
+  );
+};
+
+/** Their names by id, without empty ones. @param ids of members. */
+export const namesOfMembers = async (
+  context: Pick<Context, 'store' | 'contents'>,
   organizationId: string,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, string>> => {
-  if (ids.size === 0) return new Map();
-  const events = (await readWholeStream(store, membersStream(organizationId))) as readonly RecordedEvent<MemberEvent>[]; // its own
-  const contacts = events.flatMap(({ type, data }) =>
-    type === 'MemberInvited' && ids.has(data.memberId) ? [data.contactId] : [],
-  );
-  const bodies = await contents.get(contacts);
-  const named = [...bodies.values()].flatMap((body) => (body.kind === 'contact' && body.member ? [body.member] : []));
-  return new Map(named.flatMap(({ id, name }) => (name === '' ? [] : [[id, name]])));
+  const contacts = await contactsOfMembers(context, organizationId, ids);
+  return new Map(contacts.flatMap(({ id, name }) => (name === '' ? [] : [[id, name]])));
 };
 
 /** Two spellings of an address are one person. */

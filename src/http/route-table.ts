@@ -324,7 +324,7 @@ export const ROUTES = {
   'GET /v1/billing/invoices': { ...ADMIN, errors: LIST },
   'GET /v1/billing/invoices/:id': { ...ADMIN, mail: 'none', errors: ONE },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
-  'GET /v1/audit/log': { ...AUDIT, errors: [...LIST, 'environment_not_allowed'] },
+  'GET /v1/audit/log': { ...AUDIT, searches: true, errors: [...LIST, 'environment_not_allowed'] },
   'GET /v1/audit/checkpoints': { ...AUDIT, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/audit/checkpoints': {
     ...ADMIN_CHANGE_LIVE,

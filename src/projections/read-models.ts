@@ -24,7 +24,15 @@ import { placeAt, readFeed } from './events/queries.ts';
 import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation.ts';
-import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';
+import {
+  findById,
+  findByName,
+  findEvent,
+  findMessage,
+  keysNamed,
+  namesOfResources,
+  recentTagContents,
+} from './search.ts';
 import { tagContents } from './stats/cohorts.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import {
@@ -174,6 +182,8 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       message: listed(findMessage),
       event: listed(findEvent),
       recentTagContents: listed(recentTagContents),
+      namesOf: listed(namesOfResources),
+      keysNamed: listed(keysNamed),
     },
     inShareOf,
     waitFor: createWaitFor({ pool, system, awaited }),

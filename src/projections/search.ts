@@ -92,6 +92,54 @@ export const findByName = async (
   return (await db.query<FoundResource>({ name: `find-${kind}-by-name`, text: byName(KINDS[kind]), values })).rows;
 };
 
+const NAMES_OF = {
+  api_key: `select key_id as id, ${NAME} as name from read_models.api_keys where organization_id = $1 and key_id = any($2)`,
+  domain: `select domain_id as id, ${NAME} as name from read_models.domains where organization_id = $1 and domain_id = any($2)`,
+  template: `
+    select template_id as id, ${NAME} as name from read_models.templates
+    where organization_id = $1 and template_id = any($2)`,
+  webhook: `
+    select webhook_id as id, split_part(state->>'url', '//', 2) as name from read_models.webhooks
+    where organization_id = $1 and webhook_id = any($2)`,
+  topic: `select topic_id as id, ${NAME} as name from read_models.topics where organization_id = $1 and topic_id = any($2)`,
+} as const;
+
+/** Names of resources of an organization by id, deleted ones included. */
+export const namesOfResources = async (
+  db: Database,
+  {
+    organizationId,
+    kind,
+    ids,
+  }: { readonly organizationId: string; readonly kind: keyof typeof NAMES_OF; readonly ids: readonly string[] },
+): Promise<readonly FoundResource[]> =>
+  (await db.query<FoundResource>({ name: `names-of-${kind}`, text: NAMES_OF[kind], values: [organizationId, ids] }))
+    .rows;
+
+/** Newest keys whose names are compared. Higher: a search of an organization with more keys takes longer. */
+const KEYS_COMPARED_MAX = 10_000;
+/** Higher: a word that is in every name makes a large query. Lower: it misses older keys. */
+const KEYS_NAMED_MAX = 200;
+
+const KEYS_NAMED = `
+  select id, name from (
+    select key_id as id, ${NAME} as name, created_at from read_models.api_keys
+    where organization_id = $1
+    order by created_at desc, key_id desc
+    limit ${KEYS_COMPARED_MAX}) k
+  where strpos(lower(name), lower($2)) > 0
+  order by created_at desc, id desc
+  limit ${KEYS_NAMED_MAX}`;
+
+/** Keys with a text in their names, deleted ones included. */
+export const keysNamed = async (
+  db: Database,
+  { organizationId, text }: { readonly organizationId: string; readonly text: string },
+): Promise<readonly string[]> =>
+  (await db.query<FoundResource>({ name: 'keys-named', text: KEYS_NAMED, values: [organizationId, text] })).rows.map(
+    ({ id }) => id,
+  );
+
 const MESSAGE = `
   select message_id as id, content_id as "contentId" from read_models.messages
   where message_id = $3 and organization_id = $1 and environment = any($2::text[])

@@ -2705,10 +2705,14 @@ export interface AuditEntry {
   leaf_index: number;
   event_id: string;
   type: string;
+  /** What the actor did, in words: `invited a member`. */
+  action: string;
   occurred_at: string;
   actor: {
     type: string;
     id: string | null;
+    /** Name of the member or key. null: it has none, or it is no longer stored. */
+    name: string | null;
     /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
     /** Last four characters of that secret. */
@@ -2716,6 +2720,13 @@ export interface AuditEntry {
     /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
+  /** What the event is about. null: the organization as a whole. */
+  subject: {
+    type: 'message' | 'member' | 'api_key' | 'domain' | 'template' | 'webhook' | 'topic' | 'suppression' | 'erasure' | 'auditor';
+    id: string;
+    /** Its name now. null: it has none, or it is no longer stored. */
+    name: string | null;
+  } | null;
   /** IP address of the request. Only auditors and live keys with `admin` see it, for one year. Otherwise null. */
   address: string | null;
   request_id: string | null;
@@ -4603,8 +4614,20 @@ export interface ListAuditLogQuery {
   domain_id?: string | undefined;
   /** Only events about this message, including reads of it. */
   message_id?: string | undefined;
-  /** Only events of this type, such as `KeyRotated`. */
+  /** Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member or key that did it or that it is about. */
+  q?: string | undefined;
+  /** Only events caused by or about a member: a part of their name or email address, or their id. */
+  person?: string | undefined;
+  /** Only events caused by or about an API key: a part of its name, or its id. */
+  key?: string | undefined;
+  /** Only events of these types, separated by commas, such as `KeyRotated,KeyRevoked`. */
   type?: string | undefined;
+  /** `changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: what the service does by itself. */
+  kind?: 'changes' | 'reads' | 'sign_ins' | 'mail' | 'automatic' | undefined;
+  /** `exclude`: leave out events caused by background workers. */
+  workers?: 'include' | 'exclude' | undefined;
+  /** Only requests from this client address, network (`192.0.2.0/24`), or kind of address: `public`, `private` or `loopback`. Addresses are kept for a year. */
+  address?: string | undefined;
   /** Only events at or after this time, or from this day on (time zone of the organization). */
   since?: string | undefined;
   /** Only events before this time, or before this day (time zone of the organization). */

@@ -167,11 +167,30 @@ export const createFinder = (
   };
 };
 
+interface FoundEntry {
+  readonly index: number;
+  readonly parsed: Leaf;
+}
+
+/** A condition that facets cannot express alone. */
+export interface LeafCondition {
+  /** A bundle with such a leaf has one of these facets. */
+  readonly facets: readonly string[];
+  /** @param facets of the leaf. */
+  is(leaf: Leaf, facets: readonly string[]): boolean;
+}
+
 /** Looks for leaves of an audit tree by what they say. */
 export interface SearchLeaves {
   readonly tree: string;
   /** Facets that a leaf must all have (`facetsOf`). */
   readonly facets: readonly string[];
+  /** Conditions that a leaf must all fulfil. */
+  readonly conditions?: readonly LeafCondition[];
+  /** False: leaves that workers caused are left out. */
+  readonly byWorkers?: boolean;
+  /** A condition on facts outside the log, asked for all leaves of a bundle at once. */
+  readonly keep?: ((entries: readonly FoundEntry[]) => Promise<readonly FoundEntry[]>) | undefined;
   /** The message that they concern, and the log positions of its events. */
   readonly message?: { readonly id: string; readonly positions: readonly Position[] } | undefined;
   /** From this time on, and before that one (ISO 8601). */
@@ -184,7 +203,7 @@ export interface SearchLeaves {
 }
 
 export interface LeafPage {
-  readonly leaves: readonly { readonly index: number; readonly parsed: Leaf }[];
+  readonly leaves: readonly FoundEntry[];
   /** Index behind which the search goes on; null: it saw the end. */
   readonly next: number | null;
 }
@@ -194,14 +213,26 @@ const BUNDLES_MAX = 20;
 
 type Order = SearchLeaves['order'];
 
-const bundlesSql = (order: Order) => ({
-  name: `audit-search-${order}`,
-  text: `
+/** @param conditions their number, as each has a parameter. */
+const bundlesSql = (order: Order, conditions: number): string => `
     select bundle::float8 as bundle from read_models.audit_bundles
     where tree = $1 and bundle ${order === 'asc' ? '>=' : '<='} $2 and facets @> $3 and latest >= $4
-    order by bundle ${order} limit ${BUNDLES_MAX}`,
-});
-const BUNDLES = { asc: bundlesSql('asc'), desc: bundlesSql('desc') };
+      and ($5::uuid is null or id_from <= $5)
+      ${Array.from({ length: conditions }, (_, at) => `and facets && $${at + 6}::text[]`).join(' ')}
+    order by bundle ${order} limit ${BUNDLES_MAX}`;
+
+/**
+ * Ids of events hold the time at which they were appended, which is later than that of the event: by the time an append
+ * takes, and by as much as clocks differ. Higher: more bundles are read than needed. Lower: events may be missed.
+ */
+const APPENDED_WITHIN_MS = 3_600_000;
+const TIME_DIGITS = 12;
+
+/** Greatest id of the events before a time. */
+const lastIdBefore = (time: string): string => {
+  const hex = (Date.parse(time) + APPENDED_WITHIN_MS).toString(16).padStart(TIME_DIGITS, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-ffff-ffff-ffffffffffff`;
+};
 
 /** A bundle holds the events from its first position up to that of the next. Few are about one message: all are read. */
 const messageBundlesSql = (order: Order) => ({
@@ -218,19 +249,27 @@ const messageBundlesSql = (order: Order) => ({
 });
 const MESSAGE_BUNDLES = { asc: messageBundlesSql('asc'), desc: messageBundlesSql('desc') };
 
-const isWanted = (leaf: Leaf, { facets, message, since, until }: SearchLeaves): boolean => {
-  const { occurredAt } = leaf.metadata;
+const WORKER = 'worker:';
+
+const isWithinTime = ({ metadata: { occurredAt } }: Leaf, { since, until }: SearchLeaves): boolean =>
+  (since === undefined || occurredAt >= since) && (until === undefined || occurredAt < until);
+
+const isWanted = (leaf: Leaf, by: SearchLeaves): boolean => {
+  const { facets, conditions = [], message, byWorkers = true } = by;
+  if (!byWorkers && leaf.metadata.actor.startsWith(WORKER)) return false;
   if (message !== undefined && messageOf(leaf) !== message.id) return false;
-  if ((since !== undefined && occurredAt < since) || (until !== undefined && occurredAt >= until)) return false;
+  if (!isWithinTime(leaf, by)) return false;
   const own = facetsOf(leaf);
-  return facets.every((facet) => own.includes(facet));
+  return facets.every((facet) => own.includes(facet)) && conditions.every(({ is }) => is(leaf, own));
 };
 
 const fullBundles = async (db: Database, first: number, by: SearchLeaves): Promise<readonly number[]> => {
-  const { tree, facets, message, since = '', order } = by;
+  const { tree, facets, conditions = [], message, since = '', until, order } = by;
+  const groups = conditions.map((condition) => condition.facets);
+  const lastId = until === undefined ? null : lastIdBefore(until);
   const query =
     message === undefined
-      ? { ...BUNDLES[order], values: [tree, first, facets, since] }
+      ? { text: bundlesSql(order, groups.length), values: [tree, first, facets, since, lastId, ...groups] }
       : { ...MESSAGE_BUNDLES[order], values: [tree, first, message.positions, [messageFacet(message.id)]] };
   const { rows } = await db.query<{ bundle: number }>(query);
   return rows.map(({ bundle }) => bundle);
@@ -245,11 +284,6 @@ const bundlesOf = async (db: Database, size: number, by: SearchLeaves): Promise<
   if (order === 'asc') return full.length < BUNDLES_MAX ? [...full, tail] : full;
   return first >= tail ? [tail, ...full] : full;
 };
-
-interface FoundEntry {
-  readonly index: number;
-  readonly parsed: Leaf;
-}
 
 /** The leaves of a bundle that are asked for, in order. */
 const searchBundle = (leaves: readonly string[], bundle: number, by: SearchLeaves): readonly FoundEntry[] => {
@@ -271,11 +305,11 @@ export const searchLeaves = async (
   trees: Pick<AuditTrees, 'size' | 'leaves'>,
   by: SearchLeaves,
 ): Promise<LeafPage> => {
-  const { tree, order, limit } = by;
+  const { tree, order, limit, keep = async (entries) => entries } = by;
   const bundles = await bundlesOf(db, await trees.size(tree), by);
   const found: FoundEntry[] = [];
   for (const bundle of bundles) {
-    found.push(...searchBundle(await trees.leaves(tree, bundle, bundle + 1), bundle, by));
+    found.push(...(await keep(searchBundle(await trees.leaves(tree, bundle, bundle + 1), bundle, by))));
     if (found.length > limit) return { leaves: found.slice(0, limit), next: found[limit - 1]?.index ?? null };
   }
   if (bundles.length < BUNDLES_MAX) return { leaves: found, next: null };

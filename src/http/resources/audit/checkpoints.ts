@@ -24,6 +24,7 @@ import { endpoint, type RouteContext, routeSchema } from '../../endpoint.ts';
 import { integerParameter, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { addressSchema } from '../api-keys/key-events.ts';
+import { auditSubjectSchema } from './actions.ts';
 
 /** The audit log, its signed checkpoints, and proofs. */
 
@@ -33,10 +34,12 @@ export const auditEntrySchema = z
     leaf_index: z.number().int().describe('Index in the tree, from 0.'),
     event_id: z.string(),
     type: z.string(),
+    action: z.string().describe('What the actor did, in words: `invited a member`.'),
     occurred_at: timeSchema(),
     actor: z.strictObject({
       type: z.string(),
       id: z.string().nullable(),
+      name: z.string().nullable().describe('Name of the member or key. null: it has none, or it is no longer stored.'),
       secret: z
         .number()
         .int()
@@ -47,6 +50,7 @@ export const auditEntrySchema = z
       secret_last4: z.string().nullable().describe('Last four characters of that secret.'),
       session_id: z.string().nullable().describe('Session of the member. null: the actor is not a member.'),
     }),
+    subject: auditSubjectSchema.nullable().describe('What the event is about. null: the organization as a whole.'),
     address: addressSchema(),
     request_id: z.string().nullable(),
     stream: z.string().describe('Log stream that contains the event, such as `apiKey-<id>`.'),

@@ -43,8 +43,9 @@ import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../r
 import { type RequestFacts, readRequestFacts } from '../api-keys/key-events.ts';
 import { requireShowable } from '../messages/message.ts';
 import { type AuditEntry, auditEntrySchema, requireCheckpoint, requireEvent } from './checkpoints.ts';
+import { auditWordFilters, type EntryNames, readNames, searchByWords } from './find-entries.ts';
 
-const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): AuditEntry => {
+const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts, names: EntryNames): AuditEntry => {
   const { actor, occurredAt, requestId, secret = null, session = null } = leaf.metadata;
   const [type = '', id = null] = actor.split(':', 2);
   return {
@@ -52,8 +53,17 @@ const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): AuditEn
     leaf_index: index,
     event_id: leaf.id,
     type: leaf.type,
+    action: names.action,
     occurred_at: occurredAt,
-    actor: { type, id, secret, secret_last4: facts.secretLast4(leaf.metadata), session_id: session },
+    actor: {
+      type,
+      id,
+      name: names.actorName,
+      secret,
+      secret_last4: facts.secretLast4(leaf.metadata),
+      session_id: session,
+    },
+    subject: names.subject,
     address: facts.address(leaf.metadata),
     request_id: requestId,
     stream: leaf.stream,
@@ -74,7 +84,7 @@ const query = z.strictObject({
   key_id: filter().describe('Only events caused by this key or about it.'),
   domain_id: filter().describe('Only events about this sending domain.'),
   message_id: filter().describe('Only events about this message, including reads of it.'),
-  type: filter().describe('Only events of this type, such as `KeyRotated`.'),
+  ...auditWordFilters(),
   since: timeParameter()
     .optional()
     .describe('Only events at or after this time, or from this day on (time zone of the organization).'),
@@ -84,12 +94,11 @@ const query = z.strictObject({
 });
 type Query = z.infer<typeof query>;
 
-const facetsOf = ({ actor, key_id: key, domain_id: domain, type }: Query): readonly string[] =>
+const facetsOf = ({ actor, key_id: key, domain_id: domain }: Query): readonly string[] =>
   [
     actor === undefined ? '' : `actor:${actor}`,
     key === undefined ? '' : `key:${key}`,
     domain === undefined ? '' : `domain:${domain}`,
-    type === undefined ? '' : `type:${type}`,
   ].filter((facet) => facet !== '');
 
 /** Log positions of a message's events; empty if the message does not exist or belongs to another organization. */
@@ -126,6 +135,7 @@ export const listAuditLogRoute = endpoint(
     const { leaves, next } = await deps.readModels.audit.search({
       tree,
       facets: facetsOf(by),
+      ...(await searchByWords(deps, caller, by)),
       message:
         messageId === undefined ? undefined : { id: messageId, positions: await positionsOf(deps, tree, messageId) },
       since: by.since,
@@ -137,8 +147,13 @@ export const listAuditLogRoute = endpoint(
     const cursor = next === null ? null : encodeParts([`audit:${by.order}`, String(next)]);
     const contexts = leaves.map(({ parsed }) => parsed.metadata);
     const facts = await readRequestFacts(deps, caller, contexts);
+    const namesOf = await readNames(
+      deps,
+      caller,
+      leaves.map(({ parsed }) => parsed),
+    );
     return listOf(
-      leaves.map(({ index, parsed }) => serializeEntry(index, parsed, facts)),
+      leaves.map(({ index, parsed }) => serializeEntry(index, parsed, facts, namesOf(parsed))),
       next !== null,
       cursor,
     );

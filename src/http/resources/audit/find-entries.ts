@@ -1,0 +1,255 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { contactsOfMembers } from '../../../commands/member.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Leaf } from '../../../domain/audit/leaf.ts';
+import { type AddressRange, isWithin, parseRange } from '../../../domain/kernel/addresses.ts';
+import { isId } from '../../../domain/kernel/ids.ts';
+import type { LeafCondition, SearchLeaves } from '../../../projections/audit/tiles.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { line } from '../../fields.ts';
+import { readRequestFacts } from '../api-keys/key-events.ts';
+import { AUDIT_KINDS, actionOf, actionWords, type auditSubjectSchema, typesOfKind, typesWithWord } from './actions.ts';
+import type { AuditEntry } from './checkpoints.ts';
+
+/**
+ * Finds entries of the audit log by words, persons, names of keys and client addresses, and names what they are about.
+ * Words and names become facets, which an index finds. Addresses are not in the log: those of a bundle are read together.
+ */
+
+const WORDS_MAX = 6;
+const WORDS_CHARACTERS_MAX = 200;
+const NAME_CHARACTERS_MAX = 320;
+const TYPES_MAX = 50;
+
+/** Kinds of client addresses. */
+const ADDRESS_CLASSES = ['public', 'private', 'loopback'] as const;
+type AddressClass = (typeof ADDRESS_CLASSES)[number];
+
+const isClass = (text: string): text is AddressClass => ADDRESS_CLASSES.some((one) => one === text);
+
+const wordsIn = (text: string): readonly string[] => [...new Set(text.toLowerCase().split(/\s+/))].filter(Boolean);
+
+const typesIn = (text: string): readonly string[] => text.split(',').map((type) => type.trim());
+
+export const auditWordFilters = () => ({
+  q: line(WORDS_CHARACTERS_MAX)
+    .refine((text) => wordsIn(text).length > 0, 'must contain a word')
+    .refine((text) => wordsIn(text).length <= WORDS_MAX, `must have at most ${WORDS_MAX} words`)
+    .optional()
+    .describe(
+      'Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member or key that did it or that it is about.',
+    ),
+  person: line(NAME_CHARACTERS_MAX)
+    .optional()
+    .describe('Only events caused by or about a member: a part of their name or email address, or their id.'),
+  key: line(NAME_CHARACTERS_MAX)
+    .optional()
+    .describe('Only events caused by or about an API key: a part of its name, or its id.'),
+  type: line(WORDS_CHARACTERS_MAX * TYPES_MAX)
+    .refine((text) => typesIn(text).length <= TYPES_MAX, `must have at most ${TYPES_MAX} types`)
+    .optional()
+    .describe('Only events of these types, separated by commas, such as `KeyRotated,KeyRevoked`.'),
+  kind: z
+    .enum(AUDIT_KINDS)
+    .optional()
+    .describe(
+      '`changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: what the service does by itself.',
+    ),
+  workers: z
+    .enum(['include', 'exclude'])
+    .default('include')
+    .describe('`exclude`: leave out events caused by background workers.'),
+  address: line(NAME_CHARACTERS_MAX)
+    .refine(
+      (text) => isClass(text) || parseRange(text) !== null,
+      `must be an IP address, a network such as 192.0.2.0/24, or ${ADDRESS_CLASSES.map((one) => `"${one}"`).join(', ')}`,
+    )
+    .optional()
+    .describe(
+      'Only requests from this client address, network (`192.0.2.0/24`), or kind of address: `public`, `private` or `loopback`. Addresses are kept for a year.',
+    ),
+});
+
+const filters = z.strictObject(auditWordFilters());
+type Filters = z.output<typeof filters>;
+
+const typeFacet = (type: string): string => `type:${type}`;
+
+const isOneOf = (facets: ReadonlySet<string>, own: readonly string[]): boolean =>
+  own.some((facet) => facets.has(facet));
+
+/** Only these have the id of a member. Facets do not name members that an event is about. */
+const ABOUT_MEMBERS = [
+  ...['MemberInvited', 'MemberJoined', 'MemberRoleChanged', 'MemberRemoved', 'OperatorGranted', 'OperatorWithdrawn'],
+  ...['PasskeyAdded', 'PasskeyCounted', 'PasskeyRemoved', 'SignInLinkCreated', 'SessionStarted', 'PresenceProven'],
+].map(typeFacet);
+
+/** What a text names. */
+interface Named {
+  readonly members: readonly string[];
+  readonly keys: readonly string[];
+}
+
+const namedCondition = ({ members, keys }: Named): LeafCondition => {
+  const facets = [...members.map((id) => `actor:member:${id}`), ...keys.map((id) => `key:${id}`)];
+  const own = new Set(facets);
+  return {
+    facets: members.length === 0 ? facets : [...facets, ...ABOUT_MEMBERS],
+    is: ({ data }, given) => isOneOf(own, given) || members.some((id) => data.memberId === id),
+  };
+};
+
+const typeCondition = (types: readonly string[]): LeafCondition => {
+  const facets = types.map(typeFacet);
+  return { facets, is: ({ type }) => types.includes(type) };
+};
+
+const wordCondition = (word: string, named: Named): LeafCondition => {
+  const byName = namedCondition(named);
+  return {
+    facets: [...typesWithWord(word).map(typeFacet), ...byName.facets],
+    is: (leaf, facets) => actionWords(leaf).some((one) => one.startsWith(word)) || byName.is(leaf, facets),
+  };
+};
+
+/** Finds members and keys by parts of their names. Members are read once. */
+const openNames = ({ context, readModels }: HttpDependencies, organizationId: string) => {
+  let contacts: ReturnType<typeof contactsOfMembers> | undefined;
+  const members = async (text: string): Promise<readonly string[]> => {
+    if (isId('mbr', text)) return [text];
+    contacts ??= contactsOfMembers(context, organizationId, null);
+    const wanted = text.toLowerCase();
+    return (await contacts)
+      .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
+      .map(({ id }) => id);
+  };
+  const keys = async (text: string): Promise<readonly string[]> =>
+    isId('key', text) ? [text] : readModels.search.keysNamed({ organizationId, text });
+  return { members, keys };
+};
+
+const conditionsOf = async (
+  deps: HttpDependencies,
+  { organizationId }: Caller,
+  { q = '', person, key, type, kind }: Filters,
+): Promise<readonly LeafCondition[]> => {
+  const names = openNames(deps, organizationId);
+  const word = async (text: string): Promise<LeafCondition> =>
+    wordCondition(text, { members: await names.members(text), keys: await names.keys(text) });
+  return Promise.all([
+    ...wordsIn(q).map(word),
+    ...(person === undefined ? [] : [names.members(person).then((members) => namedCondition({ members, keys: [] }))]),
+    ...(key === undefined ? [] : [names.keys(key).then((keys) => namedCondition({ members: [], keys }))]),
+    ...(type === undefined ? [] : [typeCondition(typesIn(type))]),
+    ...(kind === undefined ? [] : [typeCondition(typesOfKind(kind))]),
+  ]);
+};
+
+/** IANA special-purpose ranges that are no part of the internet; `ipaddr.js` has a name for each. */
+const PRIVATE: ReadonlySet<string> = new Set(['private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat']);
+
+const classOf = (address: string): AddressClass | null => {
+  if (!ipaddr.isValid(address)) return null;
+  const range = ipaddr.process(address).range();
+  if (range === 'loopback') return 'loopback';
+  return PRIVATE.has(range) ? 'private' : 'public';
+};
+
+const isFrom = (wanted: string, address: string | null): boolean => {
+  if (address === null) return false;
+  if (isClass(wanted)) return classOf(address) === wanted;
+  return isWithin([parseRange(wanted) as AddressRange], address); // the schema checked it
+};
+
+const addressFilter = (deps: HttpDependencies, caller: Caller, wanted: string | undefined): SearchLeaves['keep'] =>
+  wanted === undefined
+    ? undefined
+    : async (entries) => {
+        const requested = entries.filter(({ parsed }) => parsed.metadata.originId !== undefined);
+        const contexts = requested.map(({ parsed }) => parsed.metadata);
+        const facts = await readRequestFacts(deps, caller, contexts);
+        return requested.filter(({ parsed }) => isFrom(wanted, facts.address(parsed.metadata)));
+      };
+
+/** The part of a search that these filters add. */
+export const searchByWords = async (deps: HttpDependencies, caller: Caller, by: Filters) => ({
+  conditions: await conditionsOf(deps, caller, by),
+  byWorkers: by.workers === 'include',
+  keep: addressFilter(deps, caller, by.address),
+});
+
+/** Names what entries are about. */
+
+const SUBJECTS = [
+  ['messageId', 'message'],
+  ['memberId', 'member'],
+  ['keyId', 'api_key'],
+  ['templateId', 'template'],
+  ['webhookId', 'webhook'],
+  ['topicId', 'topic'],
+  ['suppressionId', 'suppression'],
+  ['erasureId', 'erasure'],
+  ['auditorId', 'auditor'],
+  ['domainId', 'domain'],
+] as const;
+
+interface Subject {
+  readonly type: z.infer<typeof auditSubjectSchema>['type'];
+  readonly id: string;
+}
+
+/** What an event is about; null: the organization. */
+const subjectOf = ({ data }: Leaf): Subject | null => {
+  const [field, type] = SUBJECTS.find(([name]) => typeof data[name] === 'string') ?? [];
+  if (field !== undefined && type !== undefined) return { type, id: String(data[field]) };
+  return typeof data.subjectId === 'string' && isId('msg', data.subjectId)
+    ? { type: 'message', id: data.subjectId }
+    : null;
+};
+
+const actorIdOf = ({ metadata }: Leaf, type: string): string | undefined =>
+  metadata.actor.startsWith(`${type}:`) ? metadata.actor.slice(type.length + 1) : undefined;
+
+const NAMED_RESOURCES = ['domain', 'template', 'webhook', 'topic'] as const;
+
+export interface EntryNames {
+  readonly action: string;
+  readonly actorName: string | null;
+  readonly subject: AuditEntry['subject'];
+}
+
+/** Reads the names for a page of entries. */
+export const readNames = async (
+  { context, readModels }: HttpDependencies,
+  { organizationId }: Caller,
+  leaves: readonly Leaf[],
+): Promise<(leaf: Leaf) => EntryNames> => {
+  const subjects = leaves.map(subjectOf).filter((subject) => subject !== null);
+  const idsOf = (type: Subject['type']): readonly string[] =>
+    subjects.filter((subject) => subject.type === type).map(({ id }) => id);
+  const actorsOf = (type: string): readonly string[] =>
+    leaves.map((leaf) => actorIdOf(leaf, type)).filter((id) => id !== undefined);
+  const members = new Set([...idsOf('member'), ...actorsOf('member')]);
+  const kinds = [
+    ['api_key', [...idsOf('api_key'), ...actorsOf('key')]],
+    ...NAMED_RESOURCES.map((kind) => [kind, idsOf(kind)] as const),
+  ] as const;
+  const resources = kinds.map(([kind, ids]) =>
+    ids.length === 0 ? [] : readModels.search.namesOf({ organizationId, kind, ids: [...new Set(ids)] }),
+  );
+  const [contacts, ...rows] = await Promise.all([contactsOfMembers(context, organizationId, members), ...resources]);
+  const names = new Map<string, string | null>([
+    ...contacts.map(({ id, name, email }): [string, string | null] => [id, name === '' ? email : name]),
+    ...rows.flat().map(({ id, name }): [string, string | null] => [id, name]),
+  ]);
+  const nameOf = (id: string | undefined): string | null => names.get(id ?? '') ?? null;
+  return (leaf) => {
+    const subject = subjectOf(leaf);
+    return {
+      action: actionOf(leaf),
+      actorName: nameOf(actorIdOf(leaf, 'member') ?? actorIdOf(leaf, 'key')),
+      subject: subject === null ? null : { ...subject, name: nameOf(subject.id) },
+    };
+  };
+};
