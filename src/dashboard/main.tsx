@@ -2,6 +2,7 @@ import './styles/index.css';
 import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Empty, Fault } from './components/states.tsx';
+import { ensureAccess } from './data/api.ts';
 import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
 import { currentPath, environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
@@ -35,6 +36,9 @@ const Dashboard = (): JSX.Element | null => {
   useEffect(() => void readSession().catch(setFault), []);
   const sessionId = member?.id;
   useEffect(() => (isSignedIn ? follow(environment, noteSignedOut) : undefined), [environment, isSignedIn, sessionId]);
+  useEffect(() => {
+    if (isSignedIn) void ensureAccess(environment);
+  }, [environment, isSignedIn, sessionId]);
   const entrance = entranceAt(place);
   if (entrance !== null)
     return (
@@ -49,7 +53,7 @@ const Dashboard = (): JSX.Element | null => {
   const screen = SCREENS.find(({ path }) => path.test(place.path));
   const id = screen?.path.exec(place.path)?.[1] ?? '';
   return (
-    <Shell title={screen?.title ?? 'Page not found'}>
+    <Shell screen={screen}>
       <div key={environment}>
         {screen === undefined ? <UnknownScreen /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
       </div>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type { AuditCheckpoint, AuditEntry, AuditProof } from '../../http/resources/audit/checkpoints.ts';
+import { IfAllowed } from '../components/action.tsx';
 import { Icon, Mark, Pill } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';
 import { Fault } from '../components/states.tsx';
@@ -71,9 +72,11 @@ const SignNow = (): JSX.Element => {
   };
   return (
     <>
-      <button type="button" class="btn small" onClick={() => void sign()}>
-        Sign now
-      </button>
+      <IfAllowed operation="POST /v1/audit/checkpoints">
+        <button type="button" class="btn small" onClick={() => void sign()}>
+          Sign now
+        </button>
+      </IfAllowed>
       {error !== null && <Fault error={error} />}
     </>
   );

@@ -172,7 +172,14 @@ const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Elem
     await request('/v1/billing/plan', { method: 'PUT', body: { plan: form.get('plan') } });
   };
   return (
-    <Action word="Choose a plan" icon="sliders" tone="plain" title="Choose a plan" act={choose}>
+    <Action
+      word="Choose a plan"
+      operation="PUT /v1/billing/plan"
+      icon="sliders"
+      tone="plain"
+      title="Choose a plan"
+      act={choose}
+    >
       <p class="two">
         Quotas change immediately. The new price applies from the start of today (UTC). The previous plan is charged for
         the days before.

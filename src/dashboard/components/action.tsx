@@ -1,5 +1,6 @@
-import type { ComponentChildren, JSX } from 'preact';
+import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type OperationName, useMay } from '../data/access.ts';
 import { client } from '../data/queries.ts';
 import { focusScreen } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
@@ -8,10 +9,21 @@ import { CopyButton } from './facts.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { Fault } from './states.tsx';
 
+interface IfAllowedProps {
+  readonly operation: OperationName;
+  readonly children: ComponentChildren;
+}
+
+/** Shows the controls of an operation to those who may use it. */
+export const IfAllowed = ({ operation, children }: IfAllowedProps): JSX.Element | null =>
+  useMay(operation) ? <Fragment>{children}</Fragment> : null;
+
 interface ActButtonProps {
   readonly word: string;
   readonly icon: IconName;
   readonly isSmall?: boolean;
+  /** What it does. Without permission there is no button. */
+  readonly operation: OperationName;
   act(): Promise<unknown>;
 }
 
@@ -19,7 +31,8 @@ interface ActButtonProps {
  * A button for an action that needs no confirmation. Afterwards all visible data is reloaded; an error shows on the
  * button. Disabled on a screen of the past.
  */
-export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps): JSX.Element => {
+export const ActButton = ({ word, icon, isSmall = false, operation, act }: ActButtonProps): JSX.Element | null => {
+  const may = useMay(operation);
   const isPast = useAsOf() !== null;
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -35,6 +48,7 @@ export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps):
       setBusy(false);
     }
   };
+  if (!may) return null;
   return (
     <>
       {refusal !== null && (
@@ -98,6 +112,8 @@ interface ActionProps {
   readonly opener?: string;
   readonly icon: IconName;
   readonly tone: 'primary' | 'danger' | 'plain';
+  /** What it does. Without permission there is no button. */
+  readonly operation: OperationName;
   /** Heading of the dialog: a question or statement. */
   readonly title: string;
   /** Text to type before the action can be confirmed. Used for actions that cannot be undone. */
@@ -136,19 +152,38 @@ const LOOKS = {
   plain: { opener: '', confirm: 'primary' },
 } as const;
 
+interface OpenerProps extends Required<Pick<ActionProps, 'word' | 'icon' | 'tone' | 'operation' | 'isSmall'>> {
+  open(): void;
+}
+
+const Opener = ({ word, icon, tone, operation, isSmall, open }: OpenerProps): JSX.Element | null => {
+  const isPast = useAsOf() !== null;
+  if (!useMay(operation)) return null;
+  return (
+    <button
+      type="button"
+      class={`btn ${LOOKS[tone].opener} ${isSmall ? 'small' : ''}`}
+      disabled={isPast}
+      onClick={open}
+    >
+      <Icon name={icon} />
+      {word}
+    </button>
+  );
+};
+
 /**
  * A button with a confirmation dialog that explains the effects and then shows the outcome. Afterwards all visible data
  * is reloaded. Disabled on a screen of the past.
  */
 export const Action = (props: ActionProps): JSX.Element => {
-  const { word, opener = word, icon, tone, title, typed, isSmall = false, children, act } = props;
+  const { word, opener = word, icon, tone, operation, title, typed, isSmall = false, children, act } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [isTyped, setTyped] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const isPast = useAsOf() !== null;
   const close = (): void => dialog.current?.close();
   // Runs after the fields have rendered, so that the first one can receive the focus.
   useLayoutEffect(() => {
@@ -179,15 +214,14 @@ export const Action = (props: ActionProps): JSX.Element => {
   };
   return (
     <>
-      <button
-        type="button"
-        class={`btn ${LOOKS[tone].opener} ${isSmall ? 'small' : ''}`}
-        disabled={isPast}
-        onClick={() => setOpen(true)}
-      >
-        <Icon name={icon} />
-        {opener}
-      </button>
+      <Opener
+        word={opener}
+        icon={icon}
+        tone={tone}
+        operation={operation}
+        isSmall={isSmall}
+        open={() => setOpen(true)}
+      />
       <dialog ref={dialog} class="dlg" aria-label={title} onClose={reset}>
         {isOpen && outcome === null && (
           <form onSubmit={(event) => void submit(event)}>

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { useMayRead } from '../data/access.ts';
 import { type Query, send } from '../data/api.ts';
 import { liveness } from '../data/live.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
@@ -34,6 +35,7 @@ const curl = (request: string): string =>
 
 /** Shows the API requests behind a screen, to run elsewhere. @param requests paths with their queries. */
 export const ApiButton = ({ requests }: { readonly requests: readonly string[] }): JSX.Element => {
+  const mayRead = useMayRead();
   const dialog = useRef<HTMLDialogElement>(null);
   return (
     <>
@@ -44,7 +46,7 @@ export const ApiButton = ({ requests }: { readonly requests: readonly string[] }
       <dialog ref={dialog} class="dlg wide" aria-label="Requests for this screen">
         <h2>Requests for this screen</h2>
         <p class="two">This screen is built from these API requests. Your programs can send the same ones.</p>
-        {requests.map((request) => (
+        {requests.filter(mayRead).map((request) => (
           <div class="curl cp" key={request}>
             <pre>{curl(request)}</pre>
             <CopyButton text={curl(request)} />
@@ -114,8 +116,9 @@ interface DownloadProps {
   readonly tone?: 'primary' | 'small';
 }
 
-/** Saves a response of the API as a file. It is fetched by script because a link cannot send an API key. */
-export const Download = ({ word, path, query = {}, accept, name, tone }: DownloadProps): JSX.Element => {
+/** Saves a response of the API as a file, if it may be read. It is fetched by script because a link cannot send an API key. */
+export const Download = ({ word, path, query = {}, accept, name, tone }: DownloadProps): JSX.Element | null => {
+  const mayRead = useMayRead();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const save = async (): Promise<void> => {
@@ -130,6 +133,7 @@ export const Download = ({ word, path, query = {}, accept, name, tone }: Downloa
       setBusy(false);
     }
   };
+  if (!mayRead(path)) return null;
   return (
     <>
       <button type="button" class={`btn ${tone ?? ''}`} disabled={isBusy} onClick={() => void save()}>

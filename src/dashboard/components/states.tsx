@@ -81,20 +81,15 @@ export const sentenceOf = (message: string): string => {
   return `${first.toUpperCase()}${rest.join('').replace(/\.$/, '')}.`;
 };
 
-const NEEDED = /lacks '(?<permission>\w+)' permission/;
-
 interface Words {
   readonly title: string;
   readonly text: string;
 }
 
-const refusalOf = (error: ApiFault): Words => {
-  const permission = NEEDED.exec(error.message)?.groups?.permission;
-  if (session.get()) return { title: 'Your role does not allow this.', text: sentenceOf(error.message) };
-  if (permission === undefined) return { title: 'The request was refused.', text: error.message };
-  const text = `You need the permission “${permission}”. A key with “admin” can grant it.`;
-  return { title: 'This key does not have access.', text };
-};
+const refusalOf = (error: ApiFault): Words => ({
+  title: session.get() ? 'Your role does not allow this.' : 'This key does not have access.',
+  text: sentenceOf(error.message),
+});
 
 /** @param at null: the screen shows the present. */
 const wordsFor = (error: Error, at: string | null): Words => {

@@ -1,4 +1,6 @@
-import { type Authorization, authorizationFor, forget } from './credentials.ts';
+import type { SerializedOperations } from '../../http/resources/members/operations.ts';
+import { environmentFor, loadAccess, OPERATIONS_PATH, operationAt, refreshAccess, remedyFor } from './access.ts';
+import { type Authorization, authorizationFor, forget, keys, session } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
 import { createStore } from './store.ts';
 
@@ -118,6 +120,35 @@ const SIGNING_IN: Authorization = { headers: {}, query: {}, credentials: 'same-o
 const needsPresence = (fault: ApiFault, { key, isSigningIn }: RequestOptions): boolean =>
   fault.code === 'presence_required' && key === undefined && isSigningIn === undefined;
 
+const readOperations = (environment: Environment) => (): Promise<SerializedOperations> =>
+  sendOnce(OPERATIONS_PATH, { environment: session.get() ? 'live' : environment }).then((response) => response.json());
+
+/** Reads what the member or key may do. */
+export const ensureAccess = async (environment: Environment): Promise<void> => {
+  await loadAccess(environment, readOperations(environment));
+};
+
+/** Only requests with stored credentials are checked. The list itself, and the session before it is known, are not. */
+const isChecked = (path: string, environment: Environment, { key, isSigningIn }: RequestOptions): boolean => {
+  if (key !== undefined || isSigningIn || path === OPERATIONS_PATH || session.get() === undefined) return false;
+  return session.get() !== null || keys.get()[environment] !== undefined;
+};
+
+/**
+ * Does not send what would be refused.
+ * @returns the environment to send the request to.
+ * @throws {ApiFault} `permission_missing`.
+ */
+const requireAllowed = async (path: string, options: RequestOptions): Promise<Environment> => {
+  const { method = 'GET', environment = currentEnvironment() } = options;
+  if (!isChecked(path, environment, options)) return environment;
+  const access = await loadAccess(environment, readOperations(environment));
+  const operation = access === null ? undefined : operationAt(access, method, path);
+  if (access !== null && operation?.allowed === false)
+    throw new ApiFault(remedyFor(access, operation), { status: 403, code: 'permission_missing', requestId: null });
+  return environmentFor(operation, environment);
+};
+
 /**
  * Sends a request. If it needs the member to be present, asks them for proof and sends it again.
  * @throws {ApiFault}
@@ -128,9 +159,22 @@ export const send = async (path: string, options: RequestOptions = {}): Promise<
     return sendOnce(path, options);
   });
 
+/** A refusal may say that the session has ended, or that what it may do has changed. */
+const noteRefusal = (
+  { status, code }: ApiFault,
+  path: string,
+  options: RequestOptions & { readonly environment: Environment },
+): void => {
+  const { key, isSigningIn, environment } = options;
+  if (status === 401 && key === undefined && !isSigningIn) forget(environment);
+  if (code === 'permission_missing' && isChecked(path, environment, options))
+    void refreshAccess(environment, readOperations(environment));
+};
+
 /** @throws {ApiFault} */
 const sendOnce = async (path: string, options: RequestOptions = {}): Promise<Response> => {
-  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key, isSigningIn } = options;
+  const { method = 'GET', query, body, signal, key, isSigningIn } = options;
+  const environment = await requireAllowed(path, options);
   const authorization = isSigningIn ? SIGNING_IN : authorizationFor(environment, key);
   const headers = new Headers({ ...options.headers, ...authorization.headers });
   if (body !== undefined) headers.set('content-type', 'application/json');
@@ -146,9 +190,9 @@ const sendOnce = async (path: string, options: RequestOptions = {}): Promise<Res
     throw new ApiFault('The service is not responding.', { status: 0, code: 'unreachable', requestId: null });
   });
   if (response.ok) return response;
-  // The key or session is no longer valid, so the user must sign in again.
-  if (response.status === 401 && key === undefined && !isSigningIn) forget(environment);
-  throw await faultOf(response);
+  const fault = await faultOf(response);
+  noteRefusal(fault, path, { ...options, environment });
+  throw fault;
 };
 
 /** @returns the parsed JSON body. @throws {ApiFault} */

@@ -11,7 +11,6 @@ import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts
 import { ApiFault, request } from './api.ts';
 import { onEvents } from './live.ts';
 import { currentEnvironment } from './location.ts';
-import { usePermissions } from './names.ts';
 import { useRead } from './queries.ts';
 
 /** Problems that need action, collected from every resource that can have one. */
@@ -183,27 +182,17 @@ const TELLING = /^(?:domain|webhook|api_key|destination|billing|reputation|organ
 /** Debounces refreshes, so that several problems at once cause one read. */
 const SOON_MS = 1_000;
 
-/** Sources of the badge counts for each permission. Reputation is left out because it takes one request per domain. */
-const BADGES = {
-  live: { manage: [ofRecords, ofWebhooks, ofKeys], admin: [ofDestinations, ofQuota] },
-  test: { manage: EVERYWHERE, admin: [] },
-} as const;
+/** Sources of the badge counts. Reputation is left out because it takes one request per domain. */
+const BADGES = { live: [ofRecords, ofWebhooks, ofKeys, ofDestinations, ofQuota], test: EVERYWHERE } as const;
 
-const readCounts = async (permissions: readonly string[], signal: AbortSignal): Promise<readonly Trouble[]> => {
+const readCounts = async (signal: AbortSignal): Promise<readonly Trouble[]> => {
   const { read } = createReader(signal);
-  const { manage, admin } = BADGES[currentEnvironment()];
-  const isAdmin = permissions.includes('admin');
-  const sources = [...(isAdmin || permissions.includes('manage') ? manage : []), ...(isAdmin ? admin : [])];
-  return (await Promise.all(sources.map((source) => source(read)))).flat();
+  return (await Promise.all(BADGES[currentEnvironment()].map((source) => source(read)))).flat();
 };
 
 /** Problem counts by screen. They refresh every minute and after each relevant event. */
 export const useAttentionCounts = (): ReadonlyMap<string, number> => {
-  const permissions = usePermissions();
-  const { data, refetch } = useRead(['badges', permissions], (signal) => readCounts(permissions, signal), {
-    everyMs: EVERY_MS,
-    enabled: permissions.length > 0,
-  });
+  const { data, refetch } = useRead(['badges'], readCounts, { everyMs: EVERY_MS });
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onEvents((events) => {

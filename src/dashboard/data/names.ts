@@ -1,6 +1,6 @@
 import type { List } from '../../http/fields.ts';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
-import type { SerializedSession } from '../../http/resources/members/members.ts';
+import { useMay } from './access.ts';
 import { request } from './api.ts';
 import { environmentOfOrganization, session } from './credentials.ts';
 import { currentEnvironment } from './location.ts';
@@ -8,25 +8,6 @@ import { useRead, useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
 /** Display names of ids. Without permission to list them, ids are shown. */
-
-/** True if keys and domains may be listed. An unauthorized request would be recorded as rejected. */
-export const useMayManage = (): boolean => {
-  const permissions = useStore(session)?.permissions ?? ['manage'];
-  return permissions.some((one) => one === 'manage' || one === 'admin');
-};
-
-/** True if the member may send. A key's permission is unknown until it tries. */
-export const useMaySend = (): boolean => {
-  const permissions = useStore(session)?.permissions ?? ['send'];
-  return permissions.some((one) => one === 'send' || one === 'admin');
-};
-
-/** Permissions of the member or key. Empty: not yet known. */
-export const usePermissions = (): readonly string[] => {
-  const member = useStore(session);
-  const { data } = useResource<SerializedSession>({ path: '/v1/session', enabled: member === null });
-  return (member ?? data)?.permissions ?? [];
-};
 
 /**
  * Members of the organization; empty without the `admin` permission. They are always read from the live environment, to
@@ -37,7 +18,7 @@ export const usePermissions = (): readonly string[] => {
 export const useMembers = (everyMs?: number): readonly NamedResource[] => {
   const path = '/v1/members';
   const environment = environmentOfOrganization(currentEnvironment());
-  const enabled = usePermissions().includes('admin') && environment === 'live';
+  const enabled = useMay('GET /v1/members');
   const { data } = useRead([path], (signal) => request<List<NamedResource>>(path, { signal, environment }), {
     enabled,
     ...(everyMs !== undefined && { everyMs }),
@@ -50,7 +31,7 @@ export const useKeyNames = (): ReadonlyMap<string, string> => {
   const { data } = useResource<List<SerializedApiKey>>({
     path: '/v1/api-keys',
     query: { limit: 100 },
-    enabled: useMayManage(),
+    enabled: useMay('GET /v1/api-keys'),
   });
   return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
 };
@@ -85,8 +66,8 @@ export interface NamedResource {
 }
 
 export const useDomains = (): readonly NamedResource[] =>
-  useResource<List<NamedResource>>({ path: '/v1/domains', query: { limit: 100 }, enabled: useMayManage() }).data
-    ?.data ?? [];
+  useResource<List<NamedResource>>({ path: '/v1/domains', query: { limit: 100 }, enabled: useMay('GET /v1/domains') })
+    .data?.data ?? [];
 
 export const useDomainNames = (): ReadonlyMap<string, string> =>
   new Map(useDomains().map(({ id, name }) => [id, name]));

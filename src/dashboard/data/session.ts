@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { SerializedSession } from '../../http/resources/members/members.ts';
 import type { MembershipChoice } from '../../http/resources/members/oidc.ts';
+import type { SerializedOperations } from '../../http/resources/members/operations.ts';
 import type { assertionSchema } from '../../http/resources/members/passkeys.ts';
+import { noteAccess, OPERATIONS_PATH } from './access.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
 import { announceSignOut } from './live.ts';
@@ -14,11 +16,15 @@ const PATH = '/v1/session';
 /** Reads the current session, if there may be one. */
 export const readSession = async (): Promise<void> => {
   if (session.get() !== undefined) return;
-  const found = await request<SerializedSession>(PATH, { environment: 'live' }).catch((error: unknown) => {
-    if (error instanceof ApiFault && error.status === 401) return null;
-    throw error;
-  });
+  const [found, operations] = await Promise.all([
+    request<SerializedSession>(PATH, { environment: 'live' }).catch((error: unknown) => {
+      if (error instanceof ApiFault && error.status === 401) return null;
+      throw error;
+    }),
+    request<SerializedOperations>(OPERATIONS_PATH, { environment: 'live' }).catch(() => null),
+  ]);
   noteSession(found);
+  if (found !== null) noteAccess('live', operations);
 };
 
 /**

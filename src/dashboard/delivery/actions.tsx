@@ -3,8 +3,6 @@ import type { SerializedSuspension } from '../../http/resources/destinations.ts'
 import { Action } from '../components/action.tsx';
 import { Icon } from '../components/icons.tsx';
 import { request } from '../data/api.ts';
-import { session } from '../data/credentials.ts';
-import { useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 
 /** Ends the suspension of a destination. */
@@ -17,7 +15,15 @@ export const ReleaseDestination = ({
     await request('/v1/destinations/release', { method: 'POST', body: { destination } });
   };
   return (
-    <Action word="Try now" icon="rotate" tone="plain" isSmall title={`Try ${destination} now?`} act={release}>
+    <Action
+      word="Try now"
+      operation="POST /v1/destinations/release"
+      icon="rotate"
+      tone="plain"
+      isSmall
+      title={`Try ${destination} now?`}
+      act={release}
+    >
       <p class="two">
         Its mail is sent within seconds. If it is deferred again, it waits longer. Otherwise, the next attempt is at{' '}
         {times.clock(until)}.
@@ -33,11 +39,7 @@ interface PausedProps {
   readonly since: string | null;
 }
 
-export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
-  const own = useStore(session);
-  // An API key's permissions are unknown here, so the service decides.
-  const mayChange = own == null || (own.changes && own.permissions.includes('admin'));
-  if (!mayChange) return null;
+export const PauseBulkMail = ({ since }: PausedProps): JSX.Element => {
   const set = (paused: boolean) => async (): Promise<undefined> => {
     await request('/v1/organization/bulk-mail', { method: 'PUT', body: { paused } });
   };
@@ -46,6 +48,7 @@ export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
       <Action
         word="Resume"
         opener="Resume bulk mail"
+        operation="PUT /v1/organization/bulk-mail"
         icon="send"
         tone="plain"
         title="Resume bulk mail?"
@@ -59,6 +62,7 @@ export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
     <Action
       word="Pause"
       opener="Pause bulk mail"
+      operation="PUT /v1/organization/bulk-mail"
       icon="pause"
       tone="plain"
       title="Pause all bulk mail?"

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
-import { Action } from '../components/action.tsx';
+import { Action, IfAllowed } from '../components/action.tsx';
 import { AsOfBar, AsOfButton, type Past, queryAt, useAsOf, useMoments } from '../components/as-of.tsx';
 import { CopyWhole } from '../components/facts.tsx';
 import { Icon, Mark, Pill } from '../components/icons.tsx';
@@ -158,7 +158,14 @@ const RotateDkim = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elem
     await request(`/v1/domains/${domain.id}/dkim/rotate`, { method: 'POST' });
   };
   return (
-    <Action word="Rotate DKIM keys" icon="key" tone="plain" title="Rotate the DKIM keys?" act={rotate}>
+    <Action
+      word="Rotate DKIM keys"
+      operation="POST /v1/domains/:id/dkim/rotate"
+      icon="key"
+      tone="plain"
+      title="Rotate the DKIM keys?"
+      act={rotate}
+    >
       <p class="two">
         A new key pair is created, with two records to publish. The current keys sign until the new records are found,
         so all mail stays signed. Keep the current records for a while: mail in transit is verified with them.
@@ -173,7 +180,15 @@ const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.El
     navigate(linkTo('/domains'), 'replace');
   };
   return (
-    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${domain.name}?`} typed={domain.name} act={remove}>
+    <Action
+      word="Delete"
+      operation="DELETE /v1/domains/:id"
+      icon="trash"
+      tone="danger"
+      title={`Delete ${domain.name}?`}
+      typed={domain.name}
+      act={remove}
+    >
       <p class="two">
         Every API key that is bound to this domain is revoked within a second. Waiting messages fail when they are due.
         History and statistics are kept.
@@ -292,10 +307,12 @@ export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
           <AsOfButton moments={moments} />
           <ApiButton requests={requests} />
           <RotateDkim domain={domain} />
-          <button type="button" class="btn primary" disabled={check.isBusy || at !== null} onClick={check.begin}>
-            <Icon name="rotate" />
-            Check now
-          </button>
+          <IfAllowed operation="POST /v1/domains/:id/verify">
+            <button type="button" class="btn primary" disabled={check.isBusy || at !== null} onClick={check.begin}>
+              <Icon name="rotate" />
+              Check now
+            </button>
+          </IfAllowed>
         </div>
       </div>
       {check.error !== null && <Fault error={check.error} />}

@@ -187,7 +187,7 @@ const AddDomain = (): JSX.Element => {
     navigate(linkTo(`/domains/${id}`));
   };
   return (
-    <Action word="Add a domain" icon="plus" tone="primary" title="Add a domain" act={add}>
+    <Action word="Add a domain" operation="POST /v1/domains" icon="plus" tone="primary" title="Add a domain" act={add}>
       <p class="two">
         Use a subdomain for this mail, such as mail.example.com. Its reputation then does not affect the mail of your
         employees. Next, you publish its DNS records.

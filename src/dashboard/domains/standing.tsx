@@ -11,6 +11,7 @@ import { type Past, useAsOf } from '../components/as-of.tsx';
 import { Fact, Facts } from '../components/facts.tsx';
 import { Status } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
@@ -109,6 +110,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
   const isPast = useAsOf() !== null;
   const [error, setError] = useState<Error | null>(null);
   const [isSaved, setSaved] = useState(false);
+  const may = useMay('PATCH /v1/domains/:id');
   const { tracking, branding } = domain;
   const save = async (form: FormData): Promise<void> => {
     const [name, color, logoUrl] = ['name', 'color', 'logo_url'].map((field) => filled(form, field));
@@ -180,9 +182,11 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
           <span class="muted" role="status">
             {isSaved ? 'Saved. Applies to mail accepted from now on' : ''}
           </span>
-          <button type="submit" class="btn" disabled={isPast}>
-            Save
-          </button>
+          {may && (
+            <button type="submit" class="btn" disabled={isPast}>
+              Save
+            </button>
+          )}
         </div>
       </form>
     </section>
@@ -194,7 +198,15 @@ const ReleaseDomain = ({ id }: { readonly id: string }): JSX.Element => {
     await request(`/v1/domains/${id}/release`, { method: 'POST' });
   };
   return (
-    <Action word="Release" icon="check" tone="plain" isSmall title="Release bulk mail?" act={release}>
+    <Action
+      word="Release"
+      operation="POST /v1/domains/:id/release"
+      icon="check"
+      tone="plain"
+      isSmall
+      title="Release bulk mail?"
+      act={release}
+    >
       <p class="two">
         Waiting mail is sent immediately, and earlier mail is no longer counted. Fix the cause first: mailbox providers
         remember longer than this service does.
@@ -228,7 +240,15 @@ const StartWarmUp = ({ id }: { readonly id: string }): JSX.Element => {
     await request(`/v1/domains/${id}/warm-up`, { method: 'PUT', body: plan.length === 0 ? {} : { plan } });
   };
   return (
-    <Action word="Start" icon="clock" tone="plain" isSmall title="Start a warm-up?" act={start}>
+    <Action
+      word="Start"
+      operation="PUT /v1/domains/:id/warm-up"
+      icon="clock"
+      tone="plain"
+      isSmall
+      title="Start a warm-up?"
+      act={start}
+    >
       <p class="two">
         Sets a daily limit for each mailbox provider, which grows every day. Bulk mail above the limit waits for the
         next day. Transactional mail never waits.
@@ -246,7 +266,15 @@ const EndWarmUp = ({ id }: { readonly id: string }): JSX.Element => {
     await request(`/v1/domains/${id}/warm-up`, { method: 'DELETE' });
   };
   return (
-    <Action word="End" icon="cross" tone="plain" isSmall title="End the warm-up?" act={end}>
+    <Action
+      word="End"
+      operation="DELETE /v1/domains/:id/warm-up"
+      icon="cross"
+      tone="plain"
+      isSmall
+      title="End the warm-up?"
+      act={end}
+    >
       <p class="two">Mail is no longer held. Waiting mail is sent within seconds.</p>
     </Action>
   );

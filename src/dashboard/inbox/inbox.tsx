@@ -96,7 +96,14 @@ const DeleteMail = ({ id }: { readonly id: string }): JSX.Element => {
     navigate(linkTo('/inbox'), 'replace');
   };
   return (
-    <Action word="Delete" icon="trash" tone="danger" title="Delete this mail?" act={remove}>
+    <Action
+      word="Delete"
+      operation="DELETE /v1/inbox/:id"
+      icon="trash"
+      tone="danger"
+      title="Delete this mail?"
+      act={remove}
+    >
       <p class="two">The captured copy is deleted. The message itself is kept.</p>
     </Action>
   );
@@ -312,7 +319,14 @@ export const Inbox = (): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={[urlOf(PATH, { limit: PAGE, ...asked })]} />
-          <Action word="Delete listed mail" icon="trash" tone="danger" title="Delete this mail?" act={clear}>
+          <Action
+            word="Delete listed mail"
+            operation="DELETE /v1/inbox"
+            icon="trash"
+            tone="danger"
+            title="Delete this mail?"
+            act={clear}
+          >
             <p class="two">
               {asked.to === null && asked.subject === null ? 'All captured mail' : 'All matching captured mail'} in this
               environment is deleted. The messages themselves are kept.

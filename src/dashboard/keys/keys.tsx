@@ -48,7 +48,14 @@ export const RotateKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
     return shownOnce(apiKey.name, `/v1/api-keys/${apiKey.id}/rotate`, body);
   };
   return (
-    <Action word="Rotate" icon="rotate" tone="primary" title={`Rotate ${apiKey.name}?`} act={rotate}>
+    <Action
+      word="Rotate"
+      operation="POST /v1/api-keys/:id/rotate"
+      icon="rotate"
+      tone="primary"
+      title={`Rotate ${apiKey.name}?`}
+      act={rotate}
+    >
       <p class="two">
         A new secret is created. The current one, …{apiKey.last4}, was {used(apiKey)}.
       </p>
@@ -64,7 +71,14 @@ export const RevokeKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
     await request(`/v1/api-keys/${apiKey.id}/revoke`, { method: 'POST' });
   };
   return (
-    <Action word="Revoke" icon="forbid" tone="danger" title={`Revoke ${apiKey.name}?`} act={revoke}>
+    <Action
+      word="Revoke"
+      operation="POST /v1/api-keys/:id/revoke"
+      icon="forbid"
+      tone="danger"
+      title={`Revoke ${apiKey.name}?`}
+      act={revoke}
+    >
       <p class="two">
         All of its secrets stop working within a second. You cannot undo this. The key was {used(apiKey)}. Its history
         is kept.
@@ -138,7 +152,14 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
     if (Object.keys(body).length > 0) await request(`/v1/api-keys/${apiKey.id}`, { method: 'PATCH', body });
   };
   return (
-    <Action word="Edit" icon="sliders" tone="plain" title={`Edit ${apiKey.name}`} act={change}>
+    <Action
+      word="Edit"
+      operation="PATCH /v1/api-keys/:id"
+      icon="sliders"
+      tone="plain"
+      title={`Edit ${apiKey.name}`}
+      act={change}
+    >
       <p class="two">Changes apply to all of its secrets within a second.</p>
       <label class="row">
         Name
@@ -193,7 +214,14 @@ export const MakeKey = (): JSX.Element => {
       permissions: form.getAll('permission'),
     });
   return (
-    <Action word="Create a key" icon="plus" tone="primary" title="Create a key" act={make}>
+    <Action
+      word="Create a key"
+      operation="POST /v1/api-keys"
+      icon="plus"
+      tone="primary"
+      title="Create a key"
+      act={make}
+    >
       <label class="row">
         Name
         <input class="inp" name="name" required maxLength={200} />

@@ -5,10 +5,11 @@ import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsO
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { type OperationName, useAllowed, useMay } from '../data/access.ts';
 import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { isMemberId, shortId, useDomainNames, useMaySend, useSenderNames } from '../data/names.ts';
+import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
@@ -94,6 +95,15 @@ const TABS = {
 } as const;
 type Tab = keyof typeof TABS;
 
+/** What each tab reads besides the message. Without permission there is no tab. */
+const READS: Partial<Readonly<Record<Tab, OperationName>>> = {
+  preview: 'GET /v1/messages/:id/preview',
+  text: 'GET /v1/messages/:id/content',
+  headers: 'GET /v1/messages/:id/raw',
+  raw: 'GET /v1/messages/:id/raw',
+  attachments: 'GET /v1/messages/:id/content',
+};
+
 const tabOf = (query: URLSearchParams): Tab => {
   const asked = query.get('tab') ?? '';
   return Object.hasOwn(TABS, asked) ? (asked as Tab) : 'timeline';
@@ -106,7 +116,8 @@ const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX
   const [error, setError] = useState<Error | null>(null);
   const isPast = useAsOf() !== null;
   const waiting = message.recipients.filter(({ status }) => CANCELLABLE.includes(status)).length;
-  if (waiting === 0) return null;
+  const may = useMay('POST /v1/messages/:id/cancel');
+  if (waiting === 0 || !may) return null;
   const cancel = async (): Promise<void> => {
     try {
       await request(`/v1/messages/${message.id}/cancel`, { method: 'POST' });
@@ -136,7 +147,11 @@ const linkToTab = (name: string): string => withParameters({ tab: name === 'time
 
 /** Tabs with number keys as shortcuts. */
 const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
-  const names = Object.keys(TABS) as Tab[];
+  const allowed = useAllowed();
+  const names = (Object.keys(TABS) as Tab[]).filter((name) => {
+    const operation = READS[name];
+    return operation === undefined || allowed(operation);
+  });
   useShortcuts(
     Object.fromEntries(names.map((name, index) => [String(index + 1), () => navigate(linkToTab(name), 'replace')])),
   );
@@ -269,7 +284,6 @@ interface HeadProps {
 const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
   const times = useTimes();
   const at = useAsOf();
-  const maySend = useMaySend();
   const { recipients } = message;
   return (
     <>
@@ -299,7 +313,7 @@ const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
           <ApiButton
             requests={['', '/explain'].map((part) => urlOf(`/v1/messages/${message.id}${part}`, queryAt(at)))}
           />
-          {maySend && <ResendButton message={message} />}
+          <ResendButton message={message} />
           <CancelButton message={message} />
         </div>
       </div>

@@ -8,9 +8,9 @@ import { Icon } from '../components/icons.tsx';
 import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';
 import { ApiButton, saveFile } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { useMayManage, useMaySend } from '../data/names.ts';
 import { useList, useRead, useResource } from '../data/queries.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { count } from '../data/time.ts';
@@ -92,7 +92,7 @@ const Sender = (): JSX.Element => {
   const { data } = useResource<List<SerializedDomain>>({
     path: '/v1/domains',
     query: { limit: 100 },
-    enabled: useMayManage(),
+    enabled: useMay('GET /v1/domains'),
   });
   const name = data?.data.find(({ status }) => status === 'verified')?.name;
   return (
@@ -110,15 +110,21 @@ const Sender = (): JSX.Element => {
   );
 };
 
-export const SendTest = (): JSX.Element | null => {
-  if (!useMaySend()) return null;
+export const SendTest = (): JSX.Element => {
   const send = async (form: FormData): Promise<undefined> => {
     const body = Object.fromEntries(['from', 'to', 'subject', 'text'].map((name) => [name, String(form.get(name))]));
     const { id } = await request<{ readonly id: string }>('/v1/messages/send', { method: 'POST', body });
     navigate(linkTo(`/messages/${id}`));
   };
   return (
-    <Action word="Send a test" icon="send" tone="primary" title="Send a test message" act={send}>
+    <Action
+      word="Send a test"
+      operation="POST /v1/messages/send"
+      icon="send"
+      tone="primary"
+      title="Send a test message"
+      act={send}
+    >
       <Sender />
       <label class="row">
         To
@@ -177,7 +183,14 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
       <button type="button" class="btn ghost" onClick={clear}>
         Clear
       </button>
-      <Action word={`Cancel ${ids.size}`} icon="forbid" tone="danger" title={`Cancel ${ids.size} messages?`} act={act}>
+      <Action
+        word={`Cancel ${ids.size}`}
+        operation="POST /v1/messages/cancel"
+        icon="forbid"
+        tone="danger"
+        title={`Cancel ${ids.size} messages?`}
+        act={act}
+      >
         <p class="two">Waiting recipients get nothing. Delivered mail is not affected.</p>
       </Action>
     </>
@@ -235,7 +248,14 @@ const cancelAll = async (filter: Filter): Promise<Outcome> => {
 export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
   const act = (): Promise<Outcome> => cancelAll(filter);
   return (
-    <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel matching messages?" act={act}>
+    <Action
+      word="Cancel matching"
+      operation="POST /v1/messages/cancel"
+      icon="forbid"
+      tone="plain"
+      title="Cancel matching messages?"
+      act={act}
+    >
       <Matching filter={filter} />
     </Action>
   );
@@ -332,7 +352,6 @@ export const Messages = (): JSX.Element => {
   useKeptTrail(messages.map(({ id }) => id));
   const { selected, picked, pick, clear } = useSelection(messages, peeked);
   const filter = cancellable(search);
-  const maySend = useMaySend();
   return (
     <>
       <div class="head">
@@ -340,7 +359,7 @@ export const Messages = (): JSX.Element => {
           <h1>Messages</h1>
         </div>
         <div class="acts">
-          {picked.size > 0 && maySend && <ResendPicked ids={picked} />}
+          {picked.size > 0 && <ResendPicked ids={picked} />}
           {picked.size > 0 && <CancelPicked ids={picked} clear={clear} />}
           {picked.size === 0 && filter !== null && messages.length > 0 && <CancelMatching filter={filter} />}
           <button

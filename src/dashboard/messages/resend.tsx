@@ -80,7 +80,14 @@ export const ResendButton = ({ message }: { readonly message: SerializedMessage 
   };
   const rest = unreached.length - ADDRESSES_SHOWN;
   return (
-    <Action word="Send again" icon="send" tone="plain" title="Send this message again?" act={act}>
+    <Action
+      word="Send again"
+      operation="POST /v1/messages/:id/resend"
+      icon="send"
+      tone="plain"
+      title="Send this message again?"
+      act={act}
+    >
       <p class="two">
         A new message with the same content is sent to {unreached.length === 1 ? 'this address' : 'these addresses'}:
       </p>
@@ -145,6 +152,7 @@ export const ResendPicked = ({ ids }: { readonly ids: ReadonlySet<string> }): JS
   return (
     <Action
       word={`Send ${ids.size} again`}
+      operation="POST /v1/messages/resend"
       icon="send"
       tone="plain"
       title={ids.size === 1 ? 'Send the message again?' : `Send ${ids.size} messages again?`}

@@ -100,6 +100,7 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
         remedy: (
           <Action
             word="Release"
+            operation={domain === null ? 'POST /v1/organization/release' : 'POST /v1/domains/:id/release'}
             icon="check"
             tone="plain"
             isSmall

@@ -3,12 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type { SerializedDomain } from '../../http/resources/domains/domain.ts';
 import type { SerializedSubmission } from '../../http/resources/service.ts';
+import { IfAllowed } from '../components/action.tsx';
 import { CopyWhole } from '../components/facts.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
+import { useMay } from '../data/access.ts';
 import { session } from '../data/credentials.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
-import { useMayManage, useMembers } from '../data/names.ts';
+import { useMembers } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { MakeKey } from '../keys/keys.tsx';
@@ -151,8 +153,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
 };
 
 const Captured = (): JSX.Element => {
-  const { member, permissions = ['admin'] } = useStore(session) ?? {};
-  const mayOpenInbox = permissions.includes('admin') || member?.role === 'developer';
+  const mayOpenInbox = useMay('GET /v1/inbox');
   return (
     <p class="cap">
       <Icon name="tray" />
@@ -193,8 +194,8 @@ const EVERY_MS = 5_000;
 
 /** Domains of the first page; empty while loading or without permission. */
 const useDomainsWithRecords = (): readonly SerializedDomain[] =>
-  useResource<List<SerializedDomain>>({ path: '/v1/domains', everyMs: EVERY_MS, enabled: useMayManage() }).data?.data ??
-  [];
+  useResource<List<SerializedDomain>>({ path: '/v1/domains', everyMs: EVERY_MS, enabled: useMay('GET /v1/domains') })
+    .data?.data ?? [];
 
 const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => (
   <Step
@@ -223,10 +224,12 @@ const OwnDomain = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
     title="Add your domain"
     text="Copy its DNS records to your DNS provider. They are checked as you enter them."
     action={
-      <a class="btn" href={linkTo('/domains')}>
-        <Icon name="globe" />
-        {isDone ? 'View records' : 'Add a domain'}
-      </a>
+      <IfAllowed operation={isDone ? 'GET /v1/domains' : 'POST /v1/domains'}>
+        <a class="btn" href={linkTo('/domains')}>
+          <Icon name="globe" />
+          {isDone ? 'View records' : 'Add a domain'}
+        </a>
+      </IfAllowed>
     }
   />
 );
@@ -238,10 +241,12 @@ const Others = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
     title="Invite your team"
     text="Developers, analysts and auditors see only what they need."
     action={
-      <a class="btn" href={linkTo('/settings')}>
-        <Icon name="person" />
-        {isDone ? 'View members' : 'Invite'}
-      </a>
+      <IfAllowed operation={isDone ? 'GET /v1/members' : 'POST /v1/members'}>
+        <a class="btn" href={linkTo('/settings')}>
+          <Icon name="person" />
+          {isDone ? 'View members' : 'Invite'}
+        </a>
+      </IfAllowed>
     }
   />
 );

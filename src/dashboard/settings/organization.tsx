@@ -107,7 +107,14 @@ export const ChangeOrganization = ({
     });
   };
   return (
-    <Action word="Change" icon="sliders" tone="plain" title="Organization settings" act={change}>
+    <Action
+      word="Change"
+      operation="PATCH /v1/organization"
+      icon="sliders"
+      tone="plain"
+      title="Organization settings"
+      act={change}
+    >
       <label class="row">
         Name
         <input class="inp" name="name" required maxLength={100} defaultValue={organization.name} />
@@ -183,6 +190,7 @@ export const AllowContents = ({ organization }: { readonly organization: Seriali
     <Action
       word="Allow"
       opener="Message contents"
+      operation="PUT /v1/organization/contents"
       icon="mail"
       tone="plain"
       title="Who can see message contents?"

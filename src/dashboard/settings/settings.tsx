@@ -7,6 +7,7 @@ import { Action, type Outcome } from '../components/action.tsx';
 import { CopyButton, CopyField, Fact, Facts } from '../components/facts.tsx';
 import { ApiButton } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
 import { environmentOfOrganization, session } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
@@ -78,7 +79,7 @@ export const InviteMember = (): JSX.Element => {
     return shownOnce(made.link, made.name);
   };
   return (
-    <Action word="Invite" icon="plus" tone="primary" title="Invite a member" act={invite}>
+    <Action word="Invite" operation="POST /v1/members" icon="plus" tone="primary" title="Invite a member" act={invite}>
       <label class="row">
         Email address
         <input class="inp" name="email" type="email" required autocomplete="off" />
@@ -101,7 +102,15 @@ export const ChangeRole = ({ member }: OfMember): JSX.Element => {
     await ask(`/v1/members/${member.id}`, 'PATCH', { role: form.get('role') });
   };
   return (
-    <Action word="Role" icon="person" tone="plain" title={`Change the role of ${member.name}?`} isSmall act={change}>
+    <Action
+      word="Role"
+      operation="PATCH /v1/members/:id"
+      icon="person"
+      tone="plain"
+      title={`Change the role of ${member.name}?`}
+      isSmall
+      act={change}
+    >
       <p class="two">The change applies to open sessions within a second.</p>
       <RoleField chosen={member.role} />
     </Action>
@@ -115,6 +124,7 @@ export const MakeLink = ({ member }: OfMember): JSX.Element => {
     return (
       <Action
         word="Renew"
+        operation="POST /v1/members/:id/links"
         icon="link"
         tone="plain"
         title={`Renew the invitation of ${member.name}?`}
@@ -125,7 +135,15 @@ export const MakeLink = ({ member }: OfMember): JSX.Element => {
       </Action>
     );
   return (
-    <Action word="Link" icon="link" tone="plain" title={`Create a link for ${member.name}?`} isSmall act={make}>
+    <Action
+      word="Link"
+      operation="POST /v1/members/:id/links"
+      icon="link"
+      tone="plain"
+      title={`Create a link for ${member.name}?`}
+      isSmall
+      act={make}
+    >
       <p class="two">Anyone who has the link can sign in as them. Earlier links keep working until they expire.</p>
     </Action>
   );
@@ -165,6 +183,7 @@ export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
     <Action
       word="Remove"
       opener={opener}
+      operation="DELETE /v1/members/:id/passkeys/:passkey"
       icon="key"
       tone="danger"
       title={`Remove a passkey of ${member.name}?`}
@@ -188,6 +207,7 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
     return (
       <Action
         word="Withdraw"
+        operation="DELETE /v1/members/:id"
         icon="forbid"
         tone="danger"
         title={`Withdraw the invitation of ${member.name}?`}
@@ -198,7 +218,15 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
       </Action>
     );
   return (
-    <Action word="Remove" icon="forbid" tone="danger" title={`Remove ${member.name}?`} isSmall act={remove}>
+    <Action
+      word="Remove"
+      operation="DELETE /v1/members/:id"
+      icon="forbid"
+      tone="danger"
+      title={`Remove ${member.name}?`}
+      isSmall
+      act={remove}
+    >
       <p class="two">Their sessions end within a second. Their actions stay in the audit log.</p>
     </Action>
   );
@@ -207,7 +235,15 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
 export const EndSession = ({ id, name }: { readonly id: string; readonly name: string }): JSX.Element => {
   const end = (): Promise<undefined> => ask<undefined>(`/v1/sessions/${id}`, 'DELETE');
   return (
-    <Action word="End" icon="forbid" tone="plain" title={`End this session of ${name}?`} isSmall act={end}>
+    <Action
+      word="End"
+      operation="DELETE /v1/sessions/:id"
+      icon="forbid"
+      tone="plain"
+      title={`End this session of ${name}?`}
+      isSmall
+      act={end}
+    >
       <p class="two">The browser is signed out within a second.</p>
     </Action>
   );
@@ -233,15 +269,7 @@ const ReadResult = <T,>({
   return <Skeleton rows={3} />;
 };
 
-const Organization = ({
-  organization,
-  mayChange,
-  mayAllow,
-}: {
-  readonly organization: SerializedOrganization;
-  readonly mayChange: boolean;
-  readonly mayAllow: boolean;
-}): JSX.Element => {
+const Organization = ({ organization }: { readonly organization: SerializedOrganization }): JSX.Element => {
   const times = useTimes();
   return (
     <div class="card settings">
@@ -263,12 +291,10 @@ const Organization = ({
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Created">{times.short(organization.created_at)}</Fact>
       </Facts>
-      {mayChange && (
-        <div class="below">
-          <ChangeOrganization organization={organization} />
-          {mayAllow && <AllowContents organization={organization} />}
-        </div>
-      )}
+      <div class="below">
+        <ChangeOrganization organization={organization} />
+        <AllowContents organization={organization} />
+      </div>
     </div>
   );
 };
@@ -280,13 +306,7 @@ const useStanding = ({ joined_at: joinedAt, invitation_expires_at: expiresAt }: 
   return expiresAt === null ? 'invitation expired' : `invited, until ${times.short(expiresAt)}`;
 };
 
-const Member = ({
-  member,
-  mayChange,
-}: {
-  readonly member: SerializedMember;
-  readonly mayChange: boolean;
-}): JSX.Element => {
+const Member = ({ member }: OfMember): JSX.Element => {
   const standing = useStanding(member);
   return (
     <div class="kr">
@@ -297,19 +317,17 @@ const Member = ({
         </small>
       </span>
       <span class="tag">{member.role}</span>
-      {mayChange && (
-        <span class="acts">
-          <ChangeRole member={member} />
-          <MakeLink member={member} />
-          <MemberPasskeys member={member} />
-          <RemoveMember member={member} />
-        </span>
-      )}
+      <span class="acts">
+        <ChangeRole member={member} />
+        <MakeLink member={member} />
+        <MemberPasskeys member={member} />
+        <RemoveMember member={member} />
+      </span>
     </div>
   );
 };
 
-const Session = ({ open, mayChange }: { readonly open: MemberSession; readonly mayChange: boolean }): JSX.Element => {
+const Session = ({ open }: { readonly open: MemberSession }): JSX.Element => {
   const times = useTimes();
   return (
     <div class="kr">
@@ -320,11 +338,9 @@ const Session = ({ open, mayChange }: { readonly open: MemberSession; readonly m
         </small>
       </span>
       <span class="tag">{open.is_current ? 'this browser' : `used ${ago(open.last_used_at)}`}</span>
-      {mayChange && (
-        <span class="acts">
-          <EndSession id={open.id} name={open.member_name} />
-        </span>
-      )}
+      <span class="acts">
+        <EndSession id={open.id} name={open.member_name} />
+      </span>
     </div>
   );
 };
@@ -347,32 +363,16 @@ const rows = <Row extends { readonly id: string }>(
 
 const REQUESTS = ['/v1/organization', '/v1/members', '/v1/sessions'];
 
-export const Settings = (): JSX.Element => {
+/** Everything that an owner manages: settings, members and their sessions. */
+const Managed = (): JSX.Element => {
   const organization = useOfOrganization<SerializedOrganization>('/v1/organization');
   const members = useOfOrganization<List<SerializedMember>>('/v1/members');
   const sessions = useOfOrganization<List<MemberSession>>('/v1/sessions');
   const own = useStore(session);
-  const mayChange = own?.changes !== false;
   return (
     <>
-      <div class="head">
-        <div>
-          <h1>Settings</h1>
-          <p class="sub">Your organization, its members and their sessions.</p>
-        </div>
-        <div class="acts">
-          <ApiButton requests={own ? [...REQUESTS, '/v1/passkeys'] : REQUESTS} />
-          {mayChange && members.data !== undefined && <InviteMember />}
-        </div>
-      </div>
-      <ReadResult
-        read={organization}
-        show={(found) => (
-          <Organization organization={found} mayChange={mayChange} mayAllow={own?.member?.role === 'owner'} />
-        )}
-      />
-      {own && <SwitchOrganization />}
-      {own && <Passkeys />}
+      <ReadResult read={organization} show={(found) => <Organization organization={found} />} />
+      {own && <Personal />}
       <h2 class="over">Members</h2>
       <ReadResult
         read={members}
@@ -380,7 +380,7 @@ export const Settings = (): JSX.Element => {
           rows(
             'Members',
             found,
-            (member) => <Member member={member} mayChange={mayChange} />,
+            (member) => <Member member={member} />,
             <Empty icon="person" title="No members">
               Members sign in with a personal link. Invite the first one as an owner.
             </Empty>,
@@ -394,13 +394,45 @@ export const Settings = (): JSX.Element => {
           rows(
             'Sessions',
             found,
-            (open) => <Session open={open} mayChange={mayChange} />,
+            (open) => <Session open={open} />,
             <Empty icon="person" title="No sessions">
               Signing in with an API key creates no session.
             </Empty>,
           )
         }
       />
+    </>
+  );
+};
+
+/** The member's own organizations and passkeys. */
+const Personal = (): JSX.Element => (
+  <>
+    <SwitchOrganization />
+    <Passkeys />
+  </>
+);
+
+export const Settings = (): JSX.Element => {
+  const own = useStore(session);
+  const isManaged = useMay('GET /v1/organization');
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Settings</h1>
+          <p class="sub">
+            {isManaged
+              ? 'Your organization, its members and their sessions.'
+              : 'How you sign in. Owners manage the organization and its members.'}
+          </p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={own ? [...REQUESTS, '/v1/passkeys'] : REQUESTS} />
+          <InviteMember />
+        </div>
+      </div>
+      {isManaged ? <Managed /> : <Personal />}
     </>
   );
 };

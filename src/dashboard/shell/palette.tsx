@@ -4,6 +4,7 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedSearchResult } from '../../http/resources/search.ts';
 import { Icon, type IconName } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { letters, theme, useStore, zone } from '../data/store.ts';
@@ -152,6 +153,7 @@ const foundChoice = (found: SerializedSearchResult): Choice => ({
 });
 
 const useActions = (): readonly Choice[] => {
+  const mayRotate = useMay('POST /v1/api-keys/:id/rotate');
   const isTest = usePlace().query.get('environment') === 'test';
   const [isUtc, isOff] = [useStore(zone) === 'UTC', useStore(letters) === 'off'];
   const act = (icon: IconName, words: string, choose: () => void): Choice => ({
@@ -161,7 +163,7 @@ const useActions = (): readonly Choice[] => {
     choose,
   });
   return [
-    act('key', 'Create or rotate an API key', () => navigate(linkTo('/keys'))),
+    ...(mayRotate ? [act('key', 'Create or rotate an API key', () => navigate(linkTo('/keys')))] : []),
     act('clock', isUtc ? 'Show local times' : 'Show times in UTC', () => zone.set(isUtc ? 'local' : 'UTC')),
     act('theme', 'Use the light theme', () => theme.set('light')),
     act('theme', 'Use the dark theme', () => theme.set('dark')),

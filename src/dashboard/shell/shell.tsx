@@ -2,6 +2,7 @@ import type { ComponentChildren, ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Avatar, Icon, type IconName } from '../components/icons.tsx';
 import { Notice, sentenceOf } from '../components/states.tsx';
+import { type Access, useAccess, useAllowed } from '../data/access.ts';
 import { useAttentionCounts } from '../data/attention.ts';
 import { keys, session } from '../data/credentials.ts';
 import { liveness } from '../data/live.ts';
@@ -11,6 +12,8 @@ import { signOut } from '../data/session.ts';
 import { mayPress } from '../data/shortcuts.ts';
 import { theme, useStore, zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
+import { SCREENS, type Screen } from '../screens.tsx';
+import { NoAccess } from './no-access.tsx';
 import type { ListedScreen, PaletteProps } from './palette.tsx';
 
 /** Screens by the letter that follows G. */
@@ -180,11 +183,26 @@ const Badge = ({ many }: { readonly many: number }): JSX.Element | null =>
     </>
   );
 
-const Navigation = ({ path }: { readonly path: string }): JSX.Element => {
+/** The menu of those who may use the operations that a screen needs. */
+const useGroups = (): typeof GROUPS => {
+  const allowed = useAllowed();
+  const isOpen = ({ path }: Entry): boolean =>
+    SCREENS.find((screen) => screen.path.test(path))?.needs.some(allowed) === true;
+  return GROUPS.map(({ name, entries }) => ({ name, entries: entries.filter(isOpen) })).filter(
+    ({ entries }) => entries.length > 0,
+  );
+};
+
+interface NavigationProps {
+  readonly path: string;
+  readonly groups: typeof GROUPS;
+}
+
+const Navigation = ({ path, groups }: NavigationProps): JSX.Element => {
   const counts = useAttentionCounts();
   return (
     <>
-      {GROUPS.map(({ name, entries }) => (
+      {groups.map(({ name, entries }) => (
         <div class="group" key={name}>
           {name !== null && <p>{name}</p>}
           {entries.map((entry) => (
@@ -301,17 +319,26 @@ const MaybeOlder = (): JSX.Element | null => {
 };
 
 interface ShellProps {
-  /** Title of the screen, for the header of small windows and the browser tab. */
-  readonly title: string;
+  /** undefined: there is no such screen. */
+  readonly screen: Screen | undefined;
   readonly children: ComponentChildren;
 }
 
+/** True if every operation that the screen needs is refused. One that the service does not offer is not refused. */
+const isRefused = ({ needs }: Screen, { operations }: Access): boolean =>
+  needs.every((name) => operations.get(name)?.allowed === false);
+
 /** The screen with its navigation, which is a drawer on small windows. */
-export const Shell = ({ title, children }: ShellProps): JSX.Element => {
+export const Shell = ({ screen, children }: ShellProps): JSX.Element => {
+  // Title of the screen, for the header of small windows and the browser tab.
+  const title = screen?.title ?? 'Page not found';
+  const access = useAccess();
   const { path } = usePlace();
   const member = useStore(session)?.member ?? null;
   const [isOpen, setOpen] = useState(false);
-  const palette = usePalette(GROUPS.flatMap(({ entries }) => entries));
+  const groups = useGroups();
+  const entries = groups.flatMap((group) => group.entries);
+  const palette = usePalette(entries);
   useEffect(() => {
     document.title = `${title} · Outbox`;
   }, [title]);
@@ -325,7 +352,7 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
         <Brand name={useStore(session)?.organization.name ?? 'Outbox'} />
         <PaletteButton open={palette.open} />
         <nav aria-label="Main">
-          <Navigation path={path} />
+          <Navigation path={path} groups={groups} />
         </nav>
         <Foot />
       </aside>
@@ -352,7 +379,11 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
         </header>
         <main id="main" tabIndex={-1}>
           <MaybeOlder />
-          {children}
+          {screen !== undefined && access && isRefused(screen, access) ? (
+            <NoAccess screen={screen} access={access} others={entries} />
+          ) : (
+            children
+          )}
         </main>
       </div>
       {palette.shown}

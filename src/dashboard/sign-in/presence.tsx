@@ -130,7 +130,15 @@ const Row = ({ passkey }: { readonly passkey: SerializedPasskey }): JSX.Element 
       </span>
       <span class="tag">{passkey.synced ? 'on several devices' : 'on one device'}</span>
       <span class="acts">
-        <Action word="Remove" icon="forbid" tone="danger" title="Remove this passkey?" isSmall act={remove}>
+        <Action
+          word="Remove"
+          operation="DELETE /v1/passkeys/:passkey"
+          icon="forbid"
+          tone="danger"
+          title="Remove this passkey?"
+          isSmall
+          act={remove}
+        >
           <p class="two">
             You can no longer sign in with it. Open sessions continue. Delete it on your device as well.
           </p>

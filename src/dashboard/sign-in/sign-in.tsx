@@ -230,19 +230,6 @@ export const SignInReturn = (): JSX.Element => {
   );
 };
 
-/**
- * Tests whether a key is valid. Every valid key is either allowed to list messages or rejected for lack of permission.
- */
-const isAccepted = async (key: string): Promise<boolean> => {
-  try {
-    await request('/v1/messages', { query: { limit: 1 }, key });
-    return true;
-  } catch (error) {
-    if (error instanceof ApiFault && error.code === 'permission_missing') return true;
-    throw error;
-  }
-};
-
 const keyProblemOf = (error: unknown): string =>
   error instanceof ApiFault && error.status === 401
     ? 'This API key does not exist, or is no longer valid.'
@@ -259,7 +246,8 @@ const SignInByKey = (): JSX.Element => {
     const of = environmentOfKey(key);
     if (of === null) return setProblem('An API key starts with ob_live_ or ob_test_.');
     try {
-      if (await isAccepted(key)) enterKey(of, key);
+      await request('/v1/session', { key }); // every valid key may ask who it is
+      enterKey(of, key);
       navigate(withParameters({ environment: of === 'test' ? 'test' : null }), 'replace');
     } catch (error) {
       setProblem(keyProblemOf(error));

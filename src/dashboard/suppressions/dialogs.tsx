@@ -49,7 +49,14 @@ export const AddSuppressions = (): JSX.Element => {
     };
   };
   return (
-    <Action word="Add" icon="plus" tone="primary" title="Suppress addresses" act={add}>
+    <Action
+      word="Add"
+      operation="POST /v1/suppressions"
+      icon="plus"
+      tone="primary"
+      title="Suppress addresses"
+      act={add}
+    >
       <label class="row">
         Addresses
         <textarea
@@ -108,7 +115,14 @@ export const ImportSuppressions = (): JSX.Element => {
     return { shown: <ImportedRows {...imported} />, word: 'Close' };
   };
   return (
-    <Action word="Import" icon="plus" tone="plain" title="Import addresses" act={take}>
+    <Action
+      word="Import"
+      operation="POST /v1/suppressions/import"
+      icon="plus"
+      tone="plain"
+      title="Import addresses"
+      act={take}
+    >
       <p class="two">
         Choose a CSV file whose first row names its columns. Only <code>address</code> is required. You can import an
         export of this list unchanged.
@@ -130,7 +144,15 @@ export const RemoveSuppression = ({ suppression }: { readonly suppression: Seria
   };
   const name = suppression.address ?? 'this address';
   return (
-    <Action word="Remove" icon="cross" tone="danger" isSmall title={`Send to ${name} again?`} act={remove}>
+    <Action
+      word="Remove"
+      operation="DELETE /v1/suppressions/:id"
+      icon="cross"
+      tone="danger"
+      isSmall
+      title={`Send to ${name} again?`}
+      act={remove}
+    >
       <p class="two">
         This address gets mail again, until it bounces, complains or unsubscribes. The evidence is kept. After a bounce
         or a complaint, remove it only for a reason: mailbox providers count such mail against you.

@@ -6,8 +6,9 @@ import type {
   SerializedWholeTemplate,
 } from '../../http/resources/templates/template.ts';
 import { Status } from '../components/icons.tsx';
-import { LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';
+import { type Looks, LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';
 import { Fault } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { ApiFault, request, send, urlOf } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
 import { usePlace, withParameters } from '../data/location.ts';
@@ -161,8 +162,10 @@ interface Rendering {
 /** Renders a message from the template. @param revision revision to render; null: nothing is loaded yet. */
 export const useRendering = (id: string, asked: RenderedPart, revision: string | null): Rendering => {
   const [rendering, setRendering] = useState<Rendering>({ rendered: null, shown: null, error: null });
+  const may = useMay('POST /v1/templates/:id/render');
   useEffect(() => {
     if (revision === null) return;
+    if (!may) return setRendering({ rendered: null, shown: { asked, revision }, error: null });
     const asking = new AbortController();
     request<SerializedRendering>(`/v1/templates/${id}/render`, { method: 'POST', body: asked, signal: asking.signal })
       .then((rendered) => setRendering({ rendered, shown: { asked, revision }, error: null }))
@@ -170,7 +173,7 @@ export const useRendering = (id: string, asked: RenderedPart, revision: string |
         if (!asking.signal.aborted) setRendering((before) => ({ ...before, error }));
       });
     return () => asking.abort();
-  }, [id, JSON.stringify(asked), revision]);
+  }, [id, JSON.stringify(asked), revision, may]);
   return rendering;
 };
 
@@ -236,6 +239,16 @@ const Letter = ({ rendered, view }: { readonly rendered: SerializedRendering; re
   </article>
 );
 
+/** For members who may look at a template, but not render it with values of their own. */
+const OnlyPage = ({ looks, page }: { readonly looks: Looks; readonly page: JSX.Element }): JSX.Element => (
+  <>
+    <div class="phead">
+      <LooksChoice looks={looks} />
+    </div>
+    <div class="desk">{page}</div>
+  </>
+);
+
 interface Props extends Rendering {
   readonly id: string;
 }
@@ -244,7 +257,16 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
   const looks = useLooks();
   const views = useViews();
   const { view } = views;
-  if (rendered === null || shown === null) return <div class="desk">{error !== null && <Fault error={error} />}</div>;
+  if (shown === null) return <div class="desk">{error !== null && <Fault error={error} />}</div>;
+  const page = (
+    <MailFrame
+      source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}
+      revision={shown.revision}
+      looks={looks}
+      title="Message preview"
+    />
+  );
+  if (rendered === null) return <OnlyPage looks={looks} page={page} />;
   const { score, verdict } = rendered.analysis;
   return (
     <>
@@ -258,16 +280,7 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
       </div>
       <AsListed rendered={rendered} views={views} />
       <div class={`desk ${error === null ? '' : 'dim'}`}>
-        {view === 'page' ? (
-          <MailFrame
-            source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}
-            revision={shown.revision}
-            looks={looks}
-            title="Message preview"
-          />
-        ) : (
-          <Letter rendered={rendered} view={view} />
-        )}
+        {view === 'page' ? page : <Letter rendered={rendered} view={view} />}
       </div>
     </>
   );

@@ -10,6 +10,7 @@ import type {
 import { Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { environmentOf, usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
@@ -213,7 +214,7 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
   const locale = place.query.get('locale');
   const asked = { ...(version !== null && { version }), ...(locale !== null && { locale }) };
   const rendering = useRendering(id, asked, draft.revision);
-  const isReadOnly = version !== null || environmentOf(place) === 'test';
+  const isReadOnly = !useMay('PATCH /v1/templates/:id') || version !== null || environmentOf(place) === 'test';
   const compare =
     other === null ? null : { href: withParameters({ compare: String(other) }), word: `Compare with ${other}` };
   return (

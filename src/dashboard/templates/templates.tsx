@@ -39,7 +39,14 @@ export const MakeTemplate = (): JSX.Element => {
     navigate(linkTo(`/templates/${id}`));
   };
   return (
-    <Action word="Create a template" icon="plus" tone="primary" title="Create a template" act={make}>
+    <Action
+      word="Create a template"
+      operation="POST /v1/templates"
+      icon="plus"
+      tone="primary"
+      title="Create a template"
+      act={make}
+    >
       <label class="row">
         Name
         <input class="inp" name="name" required maxLength={200} placeholder="Order shipped" />
@@ -85,6 +92,7 @@ export const PublishTemplate = ({ draft, template, number }: PublishProps): JSX.
   return (
     <Action
       word={`Publish version ${number}`}
+      operation="POST /v1/templates/:id/publish"
       icon="check"
       tone="primary"
       title={`Publish version ${number} of ${template.name}?`}
@@ -121,7 +129,14 @@ export const TestTemplate = ({ draft, template, version }: DraftProps & { readon
     return { shown, word: 'Close' };
   };
   return (
-    <Action word="Send a test" icon="send" tone="plain" title={`Send a test of ${template.name}`} act={send}>
+    <Action
+      word="Send a test"
+      operation="POST /v1/templates/:id/test-send"
+      icon="send"
+      tone="plain"
+      title={`Send a test of ${template.name}`}
+      act={send}
+    >
       <p class="two">
         {version === null ? 'The draft' : `Version ${version}`} is sent with its example values, and [Test] before the
         subject. Tests are not billed or counted in statistics.
@@ -142,6 +157,7 @@ export const RollBackTemplate = ({ draft, template, version }: DraftProps & { re
   return (
     <Action
       word={`Roll back to version ${version}`}
+      operation="POST /v1/templates/:id/rollback"
       icon="rotate"
       tone="primary"
       title={`Roll back to version ${version}?`}
@@ -164,6 +180,7 @@ export const DeleteTemplate = ({ draft, template }: DraftProps): JSX.Element => 
   return (
     <Action
       word="Delete"
+      operation="DELETE /v1/templates/:id"
       icon="trash"
       tone="danger"
       title={`Delete ${template.name}?`}
@@ -186,7 +203,15 @@ export const AddLanguage = ({ draft }: Pick<DraftProps, 'draft'>): JSX.Element =
     await draft.settle();
   };
   return (
-    <Action word="Add a language" icon="globe" tone="plain" isSmall title="Add a language" act={add}>
+    <Action
+      word="Add a language"
+      operation="PATCH /v1/templates/:id"
+      icon="globe"
+      tone="plain"
+      isSmall
+      title="Add a language"
+      act={add}
+    >
       <p class="two">
         It starts as a copy of the default. It is used for requests in this language, or in one that falls back to it.
       </p>

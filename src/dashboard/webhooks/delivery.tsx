@@ -161,7 +161,13 @@ export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.El
         <code>{data.event_type}</code>
         <Status state={stateOf(data)} {...(next !== null && { word: `Next attempt ${times.clock(next)}` })} />
         <span class="sp" />
-        <ActButton word="Send now" icon="send" isSmall act={() => request(`${path}/resend`, { method: 'POST' })} />
+        <ActButton
+          word="Send now"
+          operation="POST /v1/webhooks/:id/deliveries/:delivery/resend"
+          icon="send"
+          isSmall
+          act={() => request(`${path}/resend`, { method: 'POST' })}
+        />
       </h2>
       {data.attempts.length > 0 ? <Tries attempts={data.attempts} /> : <p class="muted pad">No attempts yet.</p>}
       <nav class="tabs" aria-label="Parts of the delivery">

@@ -44,7 +44,15 @@ const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Elemen
         {status === 'running' && ', still finding more'}
       </span>
       <progress max={Math.max(1, all)} value={delivered + failed} aria-label="Deliveries of the replay" />
-      {status === 'running' && <ActButton word="Cancel" icon="cross" isSmall act={cancel} />}
+      {status === 'running' && (
+        <ActButton
+          word="Cancel"
+          operation="DELETE /v1/webhooks/:id/replays/:replay"
+          icon="cross"
+          isSmall
+          act={cancel}
+        />
+      )}
     </div>
   );
 };
@@ -308,7 +316,12 @@ export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
         <div class="acts">
           <ApiButton requests={[path, urlOf(`${path}/deliveries`, { limit: 25 }), `${path}/replays`]} />
           {webhook.status === 'enabled' && (
-            <ActButton word="Ping" icon="pulse" act={() => request(`${path}/ping`, { method: 'POST' })} />
+            <ActButton
+              word="Ping"
+              operation="POST /v1/webhooks/:id/ping"
+              icon="pulse"
+              act={() => request(`${path}/ping`, { method: 'POST' })}
+            />
           )}
           <RotateSecret webhook={webhook} />
           {webhook.status === 'paused' ? <AdoptWebhook webhook={webhook} /> : <SwitchWebhook webhook={webhook} />}

@@ -61,7 +61,14 @@ export const MakeWebhook = (): JSX.Element => {
     return shownOnce('/v1/webhooks', body);
   };
   return (
-    <Action word="Add a webhook" icon="plus" tone="primary" title="Add a webhook" act={make}>
+    <Action
+      word="Add a webhook"
+      operation="POST /v1/webhooks"
+      icon="plus"
+      tone="primary"
+      title="Add a webhook"
+      act={make}
+    >
       <label class="row">
         Endpoint URL
         <input
@@ -107,7 +114,14 @@ export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
   const rotate = (form: FormData): Promise<Outcome> =>
     shownOnce(`/v1/webhooks/${id}/rotate-secret`, { grace_period_minutes: Number(form.get('minutes')) });
   return (
-    <Action word="Rotate secret" icon="key" tone="plain" title={`Rotate the secret of ${hostOf(url)}?`} act={rotate}>
+    <Action
+      word="Rotate secret"
+      operation="POST /v1/webhooks/:id/rotate-secret"
+      icon="key"
+      tone="plain"
+      title={`Rotate the secret of ${hostOf(url)}?`}
+      act={rotate}
+    >
       <label class="opt">
         <input type="radio" name="minutes" value={DAY_MINUTES} defaultChecked />
         <span>
@@ -132,14 +146,28 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
     await request(`/v1/webhooks/${id}`, { method: 'PATCH', body: { enabled } });
   };
   return status === 'enabled' ? (
-    <Action word="Pause" icon="forbid" tone="plain" title={`Pause ${hostOf(url)}?`} act={() => set(false)}>
+    <Action
+      word="Pause"
+      operation="PATCH /v1/webhooks/:id"
+      icon="forbid"
+      tone="plain"
+      title={`Pause ${hostOf(url)}?`}
+      act={() => set(false)}
+    >
       <p class="two">
         Nothing is sent until you enable it again. Pending deliveries wait. New events are not sent automatically, but
         you can replay them.
       </p>
     </Action>
   ) : (
-    <Action word="Enable" icon="check" tone="primary" title={`Enable ${hostOf(url)}?`} act={() => set(true)}>
+    <Action
+      word="Enable"
+      operation="PATCH /v1/webhooks/:id"
+      icon="check"
+      tone="primary"
+      title={`Enable ${hostOf(url)}?`}
+      act={() => set(true)}
+    >
       <p class="two">Pending deliveries are sent immediately. You can replay the events that you missed.</p>
     </Action>
   );
@@ -151,7 +179,14 @@ export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
     await request(`/v1/webhooks/${id}/adopt`, { method: 'POST' });
   };
   return (
-    <Action word="Adopt" icon="check" tone="primary" title={`Adopt ${hostOf(url)}?`} act={adopt}>
+    <Action
+      word="Adopt"
+      operation="POST /v1/webhooks/:id/adopt"
+      icon="check"
+      tone="primary"
+      title={`Adopt ${hostOf(url)}?`}
+      act={adopt}
+    >
       <p class="two">
         The API key that owned this webhook has ended. You become its owner, and waiting events are sent immediately.
       </p>
@@ -165,7 +200,15 @@ export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookP
     navigate(linkTo('/webhooks'), 'replace');
   };
   return (
-    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${hostOf(url)}?`} typed={hostOf(url)} act={remove}>
+    <Action
+      word="Delete"
+      operation="DELETE /v1/webhooks/:id"
+      icon="trash"
+      tone="danger"
+      title={`Delete ${hostOf(url)}?`}
+      typed={hostOf(url)}
+      act={remove}
+    >
       <p class="two">It was added {ago(at)}. Pending deliveries are discarded. The events themselves are kept.</p>
     </Action>
   );

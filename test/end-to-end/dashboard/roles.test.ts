@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
-import { inspect, settle } from '../../support/browser.ts';
+import { inspect, openWindow, settle } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { NARROW, ROLES, type Role, type Size, startDashboard, WIDE } from './support.ts';
@@ -29,20 +29,29 @@ const SIZES: Readonly<Record<Role, Size>> = {
 };
 
 const ONE = '([^/]+)';
-const OF_OWNERS = ['/settings', '/delivery', '/audit', '/billing'];
+const OF_OWNERS = ['/audit', '/billing'];
 const INBOX = ['/inbox', `/inbox/${ONE}`];
 const MANAGED = ['/templates', '/keys', '/webhooks', '/domains'].flatMap((path) => [path, `${path}/${ONE}`]);
 
-/** Screens on which all or some requests of a role are refused: an auditor sees a template, but cannot render it. */
-const REFUSED: Readonly<Record<Role, readonly string[]>> = {
+/** Screens that a role cannot open: they are not in the menu, and say what the role can open instead. */
+const CLOSED: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: OF_OWNERS,
-  analyst: [...OF_OWNERS, ...INBOX, ...MANAGED],
-  auditor: [`/templates/${ONE}`, ...INBOX],
+  analyst: [...OF_OWNERS, '/delivery', ...INBOX, ...MANAGED],
+  auditor: INBOX,
 };
 
-const REFUSAL =
-  /^Your role does not allow this\. The role '\w+' .*: (?:First owner|The owner), an owner, can (?:allow it to this role, or )?give you the role '\w+'/;
+/** Buttons on the screens of resources that a role may open. */
+const WATCHED = ['Rotate', 'Ping', 'Invite'] as const;
+const BUTTONS: Readonly<Record<Role, readonly string[]>> = {
+  owner: ['Rotate', 'Ping', 'Invite'],
+  developer: ['Rotate', 'Ping'],
+  analyst: [],
+  auditor: [],
+};
+
+const CANNOT =
+  /Your role, \w+, cannot open this page\s+You can open Overview, .* and Settings\. (?:The owner, an owner,|The owners First owner and The owner|First owner, an owner,) can give you the role \w+/;
 
 /** Navigates as a link does. */
 const go = (page: Page, path: string): Promise<void> =>
@@ -53,17 +62,29 @@ const go = (page: Page, path: string): Promise<void> =>
     dispatchEvent(new PopStateEvent('popstate'));
   }, path);
 
-/** The problems of a screen, and whether it shows a refusal. */
+/** The problems of a screen, and whether it is closed to the role. */
 const problemsOf = async (page: Page, path: string) => {
   const { violations, isTooWide } = await inspect(page);
   const alerts = await page.locator('main [role=alert]').allInnerTexts();
+  const text = await page.locator('main').innerText();
+  const isClosed = text.includes('cannot open this page');
   const found = [
     ...violations,
     ...(isTooWide ? ['it scrolls sideways'] : []),
-    ...alerts.filter((alert) => !REFUSAL.test(alert)),
+    ...alerts,
+    ...(isClosed && !CANNOT.test(text) ? [text] : []),
   ];
-  return { problems: found.map((problem) => `${path}: ${problem}`), isRefused: alerts.length > 0 };
+  return { problems: found.map((problem) => `${path}: ${problem}`), isClosed };
 };
+
+const buttonsOn = (page: Page): Promise<readonly string[]> =>
+  page.locator('main button').evaluateAll((buttons) => buttons.map(({ textContent }) => (textContent ?? '').trim()));
+
+/** Paths of the menu, in the order of the screens. */
+const menuOf = (page: Page): Promise<readonly string[]> =>
+  page
+    .locator('aside nav[aria-label=Main] a')
+    .evaluateAll((links) => links.map((link) => new URL((link as unknown as { href: string }).href).pathname));
 
 describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
   let hook: Awaited<ReturnType<typeof startWebhookReceiver>>;
@@ -106,14 +127,9 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
 
   test('is listed in the table', () => expect(PATTERNS.length).toBeGreaterThan(15));
 
-  test.concurrent.each(ROLES)('is shown to the %s, or names the role that may see it', async (role) => {
-    const size = SIZES[role];
-    const { page, complaints, close } = await dashboard.openAs(role, size, { keepsPolicy: true });
-    await page.goto('/dashboard');
-    const refused: string[] = [];
-    const problems: string[] = [];
-    for (const path of paths()) {
-      await go(page, `/dashboard${path}`);
+  const walk = async (page: Page, environment: string, look: (path: string, pattern: string) => Promise<void>) => {
+    for (const [index, path] of paths().entries()) {
+      await go(page, `/dashboard${path}${environment}`);
       // The previous screen has been replaced.
       await eventually(
         () => page.title(),
@@ -122,14 +138,56 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
       );
       await page.locator('main').locator('h1, [role=alert]').first().waitFor();
       await settle(page);
+      await look(path, PATTERNS[index] ?? path);
+    }
+  };
+
+  test.concurrent.each(ROLES)('is shown to the %s, or says who can open it, and nothing is refused', async (role) => {
+    const size = SIZES[role];
+    const { page, complaints, close } = await dashboard.openAs(role, size, { keepsPolicy: true });
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`);
+    });
+    await page.goto('/dashboard');
+    const closed: string[] = [];
+    const problems: string[] = [];
+    const buttons = new Set<string>();
+    await walk(page, '', async (path, pattern) => {
       const found = await problemsOf(page, path);
       problems.push(...found.problems);
-      if (found.isRefused) refused.push(PATTERNS[paths().indexOf(path)] ?? path);
-    }
+      if (found.isClosed) closed.push(pattern);
+      for (const button of await buttonsOn(page)) buttons.add(button);
+    });
     expect(problems).toEqual([]);
-    expect(refused.toSorted()).toEqual(REFUSED[role].toSorted());
-    // The browser logs each refusal.
-    expect(complaints.filter((text) => !text.includes('403 (Forbidden)'))).toEqual([]);
+    expect(closed.toSorted()).toEqual(CLOSED[role].toSorted());
+    const menu = await menuOf(page);
+    const open = PATTERNS.filter((pattern) => !pattern.includes('(') && !CLOSED[role].includes(pattern));
+    expect(menu.map((path) => path.replace('/dashboard', '')).toSorted()).toEqual(open.toSorted());
+    expect(WATCHED.filter((button) => buttons.has(button))).toEqual(BUTTONS[role]);
+    await walk(page, '?environment=test', async () => undefined);
+    expect(refused).toEqual([]);
+    expect(complaints.filter((text) => !text.includes('404 (Not Found)'))).toEqual([]);
+    await close();
+  });
+
+  test('is not refused either where a key may only send', async () => {
+    const domainId = (await dashboard.api.get('/v1/domains')).body.data[0].id;
+    const asked = { name: 'only sends', domain_id: domainId, permissions: ['send'] };
+    const { key } = (await dashboard.api.post('/v1/api-keys', asked)).body;
+    const { page, close } = await openWindow(dashboard.browser, {
+      baseUrl: dashboard.program.baseUrl,
+      ...WIDE,
+      keys: { live: key },
+    });
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    await page.goto('/dashboard/messages');
+    await page.getByText('This key cannot open this page').waitFor();
+    await page.getByText('It needs the permission “read”. A key with “admin” can grant it.').waitFor();
+    expect(refused).toEqual([]);
     await close();
   });
 });

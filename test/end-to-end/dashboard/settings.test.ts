@@ -169,7 +169,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByText(role, { exact: true }).waitFor();
     await page.goto('/dashboard/settings');
     if (role === 'auditor') await page.getByText('@example.net').first().waitFor();
-    else await page.getByText('Your role does not allow this.').first().waitFor();
+    else await page.getByText('Owners manage the organization and its members.').waitFor();
     for (const name of ['Invite', 'Role', 'Link', 'Renew', 'Remove', 'Withdraw', 'End'])
       expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
     await page.goto('/dashboard/messages?environment=test');
