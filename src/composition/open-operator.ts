@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { createLogger } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
+import { NO_POLICY, type Policy, parsePolicy, policyText } from '../lib/transparency/transparency.ts';
 import type { TreeCheckResult } from '../projections/audit/check/check-trees.ts';
 import { createClosers } from './lifecycle.ts';
 import { type Engines, openEngines } from './open-engines.ts';
+import { readWitnessPolicy } from './read-service-config.ts';
 
 /** Vault row with the mail settings of the last started service, for the operator's commands. */
 const ROW = 'mail-settings';
@@ -57,6 +59,22 @@ const API_ROW = 'api-url';
 /** Stores where the API is reached, for links that the operator's commands print: its port may be any that was free. */
 export const noteApiUrl = (secrets: Secrets, url: string): Promise<void> => putNote(secrets, API_ROW, url);
 
+/** Vault row with the witness policy of the service, for checks in a shell that does not have its variables. */
+const POLICY_ROW = 'witness-policy';
+
+export const noteWitnessPolicy = (secrets: Secrets, policy: Policy): Promise<void> =>
+  putNote(secrets, POLICY_ROW, policyText(policy));
+
+/** The policy of `AUDIT_WITNESSES`, or else of the last service that started. @throws {StartRefused} */
+export const witnessPolicyOf = async (
+  { auditWitnesses }: Pick<Config, 'auditWitnesses'>,
+  secrets: Pick<Secrets, 'get'>,
+): Promise<Policy> => {
+  if (auditWitnesses !== undefined) return readWitnessPolicy(auditWitnesses);
+  const noted = await secrets.get(POLICY_ROW);
+  return noted === undefined ? NO_POLICY : parsePolicy(noted);
+};
+
 /** The engines for the operator's commands, with or without a running service. */
 export interface Operator extends Engines {
   /** Mail settings of the last started service; undefined: none has started. */
@@ -99,7 +117,7 @@ const AUDIT_CHECK_ROW = 'audit-check';
 const auditCheckSchema = z.object({
   /** When it ended. ISO 8601. */
   at: z.string(),
-  verdict: z.enum(['no fault', 'faults', 'undecided']),
+  verdict: z.enum(['no fault', 'consistent', 'faults', 'undecided']),
   faults: z.number().int(),
   doubts: z.array(z.string()),
 });

@@ -67,6 +67,7 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
   const { at, verdict, faults, doubts } = last;
   const found = {
     'no fault': 'no fault',
+    consistent: 'consistent in itself; it was not compared with a witness (set AUDIT_WITNESSES)',
     faults: faults === 1 ? '1 fault' : `${faults} faults`,
     undecided: `undecided: ${doubts.join('; ')}`,
   };

@@ -39,7 +39,7 @@ import {
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
-import { noteAuditCheck } from './open-operator.ts';
+import { noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
 import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
@@ -132,7 +132,7 @@ const nightlyCheck = (
   check: async (signal) => {
     const { contents } = context;
     const origins = readPostgresOrigins(db);
-    const parts = { db, store, system, contents, origins, witnesses: policy.witnesses };
+    const parts = { db, store, system, contents, origins, policy };
     const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
     await noteAuditCheck(context.secrets, system.now(), checked);
     return checked;
@@ -179,6 +179,7 @@ export const openWorkers = async (
   );
   const retention = decorate.retention(createPostgresRetention({ pool, codec: engines.contentsCodec }));
   const policy = await readWitnessPolicy(config.auditWitnesses);
+  await noteWitnessPolicy(context.secrets, policy);
   const witnesses = createHttpWitnesses();
   closers.add('witnesses', witnesses.close);
   const workers = createWorkers({

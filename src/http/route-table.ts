@@ -349,12 +349,12 @@ export const ROUTES = {
     errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],
   },
   'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
-  'GET /v1/audit/reports/api-keys/:id': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/api-keys/:id': { ...AUDIT, errors: [...ONE, 'environment_not_allowed', 'signing_stopped'] },
   'GET /v1/audit/reports/messages/:id': {
     ...ADMIN_LIVE,
     auditors: true,
     contents: true,
-    errors: [...ONE, 'environment_not_allowed'],
+    errors: [...ONE, 'environment_not_allowed', 'signing_stopped'],
   },
   'POST /v1/audit/auditors': {
     ...STEP_UP,

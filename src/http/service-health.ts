@@ -118,7 +118,7 @@ const partsSchema = z.strictObject({
     checked_at: timeSchema()
       .nullable()
       .describe('Time when the last check of the audit trees ended. null: no check has ended yet.'),
-    verdict: z.enum(['no fault', 'faults', 'undecided']).nullable(),
+    verdict: z.enum(['no fault', 'consistent', 'faults', 'undecided']).nullable(),
     faults: count('Faults that the check found.'),
     logs_disputed: count('Audit logs that a witness contradicts.'),
   }),

@@ -1,21 +1,37 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { placeForTest, programForTest } from '../support/after-test.ts';
-import { eventually } from '../support/api-client.ts';
-import { operator } from '../support/operator.ts';
+import { apiClient, eventually } from '../support/api-client.ts';
+import { operator, unlimitedKey } from '../support/operator.ts';
 
-test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 undecided', async () => {
+test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 if undecided or without an anchor', async () => {
   const { dataDir, env } = await placeForTest();
-  await programForTest({ dataDir, env });
+  const service = await programForTest({ dataDir, env });
   const check = (...words: readonly string[]) => operator({ dataDir, env }, 'audit', 'check', ...words);
   const [{ organization_id: organization }] = await operator({ dataDir, env }, 'organizations', 'list');
-  const whole = await eventually(check, ({ leaves }) => leaves > 0);
-  expect(whole).toMatchObject({ verdict: 'no fault', faults: [] });
+  // There is no witness, so the log is compared with nothing outside the service.
+  const whole = await eventually(
+    () => check().catch(({ code, stdout }) => ({ code, ...JSON.parse(stdout) })),
+    ({ leaves }) => leaves > 0,
+  );
+  expect(whole).toMatchObject({ code: 2, verdict: 'consistent', faults: [] });
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
     ...{ code: 2, stderr: expect.stringContaining('organization org_nobody not found') },
   });
   const doctor = () => operator({ dataDir, env }, 'doctor');
-  expect((await doctor()).audit_check).toMatch(/^the audit trees were checked at \S+: no fault$/);
+  const unanchored = /^the audit trees were checked at \S+: consistent in itself; it was not compared with a witness/;
+  expect((await doctor()).audit_check).toMatch(unanchored);
+  const api = apiClient(service.baseUrl, await unlimitedKey({ dataDir, env }));
+  const checkpoint = (await api.post('/v1/audit/checkpoints', {})).body;
+  const kept = join(dataDir, 'kept.note');
+  await writeFile(kept, checkpoint.note);
+  expect(await check('--since', kept)).toMatchObject({ verdict: 'no fault', anchored: { trees: 1, by: [kept] } });
+  await writeFile(kept, 'nothing');
+  await expect(check('--since', kept)).rejects.toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('is not a signed checkpoint') },
+  });
   const client = new Client({ connectionString: env.DATABASE_URL });
   await client.connect();
   await client.query('update read_models.audit_trees set size = size + 1 where tree = $1', [organization]);

@@ -2847,7 +2847,7 @@ export interface AuditReport {
     name: string;
     value: string;
   }[];
-  /** For a key: messages sent so far with each of its last 100 secrets, newest first. */
+  /** For a key: messages sent so far with each of its last 100 secrets, newest first. The service counts them; the proofs do not cover the counts. */
   sends: ({
     /** Number of the secret among those of the key, from 1. */
     secret: number;

@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { readPostgresOrigins } from '../../adapters/request-origins.ts';
 import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
-import { noteAuditCheck } from '../../composition/open-operator.ts';
-import { readWitnessPolicy } from '../../composition/read-service-config.ts';
+import { noteAuditCheck, witnessPolicyOf } from '../../composition/open-operator.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
+import { type KeptCheckpoint, keptCheckpoint } from '../../projections/audit/check/anchors.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
 import { operatorOrigin, reasonIn } from '../operator-origin.ts';
@@ -45,37 +46,57 @@ export const verifyAuditCommand: PlainCommand = {
  */
 const REST_SHARE = 1;
 
-const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
+const CHECK_CODES = { 'no fault': 0, faults: 1, consistent: 2, undecided: 2 } as const;
 
-const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreeCheckResult): string => {
+/** Says what the log was compared with: without that, a verdict says nothing about a log that was rewritten. */
+const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): string =>
+  anchored.trees === 0
+    ? `the log was compared with nothing outside the service${verdict === 'consistent' ? ', so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since' : ''}`
+    : `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${trees} trees, ${anchored.leaves} of ${leaves} leaves`;
+
+const checkText = (result: TreeCheckResult): string => {
+  const { verdict, faults, faultCount, doubts, disputed, ...counts } = result;
   const more = faultCount - faults.length;
   const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
   const signing = 'is no longer signed, because a witness contradicts it: run `outbox audit reopen`';
   return [
-    verdict,
+    verdict === 'consistent' ? 'consistent in itself' : verdict,
     ...[...faults, ...(more > 0 ? [`and ${more} more`] : []), ...doubts].map((line) => `  ${line}`),
     ...disputed.map((tree) => `  ${tree} ${signing}`),
     ...(withoutHashes > 0
       ? [`  ${withoutHashes} removed contents could not be checked: their hashes no longer exist`]
       : []),
-    `  compared: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
+    `  ${anchorText(result)}`,
+    `  read: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
       `${contents} contents, ${replies} replies, ${clients} clients`,
   ].join('\n');
 };
 
+/** @throws {UsageError} if it is not a signed checkpoint. */
+const readKept = async (path: string): Promise<KeptCheckpoint> => {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new UsageError(`--since: cannot read ${path}: ${error.message}`);
+  });
+  const kept = keptCheckpoint(path, `${text.trimEnd()}\n`);
+  if (kept === null)
+    throw new UsageError(`--since: ${path} is not a signed checkpoint: pass a file from GET /v1/audit/checkpoints`);
+  return kept;
+};
+
 export const checkAuditCommand: OperatorCommand = {
   name: 'audit check',
-  usage: '[--organization ORG_ID]',
+  usage: '[--organization ORG_ID] [--since NOTE,…]',
   summary:
-    'compares the log with the audit trees, checkpoints, contents and clients; exits with 1 if it finds faults, with 2 if undecided',
+    'compares the log with the audit trees, contents, clients, cosignatures of witnesses and checkpoints that you kept; exits with 1 if it finds faults, with 2 if undecided or if there was nothing outside the service to compare with',
   failureCode: 2,
   run: async ({ context, pool, store, system }, invocation, config) => {
     const tree = optional(invocation, 'organization');
     if (tree !== undefined) await operatorOrigin(context, tree);
     const { signal } = new AbortController();
-    const { witnesses } = await readWitnessPolicy(config.auditWitnesses);
+    const policy = await witnessPolicyOf(config, context.secrets);
+    const kept = await Promise.all((repeated(invocation, 'since') ?? []).map(readKept));
     const origins = readPostgresOrigins(pool);
-    const parts = { db: pool, store, system, contents: context.contents, origins, witnesses };
+    const parts = { db: pool, store, system, contents: context.contents, origins, policy, kept };
     const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal });
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };

@@ -84,7 +84,7 @@ export const ERROR_CATALOGUE = {
   },
   signing_stopped: {
     meaning:
-      'The log does not match what was signed before: it was restored from an older copy, or changed. No checkpoints are signed until this is resolved.',
+      'The log does not match what was signed before: it was restored from an older copy, or changed. Until this is resolved, no checkpoints are signed, and no report shows a changed event.',
     remedy: 'Tell the operator of the service, who can reopen the log once the reason is known.',
   },
   method_not_allowed: {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verifyReport } from '../../../src/domain/audit/verifier/verify-export.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import {
@@ -95,6 +96,36 @@ describe('a report about an API key', () => {
     const later: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
     expect(later.events.at(-1)).toMatchObject({ type: 'KeyDeleted', proof: null });
     expect(proofSentence(later)).toContain(', and 3 of the 4 events of this report are proved');
+  });
+
+  test.each([
+    [
+      'the last characters of a secret',
+      'KeyCreated',
+      `set data = regexp_replace(data, '"last4":"[^"]{4}"', '"last4":"XXXX"')`,
+    ],
+    [
+      'the actor',
+      'KeyRotated',
+      `set metadata = regexp_replace(metadata, '"actor":"[^"]+"', '"actor":"key:key_nobody"')`,
+    ],
+  ])('is refused if somebody changed %s in the database', async (_, type, change) => {
+    const { id } = await post('/v1/api-keys', { name: 'x', domain_id: domainId, permissions: ['send'] });
+    await post(`/v1/api-keys/${id}/rotate`, {});
+    await post('/v1/audit/checkpoints', {});
+    const database = new Pool({ connectionString: service.url, max: 1 });
+    onTestFinished(() => database.end());
+    const where = `where stream = 'apiKey-${id}' and type = '${type}'`;
+    const { rows } = await database.query(`select id, data, metadata from event_log.events ${where}`);
+    await database.query(`update event_log.events ${change} ${where}`);
+    for (const format of ['json', 'html', 'csv', 'pdf']) {
+      const answer = await ask(`/v1/audit/reports/api-keys/${id}?format=${format}`);
+      expect([answer.statusCode, answer.json().error?.code]).toEqual([409, 'signing_stopped']);
+      expect(answer.json().error.message).toContain(`event ${rows[0].id} was changed in the database`);
+    }
+    const { data, metadata } = rows[0];
+    await database.query(`update event_log.events set data = $1, metadata = $2 ${where}`, [data, metadata]);
+    expect((await ask(`/v1/audit/reports/api-keys/${id}`)).statusCode).toBe(200);
   });
 
   test('says how much was sent with each secret, in each format', async () => {

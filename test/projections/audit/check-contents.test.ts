@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPostgresOrigins } from '../../../src/adapters/request-origins.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
+import { NO_POLICY } from '../../../src/lib/transparency/transparency.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { ADDRESS } from '../../support/traces.ts';
 import { createErasing } from '../../workers/erasing.ts';
@@ -17,7 +18,7 @@ describe('a check of the contents behind the audit trees', () => {
     const { store, system, contents } = made.context();
     const { signal } = new AbortController();
     const origins = readPostgresOrigins(pool());
-    const parts = { db: pool(), store, system, contents, origins, witnesses: new Map(), restShare: 0, signal };
+    const parts = { db: pool(), store, system, contents, origins, policy: NO_POLICY, restShare: 0, signal };
     const { verdict, faults, contents: compared, replies, withoutHashes } = await checkTrees(parts);
     return { verdict, faults, compared, replies, withoutHashes };
   };
@@ -41,10 +42,10 @@ describe('a check of the contents behind the audit trees', () => {
     const contentId = await contentOf(expired.id);
     const retention = createPostgresRetention({ pool: pool() });
     await retention.expire([contentId], new Date(Date.now() + 30 * DAY_MS));
-    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
+    expect(await check()).toEqual({ verdict: 'consistent', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
     await erase();
     await rounds(2);
-    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
+    expect(await check()).toEqual({ verdict: 'consistent', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
   }, 60_000);
 
   test('finds contents that were replaced, deleted, or cannot be read', async () => {
@@ -65,7 +66,7 @@ describe('a check of the contents behind the audit trees', () => {
       expect(await check()).toMatchObject(fault(id, words));
       await restore();
     }
-    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(await check()).toMatchObject({ verdict: 'consistent' });
     await pool().query('delete from vault.contents where id = $1', [contentId]);
     expect(await check()).toMatchObject(fault(id, 'is missing without a record of an erasure or of retention'));
   }, 60_000);
@@ -86,10 +87,10 @@ describe('a check of the contents behind the audit trees', () => {
     await remove('expired', { at: inDays(30), parts: [{ name: 'text', hash: 'AAAA' }] });
     expect(await check()).toMatchObject(fault(id, 'the rest of its content belongs to another message'));
     await remove('expired', { at: inDays(30) });
-    expect(await check()).toMatchObject({ verdict: 'no fault', withoutHashes: 1 });
+    expect(await check()).toMatchObject({ verdict: 'consistent', withoutHashes: 1 });
     await ask('PATCH', '/v1/organization', { content_retention_days: 2 });
     await remove('expired', { at: inDays(2) });
-    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(await check()).toMatchObject({ verdict: 'consistent' });
   }, 60_000);
 
   test('finds a reply that was replaced, deleted, or removed too early', async () => {
@@ -127,7 +128,7 @@ describe('a check of the contents behind the audit trees', () => {
       verdict: 'faults',
       faults: [expect.stringMatching(new RegExp(`^event \\S+ of org_\\w+: its recorded client ${words}`))],
     });
-    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(await check()).toMatchObject({ verdict: 'consistent' });
     for (const [column, value] of [
       ['address', '198.51.100.7'],
       ['user_agent', null],
@@ -143,7 +144,7 @@ describe('a check of the contents behind the audit trees', () => {
       expect(await check()).toMatchObject(named(words));
       await change(column, before[0].was);
     }
-    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(await check()).toMatchObject({ verdict: 'consistent' });
     expect(address).toBe('127.0.0.1');
   }, 60_000);
 });

@@ -6,8 +6,16 @@ import { loadAuditLog, noteCosignature, noteDispute, signCheckpoint } from '../.
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { StreamName } from '../../../src/domain/kernel/event-store.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
-import { checkpointText, createCosigner, parseNote, signatoryOf } from '../../../src/lib/transparency/transparency.ts';
-import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
+import {
+  checkpointText,
+  createCosigner,
+  NO_POLICY,
+  parseNote,
+  parsePolicy,
+  signatoryOf,
+} from '../../../src/lib/transparency/transparency.ts';
+import { type KeptCheckpoint, keptCheckpoint } from '../../../src/projections/audit/check/anchors.ts';
+import { type CheckTrees, checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -25,6 +33,8 @@ const signatories = (lines: string): readonly string[] =>
     .map(signatoryOf);
 
 const witness = createCosigner('witness.example', randomBytes(32));
+const HOUR_MS = 3_600_000;
+const POLICY = parsePolicy(`witness w ${witness.verifierKey.text}\nquorum w\n`);
 
 /** A log in PostgreSQL with 603 leaves of one tree, two of which are checkpoints, and 5 of another. */
 const open = async () => {
@@ -52,16 +62,17 @@ const open = async () => {
   await append(300, 'apiKey-key_600', TREE);
   await follow();
   await sign();
-  const check = (tree?: string) => {
+  const check = (tree?: string, changed: Partial<CheckTrees> = {}) => {
     const { signal } = new AbortController();
     const origins = createInMemoryRequestOrigins();
     const parts = {
       db: pool,
       store,
-      system,
+      system: { ...system, now: () => new Date(NOW) },
       contents: createInMemoryContents(),
       origins,
-      witnesses: new Map([['witness.example', witness.verifierKey]]),
+      policy: POLICY,
+      ...changed,
     };
     return checkTrees({ ...parts, tree, restShare: 0, signal });
   };
@@ -84,7 +95,7 @@ describe('a check of the audit trees', () => {
   test('finds no fault in an unchanged log and its trees, whether all of them or one', async () => {
     const { check } = await open();
     expect(await check()).toEqual({
-      ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
+      ...{ verdict: 'consistent', faults: [], faultCount: 0, doubts: [] },
       ...{
         trees: 2,
         leaves: 608,
@@ -94,10 +105,11 @@ describe('a check of the audit trees', () => {
         replies: 0,
         withoutHashes: 0,
         clients: 0,
+        anchored: { trees: 0, leaves: 0, by: [] },
         disputed: [],
       },
     });
-    expect(await check(OTHER)).toMatchObject({ verdict: 'no fault', trees: 1, leaves: 5, checkpoints: 0 });
+    expect(await check(OTHER)).toMatchObject({ verdict: 'consistent', trees: 1, leaves: 5, checkpoints: 0 });
   }, 60_000);
 
   test('finds and names any change in the log or in the rows', async () => {
@@ -119,7 +131,7 @@ describe('a check of the audit trees', () => {
       });
       await each((table, saved) => `truncate ${table}; insert into ${table} select * from ${saved}`);
     }
-    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(await check()).toMatchObject({ verdict: 'consistent' });
     await changeText(pool);
     expect((await check()).faults).toEqual([
       expect.stringMatching(
@@ -132,7 +144,8 @@ describe('a check of the audit trees', () => {
     const { pool, check, cosign } = await open();
     await cosign();
     await cosign(createCosigner('unknown.example', randomBytes(32)));
-    expect(await check()).toMatchObject({ verdict: 'no fault', cosignatures: 2 });
+    const anchored = { trees: 1, leaves: 602, by: ['w'] };
+    expect(await check()).toMatchObject({ verdict: 'no fault', cosignatures: 2, anchored });
     const { rows } = await pool.query('select cosignatures from read_models.audit_checkpoints where size = 602');
     const of = (sql: string) => pool.query(`update read_models.audit_checkpoints set ${sql} where size = 602`);
     const missing = expect.stringContaining('it is missing from the row of its checkpoint');
@@ -154,6 +167,45 @@ describe('a check of the audit trees', () => {
     }
   }, 60_000);
 
+  test('finds no fault only if the log agrees with something outside the service', async () => {
+    const { context, check, cosign, append, follow } = await open();
+    // Without a witness, an intruder with the signing key could have made everything that is compared.
+    await cosign();
+    const nothing = { trees: 0, leaves: 0, by: [] };
+    expect(await check(TREE, { policy: NO_POLICY })).toMatchObject({ verdict: 'consistent', anchored: nothing });
+    const { last } = (await loadAuditLog(context, TREE)).state;
+    const note = keptCheckpoint('kept.txt', last?.note ?? '');
+    if (note === null) throw new Error('the checkpoint is not a note');
+    const kept = (changed: Partial<KeptCheckpoint> = {}) =>
+      check(TREE, { policy: NO_POLICY, kept: [{ ...note, ...changed }] });
+    expect(await kept()).toMatchObject({ verdict: 'no fault', anchored: { trees: 1, leaves: 602, by: ['kept.txt'] } });
+    expect(await kept({ root: randomBytes(32) })).toMatchObject({
+      verdict: 'faults',
+      faults: [expect.stringMatching(/^kept\.txt has a different root for the first 602 leaves of org_mine/)],
+    });
+    expect(await kept({ size: 9_999 })).toMatchObject({
+      verdict: 'undecided',
+      doubts: ['kept.txt: it covers 9999 leaves of org_mine, but the log has fewer'],
+    });
+    const system = { ...createSystem(), now: () => new Date(Date.now() + 2 * HOUR_MS) };
+    expect(await check(TREE, { system })).toMatchObject({ verdict: 'no fault', doubts: [] });
+    await append(1, 'apiKey-key_1', TREE);
+    await follow();
+    expect(await check(TREE, { system })).toMatchObject({
+      verdict: 'undecided',
+      doubts: [expect.stringMatching(/^org_mine: nothing after leaf 602 is signed/)],
+    });
+  }, 60_000);
+
+  test('doubts a log whose witnesses have fallen silent', async () => {
+    const { check, cosign } = await open();
+    const system = { ...createSystem(), now: () => new Date(Date.now() + 2 * HOUR_MS) };
+    const doubts = [expect.stringMatching(/^org_mine: the witnesses have not cosigned its checkpoints since 2/)];
+    expect(await check(TREE, { system })).toMatchObject({ verdict: 'undecided', doubts });
+    await cosign();
+    expect(await check(TREE, { system })).toMatchObject({ verdict: 'no fault', doubts: [] });
+  }, 60_000);
+
   test('finds a cosignature of a witness that has cosigned a different checkpoint', async () => {
     const { check, cosign } = await open();
     await cosign(witness, checkpointText({ origin: 'mail.example/other', size: 602, root: randomBytes(32) }));
@@ -172,11 +224,12 @@ describe('a check of the audit trees', () => {
     const noted = { tree: TREE, note: last?.note ?? '', witness: 'w', cosignedSize: 9_999 };
     expect(await noteDispute(context, noted)).toBe(true);
     await follow();
-    expect(await check()).toMatchObject({ verdict: 'no fault', disputed: [TREE] });
+    const dispute = expect.stringMatching(/^org_mine: the witness w has cosigned 9999 leaves of a different history/);
+    expect(await check()).toMatchObject({ verdict: 'faults', faults: [dispute], disputed: [TREE] });
     await pool.query('update read_models.audit_trees set disputed = false');
     expect(await check()).toMatchObject({
       verdict: 'faults',
-      faults: ['org_mine: its row says disputed false, but the log says true'],
+      faults: ['org_mine: its row says disputed false, but the log says true', dispute],
     });
   }, 60_000);
 
@@ -185,10 +238,10 @@ describe('a check of the audit trees', () => {
     await runner.stop();
     await append(400, 'apiKey-key_400', TREE);
     await append(3, 'apiKey-key_3', 'org_new');
-    expect(await check()).toMatchObject({ verdict: 'no fault', leaves: 608 });
+    expect(await check()).toMatchObject({ verdict: 'consistent', leaves: 608 });
     startRunner(pool, store, [auditProjection]);
     await follow();
-    expect(await check()).toMatchObject({ verdict: 'no fault', leaves: 1_011 });
+    expect(await check()).toMatchObject({ verdict: 'consistent', leaves: 1_011 });
   }, 60_000);
 
   test('finds a signed checkpoint with another root or more leaves than exist, before the projection has read it', async () => {

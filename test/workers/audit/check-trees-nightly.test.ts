@@ -17,10 +17,12 @@ const SOUND: TreeCheckResult = {
     replies: 0,
     withoutHashes: 0,
     clients: 0,
+    anchored: { trees: 1, leaves: 10, by: ['witness.example'] },
     disputed: [],
   },
 };
 const FAULTY: TreeCheckResult = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
+const UNANCHORED: TreeCheckResult = { ...SOUND, verdict: 'consistent', anchored: { trees: 0, leaves: 0, by: [] } };
 const UNDECIDED: TreeCheckResult = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };
 
 /** Starts the worker at a time, with the results of its successive checks. */
@@ -76,7 +78,7 @@ test('the nightly check runs only in the leading process', async () => {
 });
 
 test('the nightly check logs each fault with an alarm, counts them, and continues', async () => {
-  const results = [FAULTY, UNDECIDED, new Error('the log is away'), SOUND];
+  const results = [FAULTY, UNDECIDED, new Error('the log is away'), UNANCHORED, SOUND];
   const { system, counted, said } = start('2026-01-01T02:00:00.000Z', results);
   await system.advance(2 * HOUR_MS);
   expect(counted).toEqual([2]);
@@ -85,10 +87,13 @@ test('the nightly check logs each fault with an alarm, counts them, and continue
     'error audit: checked the audit trees: found faults',
   ]);
   await system.advance(48 * HOUR_MS);
-  expect(said.slice(2)).toEqual(Array(2).fill('warn: could not check the audit trees'));
+  expect(said.slice(2)).toEqual(['warn: could not verify the audit trees', 'warn: could not check the audit trees']);
   // An undecided check does not change the number of faults.
   expect(counted).toEqual([2]);
   await system.advance(24 * HOUR_MS);
-  expect(said.at(-1)).toBe('info: checked the audit trees: no fault');
+  expect(said.at(-1)).toBe('info: checked the audit trees: consistent in itself, not compared with a witness');
   expect(counted).toEqual([2, 0]);
+  await system.advance(24 * HOUR_MS);
+  expect(said.at(-1)).toBe('info: checked the audit trees: no fault');
+  expect(counted).toEqual([2, 0, 0]);
 });

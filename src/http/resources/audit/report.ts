@@ -32,7 +32,9 @@ export const reportSchema = z
           last_at: timeSchema().nullable(),
         }),
       )
-      .describe('For a key: messages sent so far with each of its last 100 secrets, newest first.'),
+      .describe(
+        'For a key: messages sent so far with each of its last 100 secrets, newest first. The service counts them; the proofs do not cover the counts.',
+      ),
     left_out: z.string().nullable().describe('Events that are omitted, and where to find them; null: none.'),
     events: z
       .array(
@@ -170,7 +172,8 @@ export const reportHtml = (report: Report): string => {
   const { title, facts, sends, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
   const named = facts.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`).join('');
   const sent = sends.map((each) => `<li>${escapeHtml(sendSentence(each))}</li>`).join('');
-  const sentWith = sends.length === 0 ? '' : `<h2>What was sent with it</h2><ul>${sent}</ul>`;
+  const sentWith =
+    sends.length === 0 ? '' : `<h2>What was sent with it (counted by the service, not proved)</h2><ul>${sent}</ul>`;
   const missing = leftOut === null ? '' : `<p>${escapeHtml(leftOut)}</p>`;
   const signed = checkpoint === null ? '' : `${checkpoint.verifier_key}\n\n${checkpoint.note}`;
   return `<!doctype html>
@@ -261,7 +264,7 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
     tell(event);
   }
   await nextTurn();
-  if (sends.length > 0) heading('What was sent with it');
+  if (sends.length > 0) heading('What was sent with it (counted by the service, not proved)');
   lines(...sends.map(sendSentence));
   await nextTurn();
   heading('Proof');

@@ -1,22 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
-import { load, readWholeStream } from '../../../commands/execute.ts';
+import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import { loadOrganization } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { fold } from '../../../domain/kernel/aggregate.ts';
 import type { RateLimits } from '../../../domain/kernel/rate-limits.ts';
 import { messageStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import type { FoundLeaf } from '../../../domain/ports/requests.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
-import { inclusionRanges } from '../../../lib/transparency/transparency.ts';
 import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { readYourWrites } from '../../reading.ts';
-import { type KeyHistoryEvent, readRequestFacts } from '../api-keys/key-events.ts';
+import type { KeyHistoryEvent } from '../api-keys/key-events.ts';
 import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
 import { explainEvent } from '../messages/explain/events.ts';
 import {
@@ -29,15 +27,8 @@ import {
   type RecordedMessageEvent,
 } from '../messages/explain/explanation.ts';
 import { loadMessage } from '../messages/messages.ts';
-import {
-  actorSentence,
-  REPORT_POLICY,
-  type Report,
-  reportHtml,
-  reportPdf,
-  reportRows,
-  reportSchema,
-} from './report.ts';
+import { REPORT_POLICY, type Report, reportHtml, reportPdf, reportRows, reportSchema } from './report.ts';
+import { eventsAndCheckpoint } from './report-events.ts';
 
 /** Each event's proof costs a query and about 2 ms. Higher: slow reports that are too long to read. */
 const EVENTS_MAX = 150;
@@ -91,63 +82,6 @@ const organizationFact = async (
 ): Promise<Report['facts'][number]> => {
   const { organization } = await loadOrganization(context, organizationId);
   return { name: 'Organization', value: `${organization.settings.name} (${organizationId})` };
-};
-
-interface DescribedEvent {
-  readonly event: RecordedEvent;
-  readonly sentence: string;
-}
-
-type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
-
-/** An event's index in the tree, and its proof in the first `size` leaves. */
-const placeOf = async (
-  { readModels: { audit } }: HttpDependencies,
-  tree: string,
-  found: FoundLeaf | undefined,
-  size: number,
-): Promise<Place> => {
-  if (found === undefined || found.index >= size) return { leaf_index: found?.index ?? null, proof: null };
-  const hashes = await audit.hashes(tree, inclusionRanges(found.index, size));
-  return {
-    leaf_index: found.index,
-    proof: { leaf: found.leaf, hashes: hashes.map((hash) => hash.toString('base64')) },
-  };
-};
-
-/** Events with who did them, where they are in the log, and their proofs. */
-const eventsAndCheckpoint = async (
-  deps: HttpDependencies,
-  caller: Caller,
-  told: readonly DescribedEvent[],
-): Promise<Pick<Report, 'events' | 'checkpoint'>> => {
-  const tree = caller.organizationId;
-  await readYourWrites(deps, ['audit']);
-  const contexts = told.map(({ event }) => event.metadata);
-  const facts = await readRequestFacts(deps, caller, contexts);
-  const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
-  const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const places = await deps.readModels.audit.findAll(
-    tree,
-    told.map(({ event }) => event.id),
-  );
-  const events: Report['events'] = [];
-  for (const { event, sentence } of told) {
-    const { id, type, metadata } = event;
-    events.push({
-      at: metadata.occurredAt,
-      sentence,
-      by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
-      address: facts.address(metadata),
-      request_id: metadata.requestId,
-      type,
-      event_id: id,
-      ...(await placeOf(deps, tree, places.get(id), checkpoint?.size ?? 0)),
-    });
-  }
-  if (checkpoint === undefined) return { events, checkpoint: null };
-  const { size, note, vkey, signedAt } = checkpoint;
-  return { events, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
 };
 
 const ABOUT_REPORTS =
@@ -250,17 +184,18 @@ const sendsOf = async (
     .reverse();
 };
 
-/** `mail.example.com (dom_…)`. */
-const domainInWords = async ({ context }: HttpDependencies, domainId: string): Promise<string> => {
-  const { state } = await load(context.store, sendingDomain, sendingDomainStream(domainId));
-  return state.status === 'absent' ? domainId : `${state.name} (${domainId})`;
+/** `mail.example.com (dom_…)`, and the events that say so. */
+const domainInWords = async ({ context }: HttpDependencies, domainId: string) => {
+  const events = await readWholeStream(context.store, sendingDomainStream(domainId));
+  const state = fold(sendingDomain, events);
+  return { events, domain: state.status === 'absent' ? domainId : `${state.name} (${domainId})` };
 };
 
 const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
   const { store, system } = deps.context;
   const { key, life } = await readKeyLife(store, caller, id);
   const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
-  const domain = await domainInWords(deps, key.domainId);
+  const { domain, events: ofDomain } = await domainInWords(deps, key.domainId);
   const made = life.map(({ event }) => event).filter(isMakingSecret);
   const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
   const told = happenings
@@ -284,7 +219,10 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
     sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, made),
     left_out:
       next === null ? null : `Only the last ${EVENTS_MAX} events are shown. GET /v1/audit/log?key_id=${id} lists all.`,
-    ...(await eventsAndCheckpoint(deps, caller, told)),
+    ...(await eventsAndCheckpoint(deps, caller, told, [
+      ...ofDomain,
+      ...[...life, ...happenings].map(({ event }) => event),
+    ])),
   };
 };
 
@@ -351,7 +289,7 @@ const messageReport = async (
         ? null
         : `Only the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS} of ${all.length} events are shown. ` +
           `GET /v1/messages/${id}/events lists all.`,
-    ...(await eventsAndCheckpoint(deps, caller, told)),
+    ...(await eventsAndCheckpoint(deps, caller, told, all)),
   };
   return { report, hasContents: contents.size > 0 };
 };

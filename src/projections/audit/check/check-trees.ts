@@ -11,11 +11,12 @@ import {
 import type { Contents } from '../../../domain/ports/contents.ts';
 import type { RequestOrigins } from '../../../domain/ports/requests.ts';
 import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
-import type { VerifierKey } from '../../../lib/transparency/transparency.ts';
+import type { Policy } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { isCosigned, isSigned } from '../tree.ts';
+import { type AnchorWatch, type KeptCheckpoint, treeOfOrigin, watchAnchors } from './anchors.ts';
 import {
   type ContentComparison,
   createContentComparison,
@@ -35,8 +36,10 @@ export interface CheckTrees {
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
   readonly origins: Pick<RequestOrigins, 'partOf'>;
-  /** Keys of witnesses, by name, whose cosignatures are verified. Other cosignatures are only compared with their rows. */
-  readonly witnesses: ReadonlyMap<string, VerifierKey>;
+  /** Witnesses whose cosignatures are verified, and how many of them vouch for a checkpoint. */
+  readonly policy: Policy;
+  /** Checkpoints that were kept outside the service. Default: none. */
+  readonly kept?: readonly KeptCheckpoint[];
   readonly system: Pick<System, 'now' | 'monotonicMs' | 'sleep'>;
   /** Only this one is compared. Absent: all. */
   readonly tree?: string | undefined;
@@ -46,8 +49,20 @@ export interface CheckTrees {
 }
 
 export interface TreeCheckResult extends ContentComparison, OriginComparison {
-  /** `undecided`: `doubts` say why. */
-  readonly verdict: 'no fault' | 'faults' | 'undecided';
+  /**
+   * `no fault`: the log agrees with an anchor outside the service. `consistent`: it agrees with itself, but there was nothing
+   * outside to compare it with, so an intruder with the database and `SECRET_KEY` may have rewritten it. `undecided`: `doubts`
+   * say why.
+   */
+  readonly verdict: 'no fault' | 'consistent' | 'faults' | 'undecided';
+  readonly anchored: {
+    /** Leaves that an anchor covers. */
+    readonly leaves: number;
+    /** Trees that have an anchor. */
+    readonly trees: number;
+    /** Witnesses and files of the anchors. */
+    readonly by: readonly string[];
+  };
   /** The first ones, a sentence each. */
   readonly faults: readonly string[];
   /** All that were found. */
@@ -69,6 +84,7 @@ const FAULTS_KEPT_MAX = 100;
 
 interface TreeToCompare {
   readonly log: LogTree;
+  readonly anchors: AnchorWatch;
   readonly comparison: TreeComparison;
 }
 
@@ -105,18 +121,21 @@ type OnFault = (sentence: string) => void;
 
 /** All trees, as far as the log was read. */
 const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
-  const { db, store, witnesses, signal, tree: only } = options;
+  const { db, store, policy, kept = [], signal, tree: only } = options;
   const all = new Map<string, TreeToCompare>();
   const contents = createContentComparison({ contents: options.contents, store, signal, onFault });
   const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault });
   const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
+  /** Contradictions of witnesses since the log was last reopened, by tree. */
+  const disputes = new Map<string, { readonly witness: string; readonly cosignedSize: number }>();
   let isEnded = false;
 
   const comparedOf = (tree: string): TreeToCompare => {
     const known = all.get(tree);
     if (known !== undefined) return known;
     const log = createLogTree(tree);
-    const created = { log, comparison: createTreeComparison(log, { db, store, witnesses, onFault }) };
+    const anchors = watchAnchors(log, { policy, kept });
+    const created = { log, anchors, comparison: createTreeComparison(log, { db, store, policy, anchors, onFault }) };
     all.set(tree, created);
     return created;
   };
@@ -148,7 +167,16 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     } else if (isCosigned(event)) {
       counts.cosignatures += event.data.lines.length;
       await comparison.cosignatures(event, isRead);
-    }
+    } else if (event.type === 'AuditDisputed') disputes.set(treeOf(event), event.data);
+    else if (event.type === 'AuditReopened') disputes.delete(treeOf(event));
+  };
+
+  const sayDisputes = (): void => {
+    for (const [tree, { witness, cosignedSize }] of disputes)
+      onFault(
+        `${tree}: the witness ${witness} has cosigned ${cosignedSize} leaves of a different history: the log was rewritten or ` +
+          'restored from a backup. Keep this log and its backups as they are until you know which',
+      );
   };
 
   const add = async (event: RecordedEvent): Promise<void> => {
@@ -157,12 +185,26 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     const compared = comparedOf(treeOf(event));
     await compareSigned(compared.comparison, event, isRead);
     compared.log.add(event);
+    compared.anchors.add(event, compared.log).map(onFault);
     counts.leaves += Number(isRead);
     if (compared.log.pending.length === TILE_WIDTH) await closeBundle(compared, isRead);
   };
 
+  const anchored = () => {
+    const own = [...all.values()].map(({ anchors }) => anchors.anchored()).filter(({ size }) => size > 0);
+    const by = [...new Set(own.flatMap((one) => [...one.by]))].sort();
+    return { trees: own.length, leaves: own.reduce((sum, { size }) => sum + size, 0), by };
+  };
+
   return {
     end,
+    sayDisputes,
+    doubts: () => [
+      ...[...all.values()].flatMap(({ anchors }) => anchors.doubts(options.system.now())),
+      ...kept
+        .filter(({ origin }) => only === undefined && !all.has(treeOfOrigin(origin) ?? ''))
+        .map(({ name, origin }) => `${name}: the log has no events of ${origin}`),
+    ],
     addAll: async (events: readonly RecordedEvent[]): Promise<void> => {
       const asked = events.filter(isAsked);
       for (const event of asked) await add(event);
@@ -174,7 +216,8 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
       ...counts,
       ...contents.counts(),
       ...origins.counts(),
-      disputed: [...all].flatMap(([tree, { log }]) => (log.signed.disputed ? [tree] : [])),
+      anchored: anchored(),
+      disputed: [...disputes.keys()],
     }),
   };
 };
@@ -189,7 +232,7 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     const begunMs = system.monotonicMs();
     const page = await nextPage(options, position, { to, last, onFault });
     // Rows after an unreadable event cannot be compared.
-    if (page === null) return comparison.counts();
+    if (page === null) return comparison;
     await comparison.addAll(page.events);
     if (page.position <= position) throw new StoreUnavailable('the log cannot be read up to its end');
     last = page.events.at(-1)?.id ?? last;
@@ -197,7 +240,8 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
   }
   await comparison.end();
-  return comparison.counts();
+  comparison.sayDisputes();
+  return comparison;
 };
 
 const NOTHING = {
@@ -209,6 +253,7 @@ const NOTHING = {
   replies: 0,
   withoutHashes: 0,
   clients: 0,
+  anchored: { trees: 0, leaves: 0, by: [] },
   disputed: [],
 };
 
@@ -226,15 +271,27 @@ const isSetBack = async (db: Database, { position, version }: TreesAt): Promise<
   return now === null || now.position < position || now.version !== version;
 };
 
+const verdictOf = (
+  faults: number,
+  doubts: readonly string[],
+  anchored: TreeCheckResult['anchored'],
+): TreeCheckResult['verdict'] => {
+  if (faults > 0) return 'faults';
+  if (doubts.length > 0) return 'undecided';
+  return anchored.trees === 0 ? 'consistent' : 'no fault';
+};
+
 const compared = async (options: CheckTrees, at: TreesAt): Promise<TreeCheckResult> => {
   const faults: string[] = [];
   let faultCount = 0;
-  const counts = await compareAll(options, at, (sentence) => {
+  const comparison = await compareAll(options, at, (sentence) => {
     faultCount += 1;
     if (faults.length < FAULTS_KEPT_MAX) faults.push(sentence);
   });
   if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: run it again');
-  return { verdict: faultCount === 0 ? 'no fault' : 'faults', faults, faultCount, doubts: [], ...counts };
+  const counts = comparison.counts();
+  const doubts = comparison.doubts();
+  return { verdict: verdictOf(faultCount, doubts, counts.anchored), faults, faultCount, doubts, ...counts };
 };
 
 /** @throws {StoreUnavailable} and other temporary faults. */

@@ -1,39 +1,34 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import { cosignersOf } from '../../../domain/audit/verifier/checkpoints.ts';
 import type { EventStore, StreamName } from '../../../domain/kernel/event-store.ts';
-import { NotInTree } from '../../../domain/ports/requests.ts';
 import {
-  checkpointText,
   HASH_BYTES,
   leafHash,
   MalformedNote,
+  type Policy,
   parseCheckpoint,
   parseNote,
   parseVerifierKey,
   rootOfComplete,
-  signatoryOf,
   signedAt,
-  signedNote,
-  type VerifierKey,
 } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
-import { foundBy, type Tree } from '../projection.ts';
+import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
-import { type CheckpointCosignedEvent, type CheckpointSignedEvent, createAuditTrees } from '../tree.ts';
+import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';
+import { type AnchorWatch, cosignatureFault } from './anchors.ts';
 import {
   type FullTile,
   type LogLeaf,
   type LogTree,
+  rootAt,
   type StoredBundle,
   type Surplus,
   storedBundle,
   storedCheckpoint,
   storedTile,
   surplusOf,
+  type TreeRow,
 } from './rows.ts';
-
-/** Keys by name. */
-type Witnesses = ReadonlyMap<string, VerifierKey>;
 
 /** The leaves of a bundle, or those of them that the log has so far. */
 interface LogBundle {
@@ -167,7 +162,7 @@ const compareBundle = async (
   return { faults: [...searchFaults(bundle, stored), ...positionFaults(bundle, stored)], isShifted: false };
 };
 
-/** Faults of a checkpoint of the log or its cosignatures, in words that follow its name; null: none. */
+/** Faults of a checkpoint of the log, in words that follow its name; null: none. */
 
 /** A checkpoint with its parsed note and its signer. */
 const noteFault = ({ size, root, note, vkey, origin }: CheckpointSignedEvent['data']): string | null => {
@@ -182,18 +177,6 @@ const noteFault = ({ size, root, note, vkey, origin }: CheckpointSignedEvent['da
     throw error;
   }
 };
-
-const rootInRows = async (db: Database, tree: string, size: number): Promise<Buffer | null> => {
-  try {
-    return await createAuditTrees(db).root(tree, size);
-  } catch (error) {
-    if (error instanceof NotInTree) return null;
-    throw error;
-  }
-};
-
-const rootAt = async (db: Database, log: Pick<LogTree, 'tree' | 'rootAt'>, size: number): Promise<Buffer | null> =>
-  log.rootAt(size) ?? (await rootInRows(db, log.tree, size));
 
 /** With its root. @param log the leaves before it. */
 const rootFault = async (
@@ -220,53 +203,6 @@ const rowFault = async (
   return isSame ? null : 'its row in audit_checkpoints differs';
 };
 
-/** Whether a known witness is named in a line, and has not signed the text. */
-const isForged = (text: string, line: string, witnesses: Witnesses): boolean =>
-  cosignersOf(parseNote(signedNote(text, [`${line}\n`])), witnesses).forged.length > 0;
-
-/** A row without all lines. */
-const cosignedRowFault = async (
-  db: Database,
-  tree: string,
-  { size, lines }: CheckpointCosignedEvent['data'],
-): Promise<string | null> => {
-  const row = await storedCheckpoint(db, tree, size);
-  if (row === null) return `no checkpoint covers ${size} leaves`;
-  const kept = row.cosignatures.split('\n');
-  const isThere = (line: string): boolean => kept.includes(line) && row.cosigners.includes(signatoryOf(line));
-  return lines.every(isThere) ? null : `it is missing from the row of its checkpoint of ${size} leaves`;
-};
-
-const forgedFault = async (
-  db: Database,
-  log: Pick<LogTree, 'tree' | 'rootAt'>,
-  { origin, size, lines }: CheckpointCosignedEvent['data'],
-  witnesses: Witnesses,
-): Promise<string | null> => {
-  const root = await rootAt(db, log, size);
-  if (root === null) return null;
-  const text = checkpointText({ origin, size, root });
-  const forged = lines.filter((line) => isForged(text, line, witnesses)).map(signatoryOf);
-  return forged.length === 0 ? null : `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
-};
-
-/** Fault of cosignatures. @param log the leaves before them. @param isRead the projection has read them. */
-const cosignatureFault = async (
-  db: Database,
-  log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
-  data: CheckpointCosignedEvent['data'],
-  { witnesses, isRead }: { readonly witnesses: Witnesses; readonly isRead: boolean },
-): Promise<string | null> => {
-  try {
-    if (data.size > log.size) return `it covers ${data.size} leaves, but only ${log.size} precede it`;
-    const fault = await forgedFault(db, log, data, witnesses);
-    return fault ?? (isRead ? await cosignedRowFault(db, log.tree, data) : null);
-  } catch (error) {
-    if (error instanceof MalformedNote) return `one of its lines cannot be read: ${error.message}`;
-    throw error;
-  }
-};
-
 /** Compares one tree as the log makes it with its rows. */
 export interface TreeComparison {
   /** Compares the bundle that is full now, and begins the next. */
@@ -276,13 +212,14 @@ export interface TreeComparison {
   /** Cosignatures of the log, which are the next leaf. @param isRead the projection has read it. */
   cosignatures(event: CheckpointCosignedEvent, isRead: boolean): Promise<void>;
   /** Compares the rest, at the position that the projection has read to. @param row undefined: absent. */
-  end(row: Tree | undefined): Promise<void>;
+  end(row: TreeRow | undefined): Promise<void>;
 }
 
 interface CompareTree {
   readonly db: Database;
   readonly store: Pick<EventStore, 'readStream'>;
-  readonly witnesses: Witnesses;
+  readonly policy: Policy;
+  readonly anchors: AnchorWatch;
   /** Takes a sentence. */
   onFault(sentence: string): void;
 }
@@ -294,7 +231,7 @@ const tileFault = async (db: Database, tree: string, { level, tile, hashes }: Fu
   return `tile ${tile} of level ${level} of ${tree}: hash ${Math.floor(at / HASH_BYTES)} is missing or differs`;
 };
 
-const rowFaults = (row: Tree, log: LogTree): readonly string[] => {
+const rowFaults = (row: TreeRow, log: LogTree): readonly string[] => {
   if (row.size !== log.size) return [`${log.tree}: its row says ${row.size} leaves, but the log has ${log.size}`];
   const expected = { ...log.signed, latest: log.latestInBundles };
   return (['signedSize', 'grownTo', 'disputed', 'latest'] as const)
@@ -308,7 +245,11 @@ interface CheckpointCounts {
   readonly cosignedBytes: number;
 }
 
-const surplusFaults = (tree: string, log: CheckpointCounts, surplus: Surplus): readonly string[] => {
+const surplusFaults = (
+  tree: string,
+  log: CheckpointCounts,
+  surplus: Surplus & Pick<TreeRow, 'cosignedBytes'>,
+): readonly string[] => {
   const counted = [
     ['bundles', surplus.bundles],
     ['leaves in the tail', surplus.tail],
@@ -330,7 +271,10 @@ const surplusFaults = (tree: string, log: CheckpointCounts, surplus: Surplus): r
   return faults;
 };
 
-export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFault }: CompareTree): TreeComparison => {
+export const createTreeComparison = (
+  log: LogTree,
+  { db, store, policy, anchors, onFault }: CompareTree,
+): TreeComparison => {
   const { tree } = log;
   let isShifted = false;
   /** Every later checkpoint would be named. */
@@ -364,12 +308,12 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
     return fault;
   };
 
-  const endRow = async (row: Tree): Promise<void> => {
+  const endRow = async (row: TreeRow): Promise<void> => {
     rowFaults(row, log).map(onFault);
     await compareLeaves();
     await compareTiles(log.openTiles());
     const surplus = row.size === log.size ? await surplusOf(db, tree, log.signed.signedSize) : null;
-    if (surplus !== null) surplusFaults(tree, counted, surplus).map(onFault);
+    if (surplus !== null) surplusFaults(tree, counted, { ...surplus, cosignedBytes: row.cosignedBytes }).map(onFault);
   };
 
   return {
@@ -379,6 +323,7 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
     },
     checkpoint: async (event, isRead) => {
       if (isRead) counted.checkpoints += 1;
+      anchors.signed(event);
       const found = [noteFault(event.data), await compareRoot(event), isRead ? await rowFault(db, tree, event) : null];
       found
         .filter((fault) => fault !== null)
@@ -387,7 +332,7 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
     cosignatures: async ({ id, data }, isRead) => {
       if (isRead) counted.cosignedBytes += data.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
       if (isContradicted) return;
-      const fault = await cosignatureFault(db, log, data, { witnesses, isRead });
+      const fault = await cosignatureFault(db, log, data, { policy, anchors, isRead });
       if (fault !== null) onFault(`the cosignature at leaf ${log.size} of ${tree}, event ${id}: ${fault}`);
     },
     end: async (row) => {

@@ -2,11 +2,12 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { leafOf } from '../../../domain/audit/leaf.ts';
 import type { Position, RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { NotInTree } from '../../../domain/ports/requests.ts';
 import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
 import { decodeEntries, TILE_WIDTH } from '../tiles.ts';
-import { type SignedPart, signedAfter } from '../tree.ts';
+import { createAuditTrees, type SignedPart, signedAfter } from '../tree.ts';
 
 /** Rows of the audit trees, as a check compares them with the log. Each statement sees one snapshot. */
 
@@ -17,21 +18,29 @@ export interface TreesAt {
   readonly position: Position;
   readonly version: number;
   readonly logId: string;
-  readonly trees: ReadonlyMap<string, Tree>;
+  readonly trees: ReadonlyMap<string, TreeRow>;
+}
+
+/** A tree at the position. Cosignatures are counted in the same snapshot, since more arrive while a check runs. */
+export interface TreeRow extends Tree {
+  /** Total size of the cosignatures of its checkpoints. */
+  readonly cosignedBytes: number;
 }
 
 const TREES_AT = {
   name: 'audit-check-trees',
   text: `
     select c.position, c.version, c.log_id as "logId", t.tree, t.size::float8 as size, t.latest,
-      t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo", t.disputed
+      t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo", t.disputed,
+      (select coalesce(sum(octet_length(s.cosignatures)), 0) from read_models.audit_checkpoints s where s.tree = t.tree)::float8
+        as "cosignedBytes"
     from read_models.checkpoints c left join read_models.audit_trees t on true
     where c.name = 'audit'`,
 };
 
 /** @returns null: the projection has never run. */
 export const treesAt = async (db: Database): Promise<TreesAt | null> => {
-  const { rows } = await db.query<Omit<TreesAt, 'trees'> & Tree>(TREES_AT);
+  const { rows } = await db.query<Omit<TreesAt, 'trees'> & TreeRow>(TREES_AT);
   const [first] = rows;
   if (first === undefined) return null;
   const { position, version, logId } = first;
@@ -149,8 +158,6 @@ export interface Surplus {
   readonly checkpointSize: number | null;
   /** Number of checkpoints up to a size. */
   readonly checkpoints: number;
-  /** Total size of their cosignatures. */
-  readonly cosignedBytes: number;
 }
 
 const SURPLUS = {
@@ -164,9 +171,7 @@ const SURPLUS = {
         and octet_length(s.hashes) <> 32 * least(${TILE_WIDTH}, (t.size >> (8 * s.level)) - s.tile * ${TILE_WIDTH}))::float8 as tiles,
       (select max(c.size) from read_models.audit_checkpoints c where c.tree = t.tree and c.size > t.signed_size)::float8
         as "checkpointSize",
-      (select count(*) from read_models.audit_checkpoints c where c.tree = t.tree and c.size <= $2)::float8 as checkpoints,
-      (select coalesce(sum(octet_length(c.cosignatures)), 0) from read_models.audit_checkpoints c where c.tree = t.tree)::float8
-        as "cosignedBytes"
+      (select count(*) from read_models.audit_checkpoints c where c.tree = t.tree and c.size <= $2)::float8 as checkpoints
     from read_models.audit_trees t where t.tree = $1`,
 };
 
@@ -270,3 +275,19 @@ export const createLogTree = (tree: string): LogTree => {
     },
   };
 };
+
+const rootInRows = async (db: Database, tree: string, size: number): Promise<Buffer | null> => {
+  try {
+    return await createAuditTrees(db).root(tree, size);
+  } catch (error) {
+    if (error instanceof NotInTree) return null;
+    throw error;
+  }
+};
+
+/** @param log the leaves so far. @returns null: the rows do not have so many. */
+export const rootAt = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt'>,
+  size: number,
+): Promise<Buffer | null> => log.rootAt(size) ?? (await rootInRows(db, log.tree, size));

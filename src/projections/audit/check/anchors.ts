@@ -1,0 +1,208 @@
+import { cosignersOf, isQuorum, readCheckpoint } from '../../../domain/audit/verifier/checkpoints.ts';
+import { categoryOf, type RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { CATEGORIES } from '../../../domain/kernel/streams.ts';
+import {
+  checkpointText,
+  MalformedNote,
+  type Policy,
+  parseNote,
+  signatoryOf,
+  signedNote,
+} from '../../../lib/transparency/transparency.ts';
+import type { Database } from '../../database.ts';
+import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';
+import { type LogTree, rootAt, storedCheckpoint } from './rows.ts';
+
+/**
+ * Anchors of a tree: roots that somebody outside the service vouches for. Everything else that a check compares, the log,
+ * the rows and the signatures, can be made anew by an intruder who has the database and `SECRET_KEY`. An anchor is a
+ * checkpoint that a quorum of witnesses has cosigned, or one that the operator kept in a file.
+ */
+
+/** A checkpoint that was kept outside the service. */
+export interface KeptCheckpoint {
+  /** Its file. */
+  readonly name: string;
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Buffer;
+}
+
+/** @returns null: the text is not a signed checkpoint. */
+export const keptCheckpoint = (name: string, text: string): KeptCheckpoint | null => {
+  const signed = readCheckpoint(text);
+  return signed === null ? null : { name, ...signed.checkpoint };
+};
+
+/** How long signing and cosigning may take. Shorter reports a slow witness; longer leaves changes unnoticed. */
+const LATE_MS = 3_600_000;
+
+/** How much of a tree is anchored. */
+export interface Anchored {
+  /** Its first leaves that an anchor covers. */
+  readonly size: number;
+  /** Names of the witnesses and files that cover them. */
+  readonly by: ReadonlySet<string>;
+}
+
+interface Watch {
+  readonly policy: Policy;
+  readonly kept: readonly KeptCheckpoint[];
+}
+
+/** Tree of an origin: `<host>/v1/audit/tlog/<tree>`, after a reopening with a number. */
+export const treeOfOrigin = (origin: string): string | undefined =>
+  /\/tlog\/(?<tree>[^/]+)(?:\/\d+)?$/.exec(origin)?.groups?.tree;
+
+/** Known witnesses that have cosigned a checkpoint with this root. */
+const namesIn = (
+  { origin, size, lines }: CheckpointCosignedEvent['data'],
+  root: Buffer,
+  { witnesses }: Policy,
+): Iterable<string> => {
+  const text = checkpointText({ origin, size, root });
+  const note = signedNote(
+    text,
+    lines.map((line) => `${line}\n`),
+  );
+  return cosignersOf(parseNote(note), witnesses).times.keys();
+};
+
+/** A policy without witnesses requires none, so it anchors nothing. */
+const isWitnessed = (policy: Policy, names: ReadonlySet<string>): boolean =>
+  names.size > 0 && isQuorum({ policy, count: null }, names);
+
+const isLater = (checkpoint: CheckpointSignedEvent | undefined, size: number): boolean =>
+  checkpoint !== undefined && checkpoint.data.size > size;
+
+/** Follows one tree while a check reads the log. */
+export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: Watch) => {
+  const keptAt = Map.groupBy(
+    kept.filter(({ origin }) => treeOfOrigin(origin) === tree),
+    ({ size }) => size,
+  );
+  const by = new Set<string>();
+  let anchored = 0;
+  /** Witnesses of the newest checkpoint that has cosignatures. */
+  let cosigned = { size: 0, names: new Set<string>() };
+  let newest: CheckpointSignedEvent | undefined;
+  let firstUncosigned: CheckpointSignedEvent | undefined;
+  let firstUnsigned: RecordedEvent | undefined;
+
+  const cover = (size: number, names: Iterable<string>): void => {
+    anchored = Math.max(anchored, size);
+    for (const name of names) by.add(name);
+  };
+
+  return {
+    /** Compares kept checkpoints with the log. @param log the leaves up to this event. @returns faults. */
+    add: (event: RecordedEvent, log: Pick<LogTree, 'size' | 'rootAt'>): readonly string[] => {
+      if (categoryOf(event.stream) !== CATEGORIES.audit) firstUnsigned ??= event;
+      const own = keptAt.get(log.size) ?? [];
+      if (own.length === 0) return [];
+      const root = log.rootAt(log.size);
+      const [same, other] = [
+        own.filter((each) => root?.equals(each.root)),
+        own.filter((each) => !root?.equals(each.root)),
+      ];
+      keptAt.delete(log.size);
+      cover(
+        same.length > 0 ? log.size : 0,
+        same.map(({ name }) => name),
+      );
+      return other.map(
+        ({ name, size }) =>
+          `${name} has a different root for the first ${size} leaves of ${tree}: the log was rewritten or restored from a backup. Keep the file as evidence`,
+      );
+    },
+    signed: (event: CheckpointSignedEvent): void => {
+      newest = event;
+      firstUncosigned ??= event;
+      firstUnsigned = undefined;
+    },
+    /** Cosignatures of a checkpoint with this root, none of which is forged. */
+    cosigned: (data: CheckpointCosignedEvent['data'], root: Buffer): void => {
+      const { size } = data;
+      if (size < cosigned.size) return;
+      const before = size === cosigned.size ? cosigned.names : [];
+      cosigned = { size, names: new Set([...before, ...namesIn(data, root, policy)]) };
+      if (!isWitnessed(policy, cosigned.names)) return;
+      cover(size, cosigned.names);
+      firstUncosigned = isLater(newest, size) ? newest : undefined;
+    },
+    anchored: (): Anchored => ({ size: anchored, by }),
+    /** Why leaves of the tree could not be verified. */
+    doubts: (now: Date): readonly string[] => {
+      const isLate = (event: RecordedEvent | undefined): boolean =>
+        event !== undefined && Date.parse(event.metadata.occurredAt) < now.getTime() - LATE_MS;
+      return [
+        ...(isLate(firstUnsigned)
+          ? [`${tree}: nothing after leaf ${newest?.data.size ?? 0} is signed: the log of the service says why`]
+          : []),
+        ...(policy.witnesses.size > 0 && isLate(firstUncosigned)
+          ? [`${tree}: the witnesses have not cosigned its checkpoints since ${firstUncosigned?.metadata.occurredAt}`]
+          : []),
+        ...[...keptAt.values()]
+          .flat()
+          .map(({ name, size }) => `${name}: it covers ${size} leaves of ${tree}, but the log has fewer`),
+      ];
+    },
+  };
+};
+
+export type AnchorWatch = ReturnType<typeof watchAnchors>;
+
+/** Whether a known witness is named in a line, and has not signed the text. */
+const isForged = (text: string, line: string, { witnesses }: Policy): boolean =>
+  cosignersOf(parseNote(signedNote(text, [`${line}\n`])), witnesses).forged.length > 0;
+
+/** A row without all lines. */
+const cosignedRowFault = async (
+  db: Database,
+  tree: string,
+  { size, lines }: CheckpointCosignedEvent['data'],
+): Promise<string | null> => {
+  const row = await storedCheckpoint(db, tree, size);
+  if (row === null) return `no checkpoint covers ${size} leaves`;
+  const kept = row.cosignatures.split('\n');
+  const isThere = (line: string): boolean => kept.includes(line) && row.cosigners.includes(signatoryOf(line));
+  return lines.every(isThere) ? null : `it is missing from the row of its checkpoint of ${size} leaves`;
+};
+
+interface CosignatureParts {
+  readonly policy: Policy;
+  readonly anchors: AnchorWatch;
+}
+
+const forgedFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt'>,
+  data: CheckpointCosignedEvent['data'],
+  { policy, anchors }: CosignatureParts,
+): Promise<string | null> => {
+  const { origin, size, lines } = data;
+  const root = await rootAt(db, log, size);
+  if (root === null) return null;
+  const text = checkpointText({ origin, size, root });
+  const forged = lines.filter((line) => isForged(text, line, policy)).map(signatoryOf);
+  if (forged.length > 0) return `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
+  anchors.cosigned(data, root);
+  return null;
+};
+
+/** Fault of cosignatures, which are anchors if there is none. @param log the leaves before them. @param isRead the projection has read them. */
+export const cosignatureFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
+  data: CheckpointCosignedEvent['data'],
+  { isRead, ...parts }: CosignatureParts & { readonly isRead: boolean },
+): Promise<string | null> => {
+  try {
+    if (data.size > log.size) return `it covers ${data.size} leaves, but only ${log.size} precede it`;
+    const fault = await forgedFault(db, log, data, parts);
+    return fault ?? (isRead ? await cosignedRowFault(db, log.tree, data) : null);
+  } catch (error) {
+    if (error instanceof MalformedNote) return `one of its lines cannot be read: ${error.message}`;
+    throw error;
+  }
+};
