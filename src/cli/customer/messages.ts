@@ -205,9 +205,20 @@ const addressedTo = ({ recipients }: SerializedListedMessage): string => {
   return `${first?.address ?? '(erased)'}${others}`;
 };
 
+/** `partly delivered, 40 of 50`: the status `delivered` alone would hide that a recipient does not have it. */
+const statusText = ({
+  status,
+  partial,
+  recipients,
+}: Pick<SerializedListedMessage | SerializedMessage, 'status' | 'partial' | 'recipients'>): string => {
+  if (!partial) return status;
+  const delivered = recipients.filter((recipient) => recipient.status === 'delivered').length;
+  return `partly delivered, ${delivered} of ${recipients.length}`;
+};
+
 const listText = (found: readonly SerializedListedMessage[], columns: number): string => {
   if (found.length === 0) return 'no messages';
-  const rows = found.map((each) => [each.id, each.created_at, each.status, addressedTo(each), each.subject]);
+  const rows = found.map((each) => [each.id, each.created_at, statusText(each), addressedTo(each), each.subject]);
   return table(['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], rows, columns);
 };
 
@@ -233,7 +244,7 @@ const repliedWith = (smtp: SerializedMessage['recipients'][number]['smtp']): str
 const messageText = (message: SerializedMessage): string => {
   const facts = [
     ['id', message.id],
-    ['status', message.status],
+    ['status', statusText(message)],
     ['environment', message.environment],
     ['accepted', message.created_at],
     ['scheduled', message.scheduled_at],

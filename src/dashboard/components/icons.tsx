@@ -82,6 +82,10 @@ const MARKS = {
     ['f', DISC],
     ['w', 'M4.300 7.200l1.900 1.900 3.500-3.900'],
   ],
+  part: [
+    ['s', RING],
+    ['l', 'M4.300 7.200l1.900 1.900 3.500-3.900'],
+  ],
   later: [
     ['s dash', RING],
     ['l', CLOCK],
@@ -132,6 +136,7 @@ export const STATES = {
   scheduled: { word: 'Scheduled', tone: 'plan', mark: 'clock' },
   sending: { word: 'Sending', tone: 'go', mark: 'half' },
   delivered: { word: 'Delivered', tone: 'ok', mark: 'check' },
+  partly: { word: 'Partly delivered', tone: 'wait', mark: 'part' },
   deferred: { word: 'Deferred', tone: 'wait', mark: 'later' },
   bounced: { word: 'Bounced', tone: 'bad', mark: 'stop' },
   failed: { word: 'Failed', tone: 'bad', mark: 'fault' },

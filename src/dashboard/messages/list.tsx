@@ -7,7 +7,7 @@ import { linkTo, usePlace } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
-import { partialWord } from './outcome-words.ts';
+import { messageState } from './outcome-words.ts';
 import { readFromTop, wayBack } from './updates.ts';
 
 /** Rows beyond the edges of the window. More: slower scrolling. Fewer: blank rows when scrolling fast. */
@@ -29,7 +29,7 @@ interface VirtualListProps<Row> {
 }
 
 /** A list that scrolls with the window and renders only the visible rows. */
-const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
+export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
   const { label, rows, keyOf, heightOf, render, onEnd, revealed = null, top = null } = props;
   const element = useRef<HTMLUListElement>(null);
   const [, draw] = useState({});
@@ -122,7 +122,6 @@ interface RowProps {
 const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps): JSX.Element => {
   const times = useTimes();
   const [first, ...further] = message.recipients;
-  const word = partialWord(message);
   return (
     <>
       <input
@@ -135,7 +134,7 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps):
       />
       <a class="lr" href={linkTo(`/messages/${message.id}`)} {...(isSelected && { 'data-selected': message.id })}>
         <span class="st" data-filter={`status=${message.status}`}>
-          <Status state={message.status} {...(word !== undefined && { word })} />
+          <Status {...messageState(message)} />
           <span class="also">
             <Afterwards {...message} />
           </span>
@@ -179,7 +178,7 @@ const DAY_PIXELS = 32;
 const ROW_PIXELS = 44;
 const CARD_PIXELS = 78;
 
-const useIsNarrow = (): boolean => {
+export const useIsNarrow = (): boolean => {
   const [media] = useState(() => matchMedia('(max-width: 760px)'));
   const [isNarrow, setNarrow] = useState(media.matches);
   useEffect(() => {

@@ -15,6 +15,7 @@ import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
 import { type Explanation, MessagePill } from './peek.tsx';
+import { Recipients } from './recipients.tsx';
 import { ResendButton, ResendFacts } from './resend.tsx';
 import { Lanes, Timeline, WebhookSteps } from './timeline.tsx';
 import { type Steps, useTrail } from './updates.ts';
@@ -92,6 +93,7 @@ const TABS = {
   raw: 'Raw',
   attachments: 'Attachments',
   webhooks: 'Webhooks',
+  recipients: 'Recipients',
 } as const;
 type Tab = keyof typeof TABS;
 
@@ -143,7 +145,7 @@ interface TabsProps {
   readonly children: ComponentChildren;
 }
 
-const linkToTab = (name: string): string => withParameters({ tab: name === 'timeline' ? null : name });
+const linkToTab = (name: string): string => withParameters({ tab: name === 'timeline' ? null : name, outcome: null });
 
 /** Tabs with number keys as shortcuts. */
 const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
@@ -193,12 +195,17 @@ const View = ({ tab, message, explanation }: ViewProps): JSX.Element => {
       return <MessageAttachments id={id} />;
     case 'webhooks':
       return <WebhookSteps steps={explanation.steps} began={new Date(message.created_at).getTime()} />;
+    case 'recipients':
+      return <Recipients message={message} />;
   }
 };
 
-const countsOf = ({ steps }: Explanation): Partial<Readonly<Record<Tab, number>>> => {
+const countsOf = (
+  { steps }: Explanation,
+  { recipients }: SerializedMessage,
+): Partial<Readonly<Record<Tab, number>>> => {
   const webhooks = steps.filter(({ type }) => type.startsWith('webhook_')).length;
-  return { timeline: steps.length - webhooks, webhooks };
+  return { timeline: steps.length - webhooks, webhooks, recipients: recipients.length };
 };
 
 /** Events of the message itself. Webhook events follow later and are left out. */
@@ -341,7 +348,7 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
           <Head message={shown} moments={moments} steps={steps} />
           {tab === 'timeline' && <Why message={shown} explanation={explained} />}
           <div class="cols">
-            <Tabs tab={tab} counts={countsOf(explained)}>
+            <Tabs tab={tab} counts={countsOf(explained, shown)}>
               <View tab={tab} message={shown} explanation={explained} />
             </Tabs>
             <MessageFacts message={shown} />

@@ -4,14 +4,30 @@ import type { SerializedListedMessage, SerializedMessage } from '../../http/reso
 
 /** Words about outcomes that several screens of messages share. */
 
-/** `Partly, 1 of 2`: the status `delivered` alone would hide that a recipient does not have it. */
-export const partialWord = ({
+type AnyMessage = Pick<SerializedListedMessage | SerializedMessage, 'status' | 'partial' | 'recipients'>;
+type AnyRecipient = SerializedListedMessage['recipients'][number];
+
+const MARKS = ['opened', 'clicked', 'complained', 'unsubscribed'] as const;
+export type RecipientOutcome = AnyRecipient['status'] | (typeof MARKS)[number];
+
+/** The status of a recipient, and what the recipient did with the message. */
+export const outcomesOf = (recipient: AnyRecipient): readonly RecipientOutcome[] => [
+  recipient.status,
+  ...MARKS.filter((mark) => recipient[mark]),
+];
+
+/**
+ * The state of a message and its word. `Partly delivered, 1 of 2`: the status `delivered` alone would hide that a recipient
+ * does not have it.
+ */
+export const messageState = ({
+  status,
   partial,
   recipients,
-}: Pick<SerializedListedMessage | SerializedMessage, 'partial' | 'recipients'>): string | undefined => {
-  if (!partial) return undefined;
-  const delivered = recipients.filter(({ status }) => status === 'delivered').length;
-  return `Partly, ${delivered} of ${recipients.length}`;
+}: AnyMessage): { readonly state: AnyMessage['status'] | 'partly'; readonly word?: string } => {
+  if (!partial) return { state: status };
+  const delivered = recipients.filter((recipient) => recipient.status === 'delivered').length;
+  return { state: 'partly', word: `Partly delivered, ${delivered} of ${recipients.length}` };
 };
 
 type Step = z.infer<typeof explanationSchema>['steps'][number];

@@ -8,15 +8,14 @@ import { Fault } from '../components/states.tsx';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { inZone, useTimes } from '../data/time.ts';
-import { partialWord } from './outcome-words.ts';
+import { messageState } from './outcome-words.ts';
 
 export type Explanation = z.infer<typeof explanationSchema>;
 
-/** The status of a message; `Partly, 1 of 2` if only some recipients have it. */
-export const MessagePill = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
-  const word = partialWord(message);
-  return <Pill state={message.status} {...(word !== undefined && { word })} />;
-};
+/** The status of a message; `Partly delivered, 1 of 2` if only some recipients have it. */
+export const MessagePill = ({ message }: { readonly message: SerializedMessage }): JSX.Element => (
+  <Pill {...messageState(message)} />
+);
 
 const RECIPIENTS_SHOWN = 8;
 
@@ -63,7 +62,9 @@ export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
             ))}
           </ul>
           {data.recipients.length > RECIPIENTS_SHOWN && (
-            <p class="muted">{data.recipients.length - RECIPIENTS_SHOWN} more</p>
+            <a class="lnk" href={linkTo(`/messages/${id}`, { tab: 'recipients' })}>
+              {data.recipients.length - RECIPIENTS_SHOWN} more recipients
+            </a>
           )}
           <Facts>
             <Fact name="Id">

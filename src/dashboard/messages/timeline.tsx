@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx';
 import { Empty } from '../components/states.tsx';
-import { withParameters } from '../data/location.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { duration, inZone, useTimes } from '../data/time.ts';
 import { withoutReply } from './outcome-words.ts';
 import type { Explanation } from './peek.tsx';
@@ -105,48 +104,54 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
     .filter(({ left }) => nowAt === null || Math.abs(left - nowAt) > NOW_PERCENT);
   const spoken = shown.map(({ address, status }) => `${address ?? 'A recipient'}: ${STATES[status].word}`).join('. ');
   return (
-    <div class="lanes" role="img" aria-label={spoken}>
-      <div class="tracks">
-        {shown.map((recipient) => (
-          <Lane
-            key={recipient.id}
-            recipient={recipient}
-            steps={explanation.steps.filter((step) => isOf(step, recipient.id))}
-            began={began}
-            now={now}
-            at={at}
-          />
-        ))}
-        {nowAt !== null && (
-          <div class="axis nowline">
-            <i />
-            <div>
-              <i class="now" style={{ left: `${nowAt}%` }} />
-            </div>
-          </div>
-        )}
-      </div>
-      {message.recipients.length > shown.length && (
-        <p class="muted">{message.recipients.length - shown.length} more recipients</p>
-      )}
-      <div class="axis">
-        <i />
-        <div>
-          {(nowAt === null || nowAt >= TICK_PERCENT) && <span class="zero">0</span>}
-          {ticks.map(({ tick, left }) => (
-            <span key={tick} style={{ left: `${left}%` }}>
-              {duration(tick)}
-            </span>
+    <>
+      <div class="lanes" role="img" aria-label={spoken}>
+        <div class="tracks">
+          {shown.map((recipient) => (
+            <Lane
+              key={recipient.id}
+              recipient={recipient}
+              steps={explanation.steps.filter((step) => isOf(step, recipient.id))}
+              began={began}
+              now={now}
+              at={at}
+            />
           ))}
           {nowAt !== null && (
-            <span class="n" style={{ left: `${nowAt}%` }}>
-              now
-            </span>
+            <div class="axis nowline">
+              <i />
+              <div>
+                <i class="now" style={{ left: `${nowAt}%` }} />
+              </div>
+            </div>
           )}
         </div>
-        <i />
+        <div class="axis">
+          <i />
+          <div>
+            {(nowAt === null || nowAt >= TICK_PERCENT) && <span class="zero">0</span>}
+            {ticks.map(({ tick, left }) => (
+              <span key={tick} style={{ left: `${left}%` }}>
+                {duration(tick)}
+              </span>
+            ))}
+            {nowAt !== null && (
+              <span class="n" style={{ left: `${nowAt}%` }}>
+                now
+              </span>
+            )}
+          </div>
+          <i />
+        </div>
       </div>
-    </div>
+      {message.recipients.length > shown.length && (
+        <p class="rest">
+          <a class="lnk" href={withParameters({ tab: 'recipients' })}>
+            {message.recipients.length - shown.length} more recipients
+          </a>
+        </p>
+      )}
+    </>
   );
 };
 
@@ -312,13 +317,15 @@ interface TimelineProps {
 /** The whole history, newest first, for one recipient or all of them. The next attempt comes first. */
 export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Element => {
   const times = useTimes();
-  const [only, setOnly] = useState<string | null>(null);
+  const { recipients } = message;
+  const asked = usePlace().query.get('recipient');
+  const only = recipients.find(({ id }) => id === asked)?.id ?? null;
+  const setOnly = (recipient: string | null): void => navigate(withParameters({ recipient }), 'replace');
   const began = new Date(message.created_at).getTime();
   const isShown = (step: Step): boolean => only === null || step.recipient === undefined || isOf(step, only);
   const waits = explanation.waiting_because.filter(({ recipient }) => only === null || recipient.id === only);
   const steps = explanation.steps.filter(isShown);
   const webhooks = steps.filter(isWebhook);
-  const { recipients } = message;
   return (
     <>
       <div class="tools">
@@ -335,6 +342,13 @@ export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Elem
               </button>
             ))}
           </fieldset>
+        )}
+        {only !== null && recipients.length > BUTTONS_MAX && (
+          <button type="button" class="btn small" onClick={() => setOnly(null)}>
+            <bdi class="ell">{recipients.find(({ id }) => id === only)?.address ?? only}</bdi>
+            <Icon name="cross" />
+            <span class="vh">Show all recipients</span>
+          </button>
         )}
         <span class="sp" />
         <span class="muted">Newest first, {times.zone}</span>

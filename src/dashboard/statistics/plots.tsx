@@ -31,8 +31,12 @@ export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.El
         <tr>
           <th>{groupBy.map((name) => DIMENSIONS[name]).join(', ')}</th>
           <th class="r">Accepted</th>
-          <th class="r">Delivered, {definitionOf('delivered')}</th>
-          <th class="r">Bounced, {definitionOf('bounced')}</th>
+          <th class="r">
+            Delivered <small class="muted">{definitionOf('delivered')}</small>
+          </th>
+          <th class="r">
+            Bounced <small class="muted">{definitionOf('bounced')}</small>
+          </th>
           <th class="r hide-s">p90</th>
         </tr>
       </thead>

@@ -189,6 +189,29 @@ describe('keys', () => {
   });
 });
 
+test('a message that some recipients did not get is partly delivered, in the list and alone', async () => {
+  const message = {
+    id: 'msg_x',
+    created_at: '2026-11-28T10:00:00.000Z',
+    status: 'delivered',
+    partial: true,
+    subject: 'Hi',
+    tags: [],
+    attempts: 1,
+    recipients: ['delivered', 'bounced'].map((status) => ({ address: 'a@b.example', kind: 'to', status, smtp: null })),
+  };
+  const list = { object: 'list', data: [message], has_more: false, next_cursor: null };
+  const url = await startDouble(({ url: path = '' }, response) =>
+    response.end(JSON.stringify(path.startsWith('/v1/messages?') ? list : message)),
+  );
+  const doubled = { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' };
+  for (const words of [
+    ['messages', 'list'],
+    ['messages', 'show', 'msg_x'],
+  ])
+    expect((await outbox(words, { env: doubled })).stdout).toContain('partly delivered, 1 of 2');
+});
+
 test('statistics with --json are the response of the API', async () => {
   await customer.send();
   const stats = await run(statsCommand, { granularity: 'hour' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { partialWord, withoutReply } from '../../../src/dashboard/messages/outcome-words.ts';
+import { messageState, outcomesOf, withoutReply } from '../../../src/dashboard/messages/outcome-words.ts';
 
 type Step = Parameters<typeof withoutReply>[0];
 
@@ -35,8 +35,16 @@ describe('a step of the timeline', () => {
   });
 });
 
-test('a partly delivered message says how many recipients have it', () => {
+test('a partly delivered message has a state of its own and says how many recipients have it', () => {
   const recipients = ['delivered', 'bounced', 'delivered'].map((status) => ({ status }));
-  expect(partialWord({ partial: true, recipients } as never)).toBe('Partly, 2 of 3');
-  expect(partialWord({ partial: false, recipients } as never)).toBeUndefined();
+  expect(messageState({ status: 'delivered', partial: true, recipients } as never)).toEqual({
+    state: 'partly',
+    word: 'Partly delivered, 2 of 3',
+  });
+  expect(messageState({ status: 'delivered', partial: false, recipients } as never)).toEqual({ state: 'delivered' });
+});
+
+test('a recipient has the outcome of its status, and of what the person did', () => {
+  const recipient = { status: 'delivered', opened: true, clicked: false, complained: true, unsubscribed: false };
+  expect(outcomesOf(recipient as never)).toEqual(['delivered', 'opened', 'complained']);
 });
