@@ -3,12 +3,14 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../http/support/service.ts';
 import { placeForTest, programForTest } from '../support/after-test.ts';
 
 /**
- * A separate package: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that have no other use.
+ * A separate package: openapi-typescript needs TypeScript 5, and the generators bring hundreds of packages that have no
+ * other use.
  */
 const CLIENTS = new URL('openapi-clients', import.meta.url).pathname;
 const README = new URL('../../README.md', import.meta.url).pathname;
@@ -35,16 +37,97 @@ beforeAll(async () => {
 }, INSTALL_MS_MAX);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const STRICT = '--strict --noUncheckedIndexedAccess --noPropertyAccessFromIndexSignature --noImplicitOverride';
+const COMPILER = `--noEmit ${STRICT} --target es2022 --module preserve --lib es2023,dom,dom.iterable --types node`;
+const EXACT = '--exactOptionalPropertyTypes';
+
 /** Compiler errors in a program that uses the generated types. Empty: none. */
-const compiled = async (program: string): Promise<string> => {
+const compiled = async (program: string, more: readonly string[] = []): Promise<string> => {
   await writeFile(join(folder, 'program.ts'), program);
   const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
-  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'preserve', '--lib', 'es2022,dom'];
   try {
-    return await inFolder(compiler, ...options, '--types', 'node', 'program.ts');
+    return await inFolder(compiler, ...COMPILER.split(' '), ...more, 'program.ts');
   } catch (error) {
     return (error as { readonly stdout: string }).stdout;
   }
+};
+
+interface Generator {
+  /** Script of the package, and its arguments. */
+  readonly command: readonly string[];
+  /** Sends a message, prints its id and subject as read back, and the code of an error. */
+  readonly program: string;
+  readonly options: readonly string[];
+}
+
+const MESSAGE = `{ from: 'hello@example.test', to: 'you@example.net', subject: 'Your order', text: 'Thank you.' }`;
+const SETTINGS = `
+const baseUrl = process.env['OUTBOX_URL'] ?? '';
+const headers = { Authorization: \`Bearer \${process.env['OUTBOX_KEY']}\` };
+`;
+
+/** Each program relies on the types of its client: what a response holds is known by its status alone. */
+const GENERATORS: Readonly<Record<string, Generator>> = {
+  'openapi-typescript': {
+    command: ['openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'outbox.ts'],
+    program: `
+import createClient from 'openapi-fetch';
+import type { paths } from './outbox';
+${SETTINGS}
+const outbox = createClient<paths>({ baseUrl, headers });
+const { data: sent } = await outbox.POST('/v1/messages/send', { body: ${MESSAGE} });
+const { data } = await outbox.GET('/v1/messages/{id}', { params: { path: { id: sent?.id ?? '' } } });
+const { error } = await outbox.GET('/v1/messages/{id}', { params: { path: { id: 'none' } } });
+console.log(data?.id === sent?.id, data?.subject, error?.error.code);`,
+    options: [EXACT],
+  },
+  '@hey-api/openapi-ts': {
+    command: ['@hey-api/openapi-ts/bin/run.js', '-i', 'openapi.json', '-o', 'hey-api'],
+    program: `
+import { getMessage, sendMessage } from './hey-api';
+import { client } from './hey-api/client.gen';
+${SETTINGS}
+client.setConfig({ baseUrl, headers });
+const { data: sent } = await sendMessage({ body: ${MESSAGE} });
+const { data } = await getMessage({ path: { id: sent?.id ?? '' } });
+const { error } = await getMessage({ path: { id: 'none' } });
+console.log(data?.id === sent?.id, data?.subject, error?.error.code);`,
+    options: [], // its own runtime does not compile under EXACT
+  },
+  orval: {
+    command: ['orval/dist/bin/orval.mjs', '--config', 'orval.config.json'],
+    program: `
+import { getMessage, sendMessage } from './orval';
+${SETTINGS}
+const sent = await sendMessage(${MESSAGE}, { headers });
+const id = sent.status === 202 ? sent.data.id : '';
+const read = await getMessage(id, undefined, { headers });
+const none = await getMessage('none', undefined, { headers });
+if (read.status !== 200 || none.status !== 404) throw new Error(baseUrl);
+console.log(read.data.id === id, read.data.subject, none.data.error.code);`,
+    options: [EXACT],
+  },
+  'swagger-typescript-api': {
+    command: [
+      'swagger-typescript-api/dist/cli.mjs',
+      'generate',
+      '--path',
+      'openapi.json',
+      '-o',
+      'swagger',
+      '--name',
+      'api.ts',
+    ],
+    program: `
+import { Api, type Error } from './swagger/api';
+${SETTINGS}
+const { v1 } = new Api({ baseUrl, baseApiParams: { headers } });
+const { data: sent } = await v1.sendMessage(${MESSAGE});
+const { data } = await v1.getMessage({ id: sent.id });
+const none = await v1.getMessage({ id: 'none' }).catch((response: { readonly error: Error }) => response);
+console.log(data.id === sent.id, data.subject, none.error?.error.code);`,
+    options: [EXACT],
+  },
 };
 
 const CLIENT = `
@@ -57,6 +140,44 @@ describe('the OpenAPI document', () => {
   test('has no warning by the recommended rules of Redocly and Spectral', async () => {
     expect(JSON.parse(await inFolder('lint.mjs', 'openapi.json'))).toEqual([]);
   }, 120_000);
+
+  describe('generates a client that compiles with strict settings, sends a message and reads it back', () => {
+    test.each(Object.entries(GENERATORS))(
+      '%s',
+      async (_, { command: [script = '', ...options], program, options: exact }) => {
+        const { baseUrl, keys } = await programForTest(await placeForTest());
+        const document = await (await fetch(`${baseUrl}/openapi.json`)).text();
+        await writeFile(join(folder, 'openapi.json'), document);
+        const output = { target: 'orval.ts', client: 'fetch', baseUrl: { getBaseUrlFromSpecification: true } };
+        await writeFile(
+          join(folder, 'orval.config.json'),
+          JSON.stringify({ outbox: { input: 'openapi.json', output } }),
+        );
+        await inFolder(join('node_modules', script), ...options);
+        expect(await compiled(program, exact)).toBe('');
+        const outfile = join(folder, 'program.mjs');
+        await build({
+          entryPoints: [join(folder, 'program.ts')],
+          outfile,
+          bundle: true,
+          platform: 'node',
+          format: 'esm',
+        });
+        const env = { ...process.env, OUTBOX_URL: baseUrl, OUTBOX_KEY: keys.live };
+        const { stdout } = await run(process.execPath, [outfile], { cwd: folder, env });
+        expect(stdout).toBe('true Your order not_found\n');
+      },
+      240_000,
+    );
+  });
+
+  test('is tested with the versions that docs/generated-clients.md lists', async () => {
+    const { devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const rows = [...page.matchAll(/^\| `([^`]+)`.* \| TypeScript \| (\S+) \|$/gm)];
+    expect(rows.map(([, name = '', version]) => [name, version])).toEqual(
+      Object.keys(GENERATORS).map((name) => [name, devDependencies[name]]),
+    );
+  });
 
   describe('read unchanged by openapi-typescript and openapi-fetch', () => {
     beforeAll(async () => {

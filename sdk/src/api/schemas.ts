@@ -4,13 +4,13 @@ export interface SendMessageRequest {
   /** Sender: an address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
   from?: string | undefined;
   /** Recipients: one address, or an array of addresses. `to`, `cc` and `bcc` together: at most 50. An address that appears several times is one recipient, in the first of these fields that names it. */
-  to: string | readonly string[];
+  to: readonly string[] | string;
   /** Additional recipients, visible to all recipients. */
-  cc?: string | readonly string[] | undefined;
+  cc?: readonly string[] | string | undefined;
   /** Additional recipients, hidden from the other recipients. */
-  bcc?: string | readonly string[] | undefined;
+  bcc?: readonly string[] | string | undefined;
   /** Address for replies, or an array of addresses. Default: `from`. */
-  reply_to?: string | readonly string[] | undefined;
+  reply_to?: readonly string[] | string | undefined;
   /** Subject, one line. Required without a template. */
   subject?: string | undefined;
   /** HTML body: valid HTML, at most 512 elements deep. Required if there is no `text`. */
@@ -335,7 +335,7 @@ export interface RenderTemplateRequest {
 
 export interface TestSendTemplateRequest {
   /** One address, or an array of at most 10. */
-  to: string | readonly string[];
+  to: readonly string[] | string;
   /** Number of the version; the draft when absent. */
   version?: number | undefined;
   /** A language tag. `de-AT` falls back to `de`, and `de` to the default language of the template. */

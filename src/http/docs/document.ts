@@ -189,7 +189,7 @@ const typeOf = (shape: Shape, locate: Locate): string => {
 const objectIn = (shape: Shape): Shape | undefined => {
   if (shape.properties !== undefined) return shape;
   if (shape.items !== undefined) return objectIn(shape.items);
-  return shape.anyOf?.map(objectIn).find((one) => one !== undefined);
+  return (shape.anyOf ?? shape.oneOf)?.map(objectIn).find((one) => one !== undefined);
 };
 
 export interface Field {

@@ -190,7 +190,7 @@ export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Sche
     [rule.status]: success(operation, rule, schemas),
     ...(operation.conditional === true ? { 304: NOT_MODIFIED } : {}),
     ...(refusals.every(([status]) => Number(status) >= 500)
-      ? { '4XX': { $ref: '#/components/responses/Malformed' } }
+      ? { 400: { $ref: '#/components/responses/Malformed' } }
       : {}),
     ...Object.fromEntries(refusals),
   };

@@ -39,8 +39,35 @@ interface Converting {
 /** Times in responses are in UTC with milliseconds; `format` defines the rest. */
 const TIME = '\\.\\d{3}Z$';
 
+/** Position in a union that is read as its first variant: a list can say all that one text says. */
+const PLACES: Readonly<Record<string, number>> = { array: 0, string: 1, null: 2 };
+const placeOf = ({ type }: Json): number => PLACES[String(type)] ?? 0;
+
+/** True if the first variant says all that the union says, except that it is null. */
+const isFirst = (variants: readonly Json[]): boolean =>
+  variants.every(({ type }) => type === 'array' || type === 'string' || type === 'null') ||
+  variants.filter(({ type }) => type !== 'null').length === 1;
+
+/**
+ * Variants of a union exclude each other, so `anyOf` and `oneOf` mean the same. They differ for NSwag: it takes the first
+ * variant of `oneOf` for the whole union, and makes an object of `anyOf`.
+ */
+const unite = ({ jsonSchema }: Converting): void => {
+  const { anyOf = [], oneOf = anyOf } = jsonSchema as {
+    readonly anyOf?: readonly Json[];
+    readonly oneOf?: readonly Json[];
+  };
+  if (oneOf.length === 0) return;
+  delete jsonSchema.anyOf;
+  delete jsonSchema.oneOf;
+  const sorted = oneOf.toSorted((one, other) => placeOf(one) - placeOf(other));
+  Object.assign(jsonSchema, isFirst(sorted) ? { oneOf: sorted } : { anyOf: oneOf });
+};
+
 /** Removes noise: bounds of the number type, calendars as regular expressions. */
-const plain = ({ jsonSchema }: Converting): void => {
+const plain = (converting: Converting): void => {
+  unite(converting);
+  const { jsonSchema } = converting;
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -124,7 +151,7 @@ const byId = (
 
 /** Adds a discriminator to a union of objects with a `type` each, for client generators. */
 const withDiscriminator = (schema: Json, components: Json): Json => {
-  const variants = (schema.oneOf ?? []) as readonly { readonly $ref?: string }[];
+  const variants = (schema.anyOf ?? []) as readonly { readonly $ref?: string }[];
   const mapping = variants.flatMap(({ $ref = '' }) => {
     const variant = components[$ref.slice(COMPONENT.length)] as Variant | undefined;
     return (variant?.properties?.type?.enum ?? []).map((type) => [type, $ref] as const);

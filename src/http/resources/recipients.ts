@@ -171,10 +171,16 @@ export const showUnsubscribePageRoute = page(
   },
 );
 
-const posted = z.union([
-  z.strictObject({ [ONE_CLICK.name]: z.literal(ONE_CLICK.value) }),
-  z.strictObject({ [CONFIRMATION]: z.enum(ACTIONS) }),
-]);
+/** One object and no union: generated clients (NSwag) cannot send a form that is a union. */
+const posted = z
+  .strictObject({
+    [ONE_CLICK.name]: z.literal(ONE_CLICK.value).optional().describe('Sent by mail programs.'),
+    [CONFIRMATION]: z
+      .enum(ACTIONS)
+      .optional()
+      .describe('Sent by the page: `yes` unsubscribes, `all` unsubscribes from all mail, `again` resubscribes.'),
+  })
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 type Action = 'one_click' | (typeof ACTIONS)[number];
 

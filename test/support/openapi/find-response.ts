@@ -1,4 +1,4 @@
-import { nameIn, type OpenApi, type OpenApiOperation, type OpenApiResponse } from './document.ts';
+import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
 
 export interface Asked {
   readonly method: string;
@@ -43,10 +43,6 @@ export const responseFinder = ({
     .sort(([left], [right]) => parameters(left) - parameters(right))
     .map(([template, operations]) => ({ pattern: asPattern(template), operations }));
 
-  /** The response for a status, or the default response if the operation declares none for it. */
-  const responseIn = ({ responses }: OpenApiOperation, status: number) =>
-    responses[String(status)] ?? (status >= 400 && status < 500 ? responses['4XX'] : undefined);
-
   const resolve = (one: OpenApiResponse | { readonly $ref: string } | undefined): OpenApiResponse | undefined =>
     one !== undefined && '$ref' in one ? components.responses[nameIn(String(one.$ref))] : (one as OpenApiResponse);
 
@@ -62,7 +58,7 @@ export const responseFinder = ({
     // An exact path wins, whatever the method.
     const found = plain in paths ? matching.slice(0, 1) : matching;
     const operation = found.map(({ operations }) => operations[name]).find((one) => one !== undefined);
-    if (operation !== undefined) return resolve(responseIn(operation, status));
+    if (operation !== undefined) return resolve(operation.responses[String(status)]);
     return elsewhere(found.length > 0, status);
   };
 };

@@ -57,7 +57,7 @@ const operation = z.strictObject({
   security: z.array(securityRequirement),
   parameters: z.array(parameter).min(1).optional(),
   requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
-  responses: z.record(z.string().regex(/^(?:[1-5]\d\d|4XX)$/), z.union([reference, response])),
+  responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
   'x-permission': text.optional(),
   'x-environments': z.array(text).optional(),
   'x-rate-limit': text.optional(),
