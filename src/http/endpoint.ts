@@ -9,7 +9,13 @@ import { TimedOut, withTimeout } from '../lib/async/async.ts';
 import { type JsonBounds, jsonAnswer } from '../lib/http/http.ts';
 import { type AuthContext, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
 import type { LargeAnswers } from './auth/limits.ts';
-import { maskContents, requirePresence, seesContents } from './auth/permissions.ts';
+import {
+  maskContents,
+  requireOpenFilters,
+  requirePermission,
+  requirePresence,
+  seesContents,
+} from './auth/permissions.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { dateFieldsOf, nulProblems, readDates } from './fields.ts';
@@ -90,6 +96,20 @@ declare module 'fastify' {
   }
 }
 
+/** A request to one of our own operations that an adapter for another service's client makes. */
+export interface OperationRequest {
+  /** `:id` of the path. */
+  readonly id?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/**
+ * Performs an operation for a request to another route, with the permission, validation and masking of the operation.
+ * @throws {DomainError} in our own names.
+ */
+type PerformOperation = (call: Call<unknown, unknown>, asked: OperationRequest) => Promise<unknown>;
+
 /** Context with which a route is registered. */
 export interface RouteContext {
   readonly server: FastifyInstance;
@@ -108,6 +128,8 @@ export interface RouteContext {
   readonly operationId: string;
   /** All registered operations, for the OpenAPI document. */
   readonly operations: readonly Operation[];
+  /** Registered operations that need a key, for adapters. */
+  readonly performers: Map<GuardedRouteName, PerformOperation>;
 }
 
 export interface Definition<Body extends z.ZodType, Query extends z.ZodType> extends Described {
@@ -166,7 +188,7 @@ const furtherProblems = async (
 /** @param caller null: the route needs no key. */
 const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   schemas: FullDefinition<Body, Query>,
-  request: FastifyRequest,
+  request: Pick<FastifyRequest, 'body' | 'query' | 'bodyRefusal'>,
   caller: Caller | null,
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
@@ -212,7 +234,7 @@ export const endpoint =
  * returns the response body.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, deps, auth, largeAnswers, operationId }: RouteContext,
+  { server, deps, auth, largeAnswers, operationId, performers }: RouteContext,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -259,6 +281,17 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     if (definition.large === undefined) return await made();
     return jsonAnswer(reply, await largeAnswers.make(caller.organizationId, reply, made));
   };
+
+  performers.set(name, async (call, { id = '', query = {}, body = {} }) => {
+    const { caller } = call;
+    requirePermission(caller, rule, method);
+    requireOpenFilters(caller, rule, query);
+    const valid = await readRequest(schemas, { body, query, bodyRefusal: null }, caller);
+    const read = inZoneOf(valid, caller);
+    const callerNow = (): Promise<Caller> => call.callerNow('up to the log');
+    await requirePresence(auth, rule, { caller, id, body: read.body, callerNow });
+    return shownTo(caller, rule, await handle({ ...call, ...read, id }));
+  });
 
   server.route({
     method: method as HTTPMethods, // the table's own

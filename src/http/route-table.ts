@@ -48,6 +48,10 @@ const SENT_BATCH = { ...SENT, costInBody: true, errors: [...SENT.errors, 'batch_
 /** It shows what a message says. */
 const READ_ONE = { ...READ, contents: true, errors: [...ONE, 'content_gone'] } as const;
 
+/** Errors of changes of domains. */
+const DOMAIN_ERRORS = [...CHANGED_LIVE, 'domain_already_exists', 'domain_is_public_suffix', 'last_admin_key'] as const;
+const SUPPRESSED = { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] } as const;
+
 const RESEND = { compat: 'resend' } as const;
 const POSTMARK = { compat: 'postmark', tokenHeader: POSTMARK_TOKEN_HEADER } as const;
 const SENDGRID = { compat: 'sendgrid' } as const;
@@ -429,12 +433,51 @@ export const ROUTES = {
     ...RESEND,
     errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
   },
+  'POST /compat/resend/domains': { ...MANAGE_LIVE, ...RESEND, status: 201, errors: DOMAIN_ERRORS },
+  'GET /compat/resend/domains': { ...LOOK, ...RESEND, errors: [...LIST, ...ONE] },
+  'GET /compat/resend/domains/:id': { ...LOOK, ...RESEND, errors: ONE },
+  'PATCH /compat/resend/domains/:id': { ...MANAGE_LIVE, ...RESEND, errors: DOMAIN_ERRORS },
+  'DELETE /compat/resend/domains/:id': { ...MANAGE_LIVE, ...RESEND, errors: DOMAIN_ERRORS },
+  'POST /compat/resend/domains/:id/verify': { ...MANAGE_LIVE, ...RESEND, errors: DOMAIN_ERRORS },
+  'POST /compat/resend/api-keys': {
+    ...MANAGE_KEYS,
+    ...RESEND,
+    status: 201,
+    secret: true,
+    errors: [...BODY, ...ONE, ...WIDENING],
+  },
+  'GET /compat/resend/api-keys': { ...LOOK, ...RESEND, errors: [...LIST, ...ONE] },
+  'DELETE /compat/resend/api-keys/:id': {
+    ...MANAGE_KEYS,
+    ...RESEND,
+    errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'],
+  },
+  'POST /compat/resend/contacts': { ...SUPPRESSED, ...RESEND, status: 201 },
+  'GET /compat/resend/contacts': { ...READ, ...RESEND, errors: LIST },
+  'GET /compat/resend/contacts/:id': { ...READ, ...RESEND, errors: ONE },
+  'PATCH /compat/resend/contacts/:id': { ...SUPPRESSED, ...RESEND },
+  'POST /compat/resend/audiences/:audience/contacts': { ...SUPPRESSED, ...RESEND, status: 201 },
+  'GET /compat/resend/audiences/:audience/contacts/:id': { ...READ, ...RESEND, errors: ONE },
+  'PATCH /compat/resend/audiences/:audience/contacts/:id': { ...SUPPRESSED, ...RESEND },
   'POST /compat/postmark/email': { ...SENT, ...POSTMARK },
   'POST /compat/postmark/email/batch': { ...SENT_BATCH, ...POSTMARK },
   'POST /compat/postmark/email/withTemplate': { ...SENT, ...POSTMARK },
   'POST /compat/postmark/email/batchWithTemplates': { ...SENT_BATCH, ...POSTMARK },
   'GET /compat/postmark/messages/outbound/:id/details': { ...READ_ONE, ...POSTMARK },
   'GET /compat/postmark/messages/outbound/:id/dump': { ...READ_ONE, ...POSTMARK },
+  'GET /compat/postmark/messages/outbound': { ...READ, ...POSTMARK, errors: LIST },
+  'GET /compat/postmark/messages/outbound/opens': { ...READ, ...POSTMARK, errors: LIST },
+  'GET /compat/postmark/messages/outbound/opens/:id': { ...READ, ...POSTMARK, errors: LIST },
+  'GET /compat/postmark/stats/outbound': { ...READ, ...POSTMARK, ranges: true, errors: [] },
+  'GET /compat/postmark/deliveryStats': { ...READ, ...POSTMARK, errors: LIST },
+  'GET /compat/postmark/message-streams/:stream/suppressions/dump': {
+    ...READ,
+    ...POSTMARK,
+    contents: true,
+    errors: LIST,
+  },
+  'POST /compat/postmark/message-streams/:stream/suppressions': { ...SUPPRESSED, ...POSTMARK },
+  'POST /compat/postmark/message-streams/:stream/suppressions/delete': { ...SUPPRESSED, ...POSTMARK },
   'POST /compat/sendgrid/v3/mail/send': { ...SENT_BATCH, ...SENDGRID, status: 202 },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },

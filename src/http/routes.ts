@@ -6,6 +6,7 @@ import {
   sendPostmarkTemplateBatchRoute,
   sendPostmarkTemplateRoute,
 } from './compat/postmark.ts';
+import { POSTMARK_READ_ROUTES } from './compat/postmark-reads.ts';
 import {
   cancelResendEmailRoute,
   getResendEmailRoute,
@@ -14,6 +15,7 @@ import {
   sendResendBatchRoute,
   sendResendEmailRoute,
 } from './compat/resend.ts';
+import { RESEND_ACCOUNT_ROUTES } from './compat/resend-account.ts';
 import { sendSendgridMailRoute } from './compat/sendgrid.ts';
 import { dashboardAssetRoute, dashboardRoute } from './dashboard.ts';
 import type { Registration } from './endpoint.ts';
@@ -363,6 +365,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getResendEmailRoute,
   rescheduleResendEmailRoute,
   cancelResendEmailRoute,
+  ...RESEND_ACCOUNT_ROUTES,
+  ...POSTMARK_READ_ROUTES,
   sendPostmarkEmailRoute,
   sendPostmarkBatchRoute,
   sendPostmarkTemplateRoute,

@@ -36,7 +36,7 @@ import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
 import { createJsonBodies } from './bodies.ts';
-import { unsupportedCall, vendorError, vendorOf } from './compat/vendors.ts';
+import { unsupportedCall, vendorError, vendorOf, withoutEmptySegments } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Operation, type RouteContext, workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -192,6 +192,7 @@ const createServer = ({ logger, trustedProxies }: HttpDependencies, nextId: () =
   const server = Fastify({
     logger: false,
     genReqId: nextId,
+    rewriteUrl: ({ url = '/' }) => withoutEmptySegments(url),
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     serverFactory: (serve) => answerHalfClosed(createHttpServer(SERVER_OPTIONS, oneAtATime(inCohorts(serve)))),
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
@@ -306,9 +307,10 @@ const logAnswer = (logger: Logger, request: FastifyRequest, reply: FastifyReply)
 };
 
 /** Registers every route of `routes.ts`. Refuses to start with one that is not in the table: it would need no key. */
-const registerRoutes = (route: Omit<RouteContext, 'operations' | 'operationId'>): void => {
+const registerRoutes = (route: Omit<RouteContext, 'operations' | 'operationId' | 'performers'>): void => {
   const { server } = route;
   const operations: Operation[] = [];
+  const performers: RouteContext['performers'] = new Map();
   server.addHook('onRoute', ({ method, url, schema }) => {
     // Fastify adds HEAD to every GET: the same operation without its body.
     const methods = [method].flat().filter((name) => name !== 'HEAD');
@@ -319,7 +321,7 @@ const registerRoutes = (route: Omit<RouteContext, 'operations' | 'operationId'>)
   });
   // `sendMessageRoute` registers what clients call `sendMessage`.
   for (const [name, register] of Object.entries(REGISTRATIONS)) {
-    register({ ...route, operations, operationId: name.replace(/Route$/, '') });
+    register({ ...route, operations, performers, operationId: name.replace(/Route$/, '') });
   }
 };
 

@@ -55,9 +55,18 @@ const PERMISSIONS = {
     GET /v1/submission
     GET /v1/service
     GET /compat/resend/emails
+    GET /compat/resend/contacts
+    GET /compat/resend/contacts/:id
+    GET /compat/resend/audiences/:audience/contacts/:id
     GET /compat/resend/emails/:id
     GET /compat/postmark/messages/outbound/:id/details
     GET /compat/postmark/messages/outbound/:id/dump
+    GET /compat/postmark/messages/outbound
+    GET /compat/postmark/messages/outbound/opens
+    GET /compat/postmark/messages/outbound/opens/:id
+    GET /compat/postmark/stats/outbound
+    GET /compat/postmark/deliveryStats
+    GET /compat/postmark/message-streams/:stream/suppressions/dump
   `,
   manage: `
     POST /v1/api-keys
@@ -117,6 +126,21 @@ const PERMISSIONS = {
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
     GET /v1/organization/reputation
+    POST /compat/resend/domains
+    GET /compat/resend/domains
+    GET /compat/resend/domains/:id
+    PATCH /compat/resend/domains/:id
+    DELETE /compat/resend/domains/:id
+    POST /compat/resend/domains/:id/verify
+    POST /compat/resend/api-keys
+    GET /compat/resend/api-keys
+    DELETE /compat/resend/api-keys/:id
+    POST /compat/resend/contacts
+    PATCH /compat/resend/contacts/:id
+    POST /compat/resend/audiences/:audience/contacts
+    PATCH /compat/resend/audiences/:audience/contacts/:id
+    POST /compat/postmark/message-streams/:stream/suppressions
+    POST /compat/postmark/message-streams/:stream/suppressions/delete
   `,
   admin: `
     POST /v1/domains/:id/release
@@ -190,6 +214,10 @@ const CONDITIONS = {
     DELETE /v1/domains/:id/warm-up
     POST /v1/domains/:id/dkim/rotate
     POST /v1/domains/:id/verify
+    POST /compat/resend/domains
+    PATCH /compat/resend/domains/:id
+    DELETE /compat/resend/domains/:id
+    POST /compat/resend/domains/:id/verify
     POST /v1/templates
     PATCH /v1/templates/:id
     DELETE /v1/templates/:id
@@ -267,6 +295,7 @@ const CONDITIONS = {
     GET /compat/resend/emails/:id
     GET /compat/postmark/messages/outbound/:id/details
     GET /compat/postmark/messages/outbound/:id/dump
+    GET /compat/postmark/message-streams/:stream/suppressions/dump
   `,
   /** API keys are refused. */
   membersOnly: `
@@ -324,6 +353,8 @@ const CONDITIONS = {
     DELETE /v1/api-keys/:id
     POST /v1/api-keys/:id/rotate
     POST /v1/api-keys/:id/revoke
+    POST /compat/resend/api-keys
+    DELETE /compat/resend/api-keys/:id
   `,
 } as const;
 

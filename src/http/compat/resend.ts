@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
 import { cancelMessage, rescheduleMessage } from '../../commands/message/attempt.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { aliasOf } from '../../domain/template/template.ts';
+import type { ListCursor, ListPage } from '../../projections/database.ts';
+import type { ListedMessage } from '../../projections/messages/queries.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { integerParameter, timeField } from '../fields.ts';
+import { timeField } from '../fields.ts';
 import { readYourWrites } from '../reading.ts';
 import { findMessages } from '../resources/messages/find-messages.ts';
 import {
@@ -19,6 +22,7 @@ import { loadMessage, serializeCurrent } from '../resources/messages/messages.ts
 import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../resources/messages/send-batch.ts';
 import { isSent } from '../resources/messages/send-body.ts';
 import { SEND_BOUNDS } from '../resources/messages/send-message.ts';
+import { resendPage } from './resend-account.ts';
 import {
   as,
   type FieldRule,
@@ -30,17 +34,23 @@ import {
   requireMessages,
   sendMany,
   sendOne,
+  sentenceOf,
   type Translate,
   takeFields,
 } from './translate.ts';
 
 /**
- * Endpoints for the npm package `resend` (version 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.
+ * Endpoints for the npm package `resend` (versions 2 to 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.
  * Most of its fields have our names.
  */
 
+/** Older versions of its client send a `Buffer` as `JSON.stringify` writes it; its data was read as base64. */
+const takeFile: FieldRule = (value) => ({
+  fields: { content: isSent(value) && value.type === 'Buffer' ? value.data : value },
+});
+
 const ATTACHMENT: FieldRules = {
-  content: as('content'),
+  content: takeFile,
   filename: as('filename'),
   content_type: as('content_type'),
   content_id: as('content_id'),
@@ -77,7 +87,7 @@ const translate: Translate = (sent) => takeFields(sent, FIELDS);
 
 export const sendResendEmailRoute = endpoint(
   'POST /compat/resend/emails',
-  { summary: 'emails.send', body: z.unknown(), bounds: { ...SEND_BOUNDS, joinsLines: true } },
+  { summary: 'emails.send', body: z.unknown(), bounds: { ...SEND_BOUNDS, joinsLines: true, takesBuffers: true } },
   async (call, route) => {
     const { message } = await sendOne(route, call, { translate, names: NAMES });
     return { id: message.accepted.messageId };
@@ -95,15 +105,17 @@ const isStrict = ({ headers }: Call<unknown, unknown>['request']): boolean => {
   throw new DomainError('invalid_request', problem, { details: { [MODE_HEADER]: [problem] } });
 };
 
-const sentenceOf = ({ message, details = {} }: DomainError): string =>
-  Object.values(details).flat().join('; ') || message;
-
 export const sendResendBatchRoute = endpoint(
   'POST /compat/resend/emails/batch',
   {
     summary: 'batch.send',
     body: z.unknown(),
-    bounds: { ...BATCH_BOUNDS, joinsLines: true, contentsAt: [null, 'attachments', null, 'content'] },
+    bounds: {
+      ...BATCH_BOUNDS,
+      joinsLines: true,
+      takesBuffers: true,
+      contentsAt: [null, 'attachments', null, 'content'],
+    },
     deadlineMs: BATCH_DEADLINE_MS,
   },
   async (call, route) => {
@@ -203,31 +215,60 @@ export const getResendEmailRoute = endpoint(
   },
 );
 
-const LIMIT_DEFAULT = 20;
-const LIMIT_MAX = 100;
-const ID_CHARACTERS_MAX = 64;
-
-const page = z.strictObject({
-  limit: integerParameter(1, LIMIT_MAX).default(LIMIT_DEFAULT),
-  after: z.string().max(ID_CHARACTERS_MAX).optional(),
-  before: z
-    .undefined()
-    .or(z.string().refine(() => false, 'is not supported: read pages from the newest to the oldest, with after'))
-    .optional(),
-});
+/**
+ * Emails between the newest and the one that `before` names, which are read to find those next to it. Higher: one request
+ * reads the list for longer than its client waits. Lower: programs cannot page back as far.
+ */
+const BEFORE_MAX = 1_000;
+const PAGE = 100;
 
 /** The place of a message in the list. */
-const cursorOf = async ({ deps }: RouteContext, caller: Call<unknown, unknown>['caller'], after: string | undefined) =>
-  after === undefined ? null : { id: after, createdAt: (await loadMessage(deps, caller, after)).message.acceptedAt };
+const placeOf = async ({ deps }: RouteContext, caller: Caller, id: string): Promise<ListCursor> => ({
+  id,
+  createdAt: (await loadMessage(deps, caller, id)).message.acceptedAt,
+});
+
+/** The page of the list that ends before a message. @throws {DomainError} `invalid_request` if it is too far back. */
+const pageBefore = async (
+  route: RouteContext,
+  caller: Caller,
+  { before, limit }: { readonly before: ListCursor; readonly limit: number },
+): Promise<ListPage<ListedMessage>> => {
+  const newer: ListedMessage[] = [];
+  for (let after: ListCursor | null = null; newer.length < BEFORE_MAX; ) {
+    const page: ListPage<ListedMessage> = await findMessages(route.deps, caller, {
+      limit: PAGE,
+      since: before.createdAt,
+      after,
+    });
+    const at = page.items.findIndex(({ messageId }) => messageId === before.id);
+    newer.push(...(at === -1 ? page.items : page.items.slice(0, at)));
+    after = page.next;
+    if (at !== -1 || after === null) return { items: newer.slice(-limit), hasMore: newer.length > limit, next: null };
+  }
+  const problem = `before is more than ${BEFORE_MAX} emails back: read from there with after`;
+  throw new DomainError('invalid_request', problem, { details: { before: [problem] } });
+};
+
+const page = resendPage
+  .extend({ before: resendPage.shape.after })
+  .refine(({ after, before }) => after === undefined || before === undefined, {
+    path: ['before'],
+    message: 'is not allowed together with after',
+  });
 
 export const listResendEmailsRoute = endpoint(
   'GET /compat/resend/emails',
   { summary: 'emails.list', query: page },
-  async ({ caller, query: { limit, after } }, route) => {
+  async ({ caller, query: { limit, after, before } }, route) => {
     const { deps } = route;
-    const cursor = await cursorOf(route, caller, after);
+    const cursor = after === undefined ? null : await placeOf(route, caller, after);
+    const end = before === undefined ? null : await placeOf(route, caller, before);
     await readYourWrites(deps, ['messages']);
-    const { items, hasMore } = await findMessages(deps, caller, { limit, after: cursor });
+    const { items, hasMore } =
+      end === null
+        ? await findMessages(deps, caller, { limit, after: cursor })
+        : await pageBefore(route, caller, { before: end, limit });
     const heads = await deps.context.contents.heads(items.map(({ contentId }) => contentId));
     const data = items.map((item) => serializeHead(serializeListedMessage(item, heads.get(item.contentId))));
     return { object: 'list', has_more: hasMore, data };

@@ -2,12 +2,13 @@ import type { SentBatch } from '../../commands/message/send-batch.ts';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Details, DomainError } from '../../domain/kernel/errors.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
-import type { Call, RouteContext } from '../endpoint.ts';
+import type { Call, OperationRequest, RouteContext } from '../endpoint.ts';
 import { detailsOf, type Problem } from '../problems.ts';
 import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../resources/messages/send-batch.ts';
 import { isSent, readSend, type SendRequestBody } from '../resources/messages/send-body.ts';
 import { htmlPolicyOf } from '../resources/messages/send-fields.ts';
 import { acceptSend, type SendCall } from '../resources/messages/send-message.ts';
+import type { GuardedRouteName } from '../route-table.ts';
 
 /**
  * Rules by which fields of another service's API become those of a send of ours. A field that cannot be honoured is a
@@ -157,6 +158,33 @@ const inNames = (error: unknown, nameOf: (path: string) => string): unknown => {
   return new DomainError(code, message, { details: detailsOf(problems), ...later });
 };
 
+/**
+ * Performs one of our own operations for a vendor's call.
+ * @returns its response (`Answer` is the schema of the operation), masked for its caller.
+ * @throws {DomainError} in the vendor's names.
+ */
+export const perform = async <Answer>(
+  { performers }: RouteContext,
+  call: Call<unknown, unknown>,
+  name: GuardedRouteName,
+  { names = {}, ...asked }: OperationRequest & { readonly names?: PathNames } = {},
+): Promise<Answer> => {
+  const operation = performers.get(name);
+  if (operation === undefined) throw new Error(`${name} is not registered`);
+  try {
+    return (await operation(call, asked)) as Answer;
+  } catch (error) {
+    throw inNames(error, (path) => vendorPath(path, names));
+  }
+};
+
+/** A list of ours. */
+export interface List<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 const invalid = (problems: readonly Problem[]): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: detailsOf(problems) });
 
@@ -164,6 +192,13 @@ const invalid = (problems: readonly Problem[]): DomainError =>
 export const requireNone = (problems: readonly Problem[]): void => {
   if (problems.length > 0) throw invalid(problems);
 };
+
+/** Refusal of one field. @param problem follows its path: `is required`. */
+export const refuseField = (path: string, problem: string): DomainError => invalid([problemAt(path, problem)]);
+
+/** Sentences of an error about single fields, or its message. */
+export const sentenceOf = ({ message, details = {} }: DomainError): string =>
+  Object.values(details).flat().join('; ') || message;
 
 /** @throws {DomainError} `invalid_request` if the body is not an object. */
 export const requireObject = (body: unknown): Fields => {
@@ -217,13 +252,16 @@ export const sendOne = async (
 };
 
 /** @throws {DomainError} `invalid_request` if it is not a list, or has too few or too many items. */
-export const requireMessages = (messages: unknown, field: string): readonly unknown[] => {
-  const problem = (words: string): DomainError => invalid([[field, `${field} ${words}`]]);
-  if (!Array.isArray(messages)) throw problem('must be an array');
-  if (messages.length === 0) throw problem('must not be empty');
-  if (messages.length <= BATCH_MESSAGES_MAX) return messages;
-  throw problem(`must have at most ${BATCH_MESSAGES_MAX} items: split the request`);
+export const requireList = (items: unknown, field: string, max: number): readonly unknown[] => {
+  if (!Array.isArray(items)) throw refuseField(field, 'must be an array');
+  if (items.length === 0) throw refuseField(field, 'must not be empty');
+  if (items.length <= max) return items;
+  throw refuseField(field, `must have at most ${max} items: split the request`);
 };
+
+/** @throws {DomainError} `invalid_request`. */
+export const requireMessages = (messages: unknown, field: string): readonly unknown[] =>
+  requireList(messages, field, BATCH_MESSAGES_MAX);
 
 const MESSAGE = /^messages\[(\d+)\]\.?/;
 

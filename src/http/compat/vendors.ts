@@ -13,12 +13,20 @@ export const vendorOf = (url: string): Vendor | null => {
   return VENDORS.find((vendor) => vendor === name) ?? null;
 };
 
+/**
+ * Address of a request without empty segments: clients join their path to a base URL that may end in a slash
+ * (`/compat/resend//emails`), and some paths end in one.
+ */
+export const withoutEmptySegments = (url: string): string =>
+  url.startsWith('/compat/') ? url.replace(/^[^?]+/, (path) => path.replaceAll(/\/+/g, '/').replace(/\/$/, '')) : url;
+
 /** Calls of their clients that this service does not imitate, by the beginning of the path, and what does the same. */
 const EQUIVALENTS: Readonly<Record<Vendor, readonly (readonly [path: string, instead: string])[]>> = {
   resend: [
     ['domains', 'GET /v1/domains'],
-    ['api-keys', 'GET /v1/api-keys'],
+    ['api-keys', 'PATCH /v1/api-keys/{id}'],
     ['audiences', 'GET /v1/suppressions'],
+    ['suppressions', 'GET /v1/suppressions'],
     ['contacts', 'GET /v1/suppressions'],
     ['segments', 'GET /v1/topics'],
     ['topics', 'GET /v1/topics'],

@@ -27,10 +27,6 @@ const PAGE = 'page';
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-interface Variant {
-  readonly properties?: { readonly type?: { readonly enum?: readonly string[] } };
-}
-
 interface Converting {
   readonly zodSchema: z.core.$ZodTypes;
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
@@ -50,7 +46,8 @@ const isFirst = (variants: readonly Json[]): boolean =>
 
 /**
  * Variants of a union exclude each other, so `anyOf` and `oneOf` mean the same. They differ for NSwag: it takes the first
- * variant of `oneOf` for the whole union, and makes an object of `anyOf`.
+ * variant of `oneOf` for the whole union, and makes an object of `anyOf`. A union has no discriminator either: for NSwag its
+ * variants would have to be subtypes. Each has a `type` of its own, by which TypeScript tells them apart.
  */
 const unite = ({ jsonSchema }: Converting): void => {
   const { anyOf = [], oneOf = anyOf } = jsonSchema as {
@@ -149,17 +146,6 @@ const byId = (
     }),
   );
 
-/** Adds a discriminator to a union of objects with a `type` each, for client generators. */
-const withDiscriminator = (schema: Json, components: Json): Json => {
-  const variants = (schema.anyOf ?? []) as readonly { readonly $ref?: string }[];
-  const mapping = variants.flatMap(({ $ref = '' }) => {
-    const variant = components[$ref.slice(COMPONENT.length)] as Variant | undefined;
-    return (variant?.properties?.type?.enum ?? []).map((type) => [type, $ref] as const);
-  });
-  if (mapping.length === 0) return schema;
-  return { ...schema, discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) } };
-};
-
 /** Named schemas, and roots that are not a mere reference. */
 const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => string): Json =>
   Object.fromEntries([
@@ -168,11 +154,6 @@ const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => str
       .filter(([, schema]) => !isReference(schema))
       .map(([name, schema]) => [name, relinked(schema, nameOf)]),
   ]);
-
-const withDiscriminators = (components: Json): Json =>
-  Object.fromEntries(
-    Object.entries(components).map(([name, schema]) => [name, withDiscriminator(schema as Json, components)]),
-  );
 
 /** Reference to a root, or to its target. */
 const linkTo = ({ roots }: Converted, name: string, nameOf: (name: string) => string): Json => {
@@ -200,7 +181,7 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
     name in answers.named && JSON.stringify(answers.named[name]) !== JSON.stringify(bodies.named[name]);
   const askedName = (name: string): string => (differs(name) ? `${name}Input` : name);
   return {
-    components: withDiscriminators({ ...componentsOf(bodies, askedName), ...componentsOf(answers, same) }),
+    components: { ...componentsOf(bodies, askedName), ...componentsOf(answers, same) },
     body: ({ operationId }) => linkTo(bodies, `${capitalized(operationId)}Request`, askedName),
     query: ({ operationId }) => relinked(queries.roots[`${capitalized(operationId)}Query`] ?? {}, same) as Json,
     answer: ({ operationId }) => linkTo(answers, `${capitalized(operationId)}Answer`, same),

@@ -92,9 +92,9 @@ const PIECE_BYTES = 1_048_576;
 
 export const notJson = (): BodyError => new BodyError('invalid_json', 'the body is not well-formed JSON in UTF-8');
 
-/** Decodes the content of an attachment, a JSON string, while its bytes arrive. */
-interface ContentString {
-  /** @returns offset of the closing quote in the chunk; -1: not in this chunk. @throws {BodyError} `invalid_json`. */
+/** Decodes the content of an attachment, a JSON string or a list of bytes, while it arrives. */
+interface ContentReader {
+  /** @returns offset of the closing quote or bracket in the chunk; -1: not in this chunk. @throws {BodyError} `invalid_json`. */
   take(chunk: Buffer, from: number): number;
   /** @throws {BodyError} `invalid_json`. */
   end(): string;
@@ -111,7 +111,7 @@ const finder = (chunk: Buffer, byte: number) => {
 };
 
 /** @param joinsLines line breaks are left out. */
-const createContentString = (joinsLines: boolean): ContentString => {
+const createContentString = (joinsLines: boolean): ContentReader => {
   const bytes = createBytes();
   let text = '';
   let hasEscapes = false;
@@ -171,6 +171,69 @@ const createContentString = (joinsLines: boolean): ContentString => {
       return text;
     },
     heldBytes: () => text.length + bytes.heldBytes(),
+  };
+};
+
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const BYTE_MAX = 255;
+const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** A list of bytes, as `JSON.stringify` writes the `data` of a `Buffer`. It ends as base64. */
+const createContentList = (): ContentReader => {
+  const bytes = createBytes();
+  /** The number that is being read; -1: none. */
+  let value = -1;
+  let isEnded = false;
+  let isEmpty = true;
+
+  const addDigit = (digit: number): void => {
+    if (isEnded || value === 0) throw notJson();
+    value = Math.max(value, 0) * 10 + digit;
+    if (value > BYTE_MAX)
+      throw new BodyError('invalid_request', 'the data of a Buffer must be bytes: numbers from 0 to 255');
+  };
+
+  /** @returns the number that ends here. */
+  const endNumber = (): number => {
+    if (value < 0) throw notJson();
+    const ended = value;
+    value = -1;
+    isEnded = false;
+    isEmpty = false;
+    return ended;
+  };
+
+  /** @returns the byte that ends before this one; -1: none. */
+  const addByte = (byte: number): number => {
+    if (byte >= DIGIT_0 && byte <= DIGIT_9) addDigit(byte - DIGIT_0);
+    else if (byte === COMMA) return endNumber();
+    else if (SPACES.has(byte)) isEnded = value >= 0;
+    else throw notJson();
+    return -1;
+  };
+
+  /** Bytes of the list in a part of a chunk. */
+  const bytesIn = (part: Buffer): number[] => {
+    const found: number[] = [];
+    for (const character of part) {
+      const byte = addByte(character);
+      if (byte >= 0) found.push(byte);
+    }
+    return found;
+  };
+
+  return {
+    take: (chunk, from) => {
+      const end = chunk.indexOf(CLOSE_LIST, from);
+      const found = bytesIn(chunk.subarray(from, end < 0 ? chunk.length : end));
+      // `[]` has no number before its end.
+      if (end >= 0 && (value >= 0 || !isEmpty)) found.push(endNumber());
+      bytes.add(Buffer.from(found));
+      return end;
+    },
+    end: () => bytes.view().toString('base64'),
+    heldBytes: () => bytes.heldBytes(),
   };
 };
 
@@ -321,6 +384,8 @@ export interface JsonBounds {
   readonly valuesMax: number;
   /** Path of the contents of attachments, with `null` for any item; absent: none. */
   readonly contentsAt?: readonly (string | null)[];
+  /** Contents may be a `Buffer` as `JSON.stringify` writes it. Its `data` becomes base64. */
+  readonly takesBuffers?: boolean;
   /** Line breaks in these contents are left out: clients of other services write base64 in lines. */
   readonly joinsLines?: boolean;
 }
@@ -404,7 +469,8 @@ const endOfString = (chunk: Buffer, from: number, isEscaped: boolean): readonly 
 
 /** @param marker unguessable placeholder for contents in the text that is parsed. */
 export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJson => {
-  const { bytesMax, restBytesMax, valuesMax, contentsAt, joinsLines = false } = bounds;
+  const { bytesMax, restBytesMax, valuesMax, contentsAt, joinsLines = false, takesBuffers = false } = bounds;
+  const listAt = takesBuffers && contentsAt !== undefined ? [...contentsAt, 'data'] : undefined;
   const structure = createJsonStructure(valuesMax);
   const rest = createBytes();
   const contents: string[] = [];
@@ -414,7 +480,9 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
   let contentBytes = 0;
   let within: 'nothing' | 'name' | 'string' = 'nothing';
   let isEscaped = false;
-  let content: ContentString | null = null;
+  let content: ContentReader | null = null;
+  /** A list is written as a string. */
+  let quote = '';
   /** Once the rest is let go of. */
   let released: ReturnType<SentJson['beginning']> | null = null;
   /** Bytes of the chunk before this are already kept or taken out. */
@@ -425,16 +493,20 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     if (rest.length() > restBytesMax) throw tooLarge('the body without the contents of its attachments', restBytesMax);
   };
 
+  const beginContent = (chunk: Buffer, at: number, reader: ContentReader): void => {
+    content = reader;
+    sentBytes.push(0);
+    keep(chunk.subarray(kept, at));
+    kept = at;
+  };
+
   const beginString = (chunk: Buffer, at: number): void => {
     if (structure.awaitsName()) within = 'name';
     else if (contentsAt === undefined || !structure.isAt(contentsAt)) within = 'string';
-    else {
-      content = createContentString(joinsLines);
-      sentBytes.push(0);
-      keep(chunk.subarray(kept, at));
-      kept = at;
-    }
+    else beginContent(chunk, at, createContentString(joinsLines));
   };
+
+  const isBufferList = (byte: number): boolean => byte === OPEN_LIST && listAt !== undefined && structure.isAt(listAt);
 
   /** @returns offset to continue at, as all scan functions. */
   const scanBetween = (chunk: Buffer, from: number): number => {
@@ -442,6 +514,12 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
       const byte = chunk[at] as number;
       if (byte === QUOTE) {
         beginString(chunk, at + 1);
+        return at + 1;
+      }
+      if (isBufferList(byte)) {
+        beginContent(chunk, at, createContentList());
+        kept = at + 1;
+        quote = '"';
         return at + 1;
       }
       structure.addByte(byte);
@@ -459,16 +537,17 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     return end + 1;
   };
 
-  const scanContent = (chunk: Buffer, from: number, taking: ContentString): number => {
+  const scanContent = (chunk: Buffer, from: number, taking: ContentReader): number => {
     const end = taking.take(chunk, from);
-    kept = end < 0 ? chunk.length : end;
-    sentBytes.push((sentBytes.pop() ?? 0) + kept - from);
+    kept = end < 0 ? chunk.length : end + quote.length;
+    sentBytes.push((sentBytes.pop() ?? 0) + (end < 0 ? chunk.length : end) - from);
     if (end < 0) return chunk.length;
     const text = taking.end();
     contents.push(text);
     contentBytes += text.length;
     content = null;
-    keep(Buffer.from(`${marker}${contents.length - 1}`));
+    keep(Buffer.from(`${quote}${marker}${contents.length - 1}${quote}`));
+    quote = '';
     return end + 1;
   };
 
@@ -497,10 +576,8 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     end: async () => {
       if (received === 0) return undefined;
       const value = await parse(rest.view());
-      if (contentsAt !== undefined)
-        restore(value, contentsAt, (text) =>
-          text.startsWith(marker) ? contents[Number(text.slice(marker.length))] : text,
-        );
+      for (const path of [contentsAt, listAt].filter((one) => one !== undefined))
+        restore(value, path, (text) => (text.startsWith(marker) ? contents[Number(text.slice(marker.length))] : text));
       if (received > TURN_BYTES_MAX) await nextTurn();
       return value;
     },

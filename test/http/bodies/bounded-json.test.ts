@@ -47,6 +47,59 @@ describe('a body', () => {
     }
   });
 
+  const buffers = { ...BOUNDS, takesBuffers: true };
+  const readBuffers = async (text: string, pieceBytes: number): Promise<unknown> => {
+    const json = createBoundedJson(buffers, MARKER);
+    const bytes = Buffer.from(text);
+    for (let from = 0; from < bytes.length; from += pieceBytes) json.add(bytes.subarray(from, from + pieceBytes));
+    return json.end();
+  };
+  const attached = (data: string): string =>
+    `{"attachments":[{"content":{"type":"Buffer","data":${data}},"filename":"a"}],"data":[1,2]}`;
+
+  test.each([1, 2, 7, 1_000, 1e9])(
+    'reads the bytes of a Buffer as base64, in pieces of %i bytes',
+    async (pieceBytes) => {
+      const file = Buffer.from(base64, 'base64');
+      for (const bytes of [file, Buffer.alloc(0), Buffer.from([0]), Buffer.from([255, 0, 10])])
+        for (const space of ['', ' ']) {
+          const data = `[${[...bytes].join(`,${space}`)}${space}]`;
+          expect(await readBuffers(attached(data), pieceBytes)).toEqual({
+            attachments: [{ content: { type: 'Buffer', data: bytes.toString('base64') }, filename: 'a' }],
+            data: [1, 2],
+          });
+        }
+    },
+  );
+
+  test.each([
+    ['[256]', 'bytes'],
+    ['[99999999999999999999]', 'bytes'],
+    ['[1 2]', 'invalid_json'],
+    ['[1,]', 'invalid_json'],
+    ['[,1]', 'invalid_json'],
+    ['[01]', 'invalid_json'],
+    ['[-1]', 'invalid_json'],
+    ['[1.5]', 'invalid_json'],
+    ['["1"]', 'invalid_json'],
+    ['[[1]]', 'invalid_json'],
+    ['[1', 'invalid_json'],
+  ])('refuses %s as the bytes of a Buffer', async (data, problem) => {
+    const error = await readBuffers(attached(data), 1e9).then(
+      String,
+      (one: DomainError) => `${one.code} ${one.message}`,
+    );
+    expect(error).toContain(problem);
+  });
+
+  test('counts the bytes of a Buffer as the content of an attachment, and only where one is allowed', async () => {
+    const many = `[${'1,'.repeat(200_000)}1]`;
+    expect(await readBuffers(attached(many), 65_536)).toMatchObject({ data: [1, 2] });
+    expect(await refusalOf(attached(many))).toContain('must have at most 1000 items');
+    const elsewhere = `{"content":{"type":"Buffer","data":${many}}}`;
+    await expect(readBuffers(elsewhere, 1e9)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
   test('is released except for its beginning', async () => {
     const bounds = { bytesMax: 10_000_000, restBytesMax: 10_000_000, valuesMax: 10 };
     const json = createBoundedJson(bounds, 'marker');

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Vendor } from '../../../src/http/compat/vendors.ts';
-import { isCompat } from '../../../src/http/endpoint.ts';
+import { isCompat, ruleOf } from '../../../src/http/endpoint.ts';
 import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
 import { BATCHES, POSTMARK, RESEND, SENDGRID, SENDS, said, useTenant } from './tenant.ts';
 
@@ -12,8 +12,10 @@ describe('without a key, or with another permission', () => {
   test.each(compat)('%s', async (name) => {
     const [method = '', url = ''] = name.split(' ');
     const [, , vendor = '', ...rest] = url.split('/');
-    const { value: theirs } = await now.service.makeKey(now.organizationId, now.domainId, { permissions: ['manage'] });
-    const path = `/${rest.join('/')}`.replace(':id', 'msg_none');
+    const rule = ruleOf(name);
+    const permissions = [rule.permission === 'manage' ? 'send' : 'manage'] as const;
+    const { value: theirs } = await now.service.makeKey(now.organizationId, now.domainId, { permissions });
+    const path = `/${rest.join('/')}`.replaceAll(/:\w+/g, 'msg_none');
     for (const [by, status] of [
       ['ob_live_none', 401],
       ['', 401],
@@ -21,7 +23,7 @@ describe('without a key, or with another permission', () => {
     ] as const) {
       const answer = await ask(vendor as Vendor, method as 'POST', path, {
         by,
-        payload: method === 'GET' ? undefined : {},
+        payload: ['GET', 'DELETE'].includes(method) ? undefined : {},
       });
       expect([answer.status, said(vendor as Vendor, answer)]).toEqual([status, expect.stringContaining('API key')]);
       expect(answer.headers['x-request-id']).toMatch(/^req_/);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { optionsIn } from '../../../src/cli/command.ts';
@@ -13,11 +13,30 @@ const { ask } = useTenant();
 const pageOf = (vendor: Vendor): string =>
   readFileSync(new URL(`../../../docs/migrating-from-${vendor}.md`, import.meta.url), 'utf8');
 
-/** First cells of the rows under a heading. */
-const cellsUnder = (page: string, heading: string): readonly string[] => {
-  const [, section = ''] = page.split(`## ${heading}\n`);
+const rowsUnder = (page: string, heading: string): readonly string[] => {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
   const rows = section.split('\n## ')[0]?.match(/^\| .* \|$/gm) ?? [];
-  return rows.slice(1).map((row) => row.split(/(?<!\\) \| /)[0] ?? '');
+  return rows.slice(1);
+};
+
+/** First cells of the rows under a heading. */
+const cellsUnder = (page: string, heading: string): readonly string[] =>
+  rowsUnder(page, heading).map((row) => row.split(/(?<!\\) \| /)[0] ?? '');
+
+const COMPAT = new URL('../../../src/http/compat/', import.meta.url);
+const SOURCES = readdirSync(COMPAT)
+  .map((name) => readFileSync(new URL(name, COMPAT), 'utf8'))
+  .join('\n');
+
+/** Calls of a vendor's client that have a route: its summary is the name of the call. */
+const callsOf = (vendor: Vendor): readonly string[] => {
+  const routes = [
+    ...SOURCES.matchAll(
+      /[ `']\/compat\/(\w+)[^\n]*\s+\{\s*summary: '([^']+)'|\/compat\/(\w+)[^\n]*summary: '([^']+)'/g,
+    ),
+  ];
+  const own = routes.filter(([, one, , other]) => (one ?? other) === vendor);
+  return [...new Set(own.map(([, , call, , other]) => call ?? other ?? ''))].sort();
 };
 
 const wordsIn = (cells: readonly string[]): readonly string[] =>
@@ -28,6 +47,18 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
 
   test('names the path of its routes', () => {
     expect(page).toContain(`outbox.example.com/compat/${vendor}`);
+  });
+
+  test('lists the supported calls, each with a file that tests it', () => {
+    const rows = rowsUnder(page, 'Calls').map((row) => row.split(' | '));
+    const listed = rows.flatMap(([calls = '', file = '']) =>
+      [...wordsIn([calls])].map((call) => [call, wordsIn([file])[0] ?? ''] as const),
+    );
+    expect(listed.map(([call]) => call).sort()).toEqual(callsOf(vendor));
+    for (const [call, file] of listed) {
+      const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
+      expect([call, new RegExp(`\\b${call.split('.').at(-1)}\\b`).test(source)]).toEqual([call, true]);
+    }
   });
 
   test('is not needed to see what to call instead of an unsupported call', async () => {

@@ -54,11 +54,11 @@ interface Asked {
 const bodyOf = ({ payload }: Asked) =>
   payload === undefined ? {} : { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) };
 
-/** An organization with a domain, `a.test`, and an admin key. */
-export const useTenant = () => {
+/** An organization with a domain, `a.test`, and an admin key. @param start a service with read models, for lists. */
+export const useTenant = (start: () => Promise<Service> = () => startService({}, () => undefined)) => {
   const now = { service: {} as Service, organizationId: '', domainId: '', key: '' };
   beforeAll(async () => {
-    now.service = await startService({}, () => undefined);
+    now.service = await start();
     now.organizationId = await now.service.makeOrganization();
     now.domainId = await now.service.makeDomain(now.organizationId, 'a.test');
     now.key = (await now.service.makeKey(now.organizationId, now.domainId)).value;
@@ -69,7 +69,7 @@ export const useTenant = () => {
     now,
     ask: async (
       vendor: Vendor,
-      method: 'GET' | 'POST' | 'PATCH',
+      method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
       path: string,
       asked: Asked = {},
     ): Promise<Answered> => {

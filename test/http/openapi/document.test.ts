@@ -129,7 +129,7 @@ describe('/openapi.json', () => {
   test('has schemas that are JSON Schema 2020-12, without unknown keywords or formats', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
-    ajv.addVocabulary(['discriminator']);
+
     const components = JSON.stringify(document.components.schemas).replaceAll('"#/components/schemas/', '"');
     const schemas = JSON.parse(components) as Record<string, object>;
     for (const [name, schema] of Object.entries(schemas)) ajv.addSchema({ ...schema, $id: name });
@@ -141,7 +141,7 @@ describe('/openapi.json', () => {
   test('has examples that fit their schemas', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
-    ajv.addVocabulary(['components', 'discriminator']);
+    ajv.addVocabulary(['components']);
     ajv.addSchema({ components: { schemas: closed(document.components.schemas) } }, 'document');
     const problemsIn = (schema: object, examples: readonly (readonly [what: string, value: unknown])[]) => {
       const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
@@ -272,14 +272,15 @@ describe('/openapi.json', () => {
     });
   });
 
-  test('has a schema for the data of every type of event, discriminated by type', () => {
-    const { anyOf, discriminator } = document.components.schemas.Event as {
-      readonly anyOf: readonly { readonly $ref: string }[];
-      readonly discriminator: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
-    };
-    expect(discriminator.propertyName).toBe('type');
-    expect(Object.keys(discriminator.mapping).sort()).toEqual([...CUSTOMER_EVENT_TYPES].sort());
-    expect(new Set(Object.values(discriminator.mapping))).toEqual(new Set(anyOf.map(({ $ref }) => $ref)));
+  test('has a schema for the data of every type of event, which its type tells apart', () => {
+    const { anyOf } = document.components.schemas.Event as { readonly anyOf: readonly { readonly $ref: string }[] };
+    const types = anyOf.flatMap(({ $ref }) => {
+      const { properties } = document.components.schemas[nameIn($ref)] as {
+        readonly properties: { readonly type: { readonly enum: readonly string[] } };
+      };
+      return properties.type.enum;
+    });
+    expect(types.toSorted()).toEqual([...CUSTOMER_EVENT_TYPES].sort());
     const { properties } = document.components.schemas.MessageBouncedEvent as {
       readonly properties: { readonly data: { readonly required: readonly string[] } };
     };

@@ -34,6 +34,7 @@ export const recordAnswers = (server: FastifyInstance): void => {
   server.addHook('onSend', async (request, reply, payload) => {
     const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
     if (typeof payload !== 'string' || !isJson || request.url === DOCUMENT) return payload;
+    if (request.url.startsWith('/compat/')) return payload; // other services document these
     const { method, url: path } = request;
     const answer = { method, path, status: reply.statusCode, headers: headersOf(reply), text: payload };
     const problems = (await load(server))(answer);

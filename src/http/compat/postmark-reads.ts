@@ -1,0 +1,354 @@
+import { z } from 'zod';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { SUPPRESSION_REASONS, type SuppressionReason } from '../../domain/suppression/events.ts';
+import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
+import { integerParameter } from '../fields.ts';
+import type { SerializedListedMessage } from '../resources/messages/message.ts';
+import { entryIn, findSuppressed, listSuppressed, pageByNumber, suppress, unsuppress } from './suppressions.ts';
+import {
+  type List,
+  type PathNames,
+  perform,
+  refuseField,
+  requireList,
+  requireObject,
+  sentenceOf,
+} from './translate.ts';
+
+/** Lists, statistics and suppressions of the npm package `postmark`, by our own operations. */
+
+const COUNT_DEFAULT = 100;
+const COUNT_MAX = 500;
+const OFFSET_MAX = 10_000;
+const TEXT_MAX = 1_000;
+
+const text = z.string().max(TEXT_MAX).optional();
+const page = {
+  count: integerParameter(1, COUNT_MAX).default(COUNT_DEFAULT),
+  offset: integerParameter(0, OFFSET_MAX).default(0),
+};
+
+const STREAMS: Readonly<Record<string, 'transactional' | 'bulk'>> = { outbound: 'transactional', broadcast: 'bulk' };
+const STREAM_NAMES = { transactional: 'outbound', bulk: 'broadcast' } as const;
+
+/** @throws {DomainError} `invalid_request`. */
+const streamNamed = (name: string, field: string): 'transactional' | 'bulk' => {
+  const stream = Object.hasOwn(STREAMS, name) ? STREAMS[name] : undefined;
+  if (stream === undefined) throw refuseField(field, 'must be outbound or broadcast');
+  return stream;
+};
+
+const present = (fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+const NAMES: PathNames = { to: 'recipient', from: 'fromEmail', since: 'fromDate', until: 'toDate' };
+
+const tagOf = (tags: readonly { readonly name: string; readonly value: string }[]): string =>
+  tags.find(({ name }) => name === 'tag')?.value ?? '';
+
+const recipientsOf = ({ recipients }: SerializedListedMessage, kind: 'to' | 'cc' | 'bcc') =>
+  recipients.flatMap((one) => (one.kind === kind ? [{ Email: one.address ?? '', Name: null }] : []));
+
+const OPEN: ReadonlySet<string> = new Set(['accepted', 'scheduled', 'deferred']);
+
+const serializeMessage = (message: SerializedListedMessage) => ({
+  MessageID: message.id,
+  Tag: tagOf(message.tags),
+  To: recipientsOf(message, 'to'),
+  Cc: recipientsOf(message, 'cc'),
+  Bcc: recipientsOf(message, 'bcc'),
+  Recipients: message.recipients.map(({ address }) => address ?? ''),
+  ReceivedAt: message.created_at,
+  From: message.from ?? '',
+  Subject: message.subject ?? '',
+  Status: OPEN.has(message.status) ? 'Queued' : 'Sent',
+  Metadata: message.metadata,
+  MessageStream: STREAM_NAMES[message.stream],
+  Sandboxed: message.environment === 'test',
+});
+
+/** The number of items is not counted: a page that has a successor says that there is one more. */
+const totalOf = (
+  offset: number,
+  { items, hasMore }: { readonly items: readonly unknown[]; readonly hasMore: boolean },
+) => offset + items.length + (hasMore ? 1 : 0);
+
+const listPostmarkMessagesRoute = endpoint(
+  'GET /compat/postmark/messages/outbound',
+  {
+    summary: 'getOutboundMessages',
+    query: z.strictObject({
+      ...page,
+      recipient: text,
+      fromEmail: text,
+      tag: text,
+      fromDate: text,
+      toDate: text,
+      subject: text,
+      messageStream: text,
+    }),
+  },
+  async (call, route) => {
+    const { count, offset, recipient, fromEmail, tag, fromDate, toDate, subject, messageStream } = call.query;
+    const filters = present({
+      to: recipient,
+      from: fromEmail,
+      tag: tag === undefined ? undefined : `tag:${tag}`,
+      since: fromDate,
+      until: toDate,
+      subject,
+      stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
+    });
+    const found = await pageByNumber(
+      (query) =>
+        perform<List<SerializedListedMessage>>(route, call, 'GET /v1/messages', {
+          query: { ...query, ...filters },
+          names: NAMES,
+        }),
+      { offset, limit: count, instead: 'GET /v1/messages' },
+      serializeMessage,
+    );
+    return { TotalCount: totalOf(offset, found), Messages: found.items };
+  },
+);
+
+/** Our event `message.opened`. */
+interface OpenedEvent {
+  readonly timestamp: string;
+  readonly data: {
+    readonly message_id: string;
+    readonly recipient: { readonly address: string | null };
+    readonly tags: readonly { readonly name: string; readonly value: string }[];
+    readonly first?: true;
+    readonly client: string;
+  };
+}
+
+const UNKNOWN = { Name: '', Company: '', Family: '' };
+
+const serializeOpen = ({ timestamp, data }: OpenedEvent) => ({
+  RecordType: 'Open',
+  FirstOpen: data.first === true,
+  Client: { Name: data.client, Company: '', Family: data.client },
+  OS: UNKNOWN,
+  Platform: '',
+  UserAgent: '',
+  ReadSeconds: 0,
+  Geo: {},
+  MessageID: data.message_id,
+  ReceivedAt: timestamp,
+  Tag: tagOf(data.tags),
+  Recipient: data.recipient.address ?? '',
+});
+
+/** The newest page of our feed is read, which pages by cursor. */
+const OPENS_MAX = 100;
+const opensPage = z.strictObject({
+  count: integerParameter(1, COUNT_MAX).default(OPENS_MAX),
+  offset: integerParameter(0, OFFSET_MAX).default(0),
+  tag: text,
+});
+
+const listOpens = async (
+  route: RouteContext,
+  call: Call<unknown, z.output<typeof opensPage>>,
+  message: { readonly message_id?: string },
+) => {
+  const { count, offset, tag } = call.query;
+  if (count > OPENS_MAX) throw refuseField('count', `must be at most ${OPENS_MAX}: read more with GET /v1/events`);
+  if (offset > 0) throw refuseField('offset', 'must be 0: read earlier opens with GET /v1/events');
+  const query = { limit: String(count), types: 'message.opened', ...message };
+  const { data } = await perform<List<OpenedEvent>>(route, call, 'GET /v1/events', {
+    query: tag === undefined ? query : { ...query, tag: `tag:${tag}` },
+  });
+  return { TotalCount: data.length, Opens: data.map(serializeOpen).toReversed() };
+};
+
+const listPostmarkOpensRoute = endpoint(
+  'GET /compat/postmark/messages/outbound/opens',
+  { summary: 'getMessageOpens', query: opensPage },
+  (call, route) => listOpens(route, call, {}),
+);
+
+const listPostmarkMessageOpensRoute = endpoint(
+  'GET /compat/postmark/messages/outbound/opens/:id',
+  { summary: 'getMessageOpensForSingleMessage', query: opensPage },
+  (call, route) => listOpens(route, call, { message_id: call.id }),
+);
+
+interface Counts {
+  readonly totals: Readonly<Record<string, number>>;
+}
+
+const countsOf = (route: RouteContext, call: Call<unknown, unknown>, query: Readonly<Record<string, string>>) =>
+  perform<Counts>(route, call, 'GET /v1/stats', { query, names: { from: 'fromDate', to: 'toDate' } });
+
+const sumOf = ({ totals }: Counts, ...names: readonly string[]): number =>
+  names.reduce((sum, name) => sum + (totals[name] ?? 0), 0);
+
+const percent = (part: number, whole: number): number => (whole === 0 ? 0 : (100 * part) / whole);
+
+const getPostmarkOverviewRoute = endpoint(
+  'GET /compat/postmark/stats/outbound',
+  { summary: 'getOutboundOverview', query: z.strictObject({ tag: text, fromDate: text, toDate: text }) },
+  async (call, route) => {
+    const { tag, fromDate, toDate } = call.query;
+    const counts = await countsOf(
+      route,
+      call,
+      present({ tag: tag === undefined ? undefined : `tag:${tag}`, from: fromDate, to: toDate }),
+    );
+    const [sent, bounced] = [sumOf(counts, 'accepted'), sumOf(counts, 'bounced')];
+    const complained = sumOf(counts, 'complained');
+    return {
+      Sent: sent,
+      Bounced: bounced,
+      SMTPApiErrors: 0,
+      BounceRate: percent(bounced, sent),
+      SpamComplaints: complained,
+      SpamComplaintsRate: percent(complained, sent),
+      Opens: sumOf(counts, 'opens'),
+      UniqueOpens: sumOf(counts, 'opened'),
+      TotalClicks: sumOf(counts, 'clicks'),
+      UniqueLinksClicked: sumOf(counts, 'clicked'),
+    };
+  },
+);
+
+/** As long as our statistics go at once by month. */
+const DAYS = 365;
+const DAY_MS = 86_400_000;
+
+/** Types of theirs, by the metric that counts them. */
+const BOUNCES = [
+  ['Hard bounce', 'HardBounce', 'bounced'],
+  ['Message delayed/Undeliverable', 'SoftBounce', 'expired'],
+  ['Spam complaint', 'SpamComplaint', 'complained'],
+  ['Unsubscribe request', 'Unsubscribe', 'unsubscribed'],
+] as const;
+
+const getPostmarkDeliveryRoute = endpoint(
+  'GET /compat/postmark/deliveryStats',
+  { summary: 'getDeliveryStatistics' },
+  async (call, route) => {
+    const from = new Date(route.deps.context.system.now().getTime() - DAYS * DAY_MS).toISOString();
+    const counts = await countsOf(route, call, { from, granularity: 'month' });
+    const { items } = await listSuppressed(route, call, { offset: 0, limit: OFFSET_MAX });
+    const each = BOUNCES.map(([Name, Type, metric]) => ({ Name, Type, Count: sumOf(counts, metric) }));
+    const all = each.reduce((sum, { Count }) => sum + Count, 0);
+    return { InactiveMails: items.length, Bounces: [{ Name: 'All', Count: all }, ...each] };
+  },
+);
+
+/** Reason and origin in their words. */
+const REASONS: Readonly<Record<SuppressionReason, readonly [reason: string, origin: string]>> = {
+  bounce: ['HardBounce', 'Recipient'],
+  complaint: ['SpamComplaint', 'Recipient'],
+  unsubscribe: ['ManualSuppression', 'Recipient'],
+  manual: ['ManualSuppression', 'Customer'],
+  import: ['ManualSuppression', 'Customer'],
+};
+
+const streamOf = ({ request }: Call<unknown, unknown>): 'transactional' | 'bulk' =>
+  streamNamed((request.params as { readonly stream: string }).stream, 'messageStream');
+
+/** Reasons of ours that are in a list of theirs. */
+const reasonsOf = (reason: string | undefined, origin: string | undefined): readonly SuppressionReason[] =>
+  SUPPRESSION_REASONS.filter((one) => {
+    const [theirs, by] = REASONS[one];
+    return (reason ?? theirs) === theirs && (origin ?? by) === by;
+  });
+
+const suppressedAddress = async (
+  route: RouteContext,
+  call: Call<unknown, unknown>,
+  address: string,
+  by: Parameters<typeof entryIn>[1],
+) => {
+  const found = await findSuppressed(route, call, address, { address: 'emailAddress' });
+  const entry = found === null ? undefined : entryIn(found, by);
+  return entry === undefined ? [] : [{ address: found?.address ?? address, entry }];
+};
+
+const listPostmarkSuppressionsRoute = endpoint(
+  'GET /compat/postmark/message-streams/:stream/suppressions/dump',
+  {
+    summary: 'getSuppressions',
+    query: z.strictObject({ ...page, emailAddress: text, suppressionReason: text, origin: text }),
+  },
+  async (call, route) => {
+    const { count, offset, emailAddress, suppressionReason, origin } = call.query;
+    const by = { stream: streamOf(call), reasons: reasonsOf(suppressionReason, origin) };
+    const items =
+      emailAddress === undefined
+        ? (await listSuppressed(route, call, { offset, limit: count, ...by })).items
+        : await suppressedAddress(route, call, emailAddress, by);
+    const Suppressions = items.map(({ address, entry: { reason, added_at } }) => ({
+      EmailAddress: address,
+      SuppressionReason: REASONS[reason][0],
+      Origin: REASONS[reason][1],
+      CreatedAt: added_at,
+    }));
+    return { Suppressions };
+  },
+);
+
+/** Their own maximum. */
+const SUPPRESSIONS_MAX = 50;
+
+const addressesIn = (body: unknown): readonly string[] => {
+  const { Suppressions } = requireObject(body);
+  return requireList(Suppressions, 'Suppressions', SUPPRESSIONS_MAX).map((one, index) => {
+    const { EmailAddress } = requireObject(one);
+    if (typeof EmailAddress === 'string') return EmailAddress;
+    throw refuseField(`Suppressions[${index}].EmailAddress`, 'is required, as text');
+  });
+};
+
+const ADDRESSES: PathNames = { 'addresses[]': 'Suppressions[].EmailAddress', address: 'EmailAddress' };
+
+const createPostmarkSuppressionsRoute = endpoint(
+  'POST /compat/postmark/message-streams/:stream/suppressions',
+  { summary: 'createSuppressions', body: z.unknown() },
+  async (call, route) => {
+    const addresses = addressesIn(call.body);
+    const kept = await suppress(route, call, { addresses, scope: streamOf(call) }, ADDRESSES);
+    const shown = kept.map(({ address }) => ({ EmailAddress: address, Status: 'Suppressed', Message: null }));
+    return { Suppressions: shown };
+  },
+);
+
+/** A complaint cannot be taken back by the sender, as with Postmark. */
+const REMOVABLE = ['bounce', 'unsubscribe', 'manual', 'import'] as const;
+
+const deletePostmarkSuppressionsRoute = endpoint(
+  'POST /compat/postmark/message-streams/:stream/suppressions/delete',
+  { summary: 'deleteSuppressions', body: z.unknown() },
+  async (call, route) => {
+    const [stream, addresses] = [streamOf(call), addressesIn(call.body)];
+    const remove = async (address: string) => {
+      try {
+        await unsuppress(route, call, { address, stream, reasons: REMOVABLE, names: ADDRESSES });
+        return { EmailAddress: address, Status: 'Deleted', Message: null };
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        return { EmailAddress: address, Status: 'Failed', Message: sentenceOf(error) };
+      }
+    };
+    const Suppressions = [];
+    for (const address of addresses) Suppressions.push(await remove(address));
+    return { Suppressions };
+  },
+);
+
+/** All routes of this file, by the name of the operation. */
+export const POSTMARK_READ_ROUTES = {
+  listPostmarkMessagesRoute,
+  listPostmarkOpensRoute,
+  listPostmarkMessageOpensRoute,
+  getPostmarkOverviewRoute,
+  getPostmarkDeliveryRoute,
+  listPostmarkSuppressionsRoute,
+  createPostmarkSuppressionsRoute,
+  deletePostmarkSuppressionsRoute,
+};

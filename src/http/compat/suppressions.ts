@@ -1,0 +1,141 @@
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { SuppressionReason } from '../../domain/suppression/events.ts';
+import type { Call, RouteContext } from '../endpoint.ts';
+import type { SerializedSuppression } from '../resources/suppressions/add-suppressions.ts';
+import { type List, type PathNames, perform } from './translate.ts';
+
+/**
+ * Suppression lists of other services by our own operations. Their clients name addresses; ours have ids, and one
+ * suppression holds all reasons against an address.
+ */
+
+/** Streams that their lists are about. `any`: an entry of any scope counts. */
+type Stream = 'transactional' | 'bulk' | 'any';
+
+interface SuppressedBy {
+  readonly reasons?: readonly SuppressionReason[];
+  readonly stream?: Stream;
+}
+
+type Entry = SerializedSuppression['entries'][number];
+
+const PAGE = 100;
+/**
+ * Their lists have pages by number, ours by cursor: earlier pages are read again. Higher: one request reads the list for
+ * longer than its client waits. Lower: programs cannot read a list that they could read before.
+ */
+const ITEMS_MAX = 1_000;
+
+const isIn = ({ status, reason, scope }: Entry, { reasons, stream = 'any' }: SuppressedBy): boolean =>
+  status === 'active' &&
+  (reasons?.includes(reason) ?? true) &&
+  (stream === 'any' ? scope !== 'topic' : scope === 'all' || scope === stream);
+
+/** Entry in force that puts an address on a list; undefined: none does. */
+export const entryIn = ({ entries }: SerializedSuppression, by: SuppressedBy): Entry | undefined =>
+  entries.find((one) => isIn(one, by));
+
+interface ListedAddress {
+  readonly address: string;
+  readonly entry: Entry;
+  readonly found: SerializedSuppression;
+}
+
+const tooLong = (instead: string): DomainError =>
+  new DomainError(
+    'invalid_request',
+    `the list is longer than ${ITEMS_MAX} items: read it with ${instead}, which has cursors`,
+  );
+
+/**
+ * Items `offset` to `offset + limit` of a list of ours, read page by page.
+ * @param take null: the item is not on the vendor's list.
+ * @throws {DomainError} `invalid_request` if that is further than `ITEMS_MAX`.
+ */
+export const pageByNumber = async <Item, Taken>(
+  read: (query: Readonly<Record<string, string>>) => Promise<List<Item>>,
+  { offset, limit, instead }: { readonly offset: number; readonly limit: number; readonly instead: string },
+  take: (item: Item) => Taken | null,
+): Promise<{ readonly items: readonly Taken[]; readonly hasMore: boolean }> => {
+  const found: Taken[] = [];
+  let query: Readonly<Record<string, string>> | null = { limit: String(PAGE) };
+  for (let count = 0; query !== null && found.length <= offset + limit; count += PAGE) {
+    if (count >= ITEMS_MAX) throw tooLong(instead);
+    const { data, next_cursor: after }: List<Item> = await read(query);
+    found.push(...data.map(take).filter((one) => one !== null));
+    query = after === null ? null : { limit: String(PAGE), after };
+  }
+  return { items: found.slice(offset, offset + limit), hasMore: found.length > offset + limit };
+};
+
+/** Addresses on a list of theirs, the latest first. An erased address is on no list. */
+export const listSuppressed = async (
+  route: RouteContext,
+  call: Call<unknown, unknown>,
+  { offset, limit, ...by }: SuppressedBy & { readonly offset: number; readonly limit: number },
+): Promise<{ readonly items: readonly ListedAddress[]; readonly hasMore: boolean }> => {
+  const [reason, ...others] = by.reasons ?? [];
+  const filter = reason === undefined || others.length > 0 ? {} : { reason };
+  return pageByNumber(
+    (query) =>
+      perform<List<SerializedSuppression>>(route, call, 'GET /v1/suppressions', { query: { ...query, ...filter } }),
+    { offset, limit, instead: 'GET /v1/suppressions' },
+    (one): ListedAddress | null => {
+      const entry = entryIn(one, by);
+      return entry === undefined || one.address === null ? null : { address: one.address, entry, found: one };
+    },
+  );
+};
+
+/** The suppression of an address; null: nothing suppresses it, or its caller sees none of it. */
+export const findSuppressed = async (
+  route: RouteContext,
+  call: Call<unknown, unknown>,
+  address: string,
+  names: PathNames,
+): Promise<SerializedSuppression | null> => {
+  const { data } = await perform<List<SerializedSuppression>>(route, call, 'GET /v1/suppressions', {
+    query: { address },
+    names,
+  });
+  return data[0] ?? null;
+};
+
+/** Suppresses addresses. @returns those on the list now, without duplicates. */
+export const suppress = async (
+  route: RouteContext,
+  call: Call<unknown, unknown>,
+  body: { readonly addresses: unknown; readonly scope: 'all' | 'transactional' | 'bulk' },
+  names: PathNames,
+): Promise<readonly SerializedSuppression[]> => {
+  const { data } = await perform<{ readonly data: readonly SerializedSuppression[] }>(
+    route,
+    call,
+    'POST /v1/suppressions',
+    { body, names },
+  );
+  return data;
+};
+
+/**
+ * Removes an address from a list of theirs. Ours removes every reason at once, so another reason must be removed with it
+ * knowingly.
+ * @returns false if it is not on the list.
+ * @throws {DomainError} `resource_conflict` if another reason suppresses it too, or other mail.
+ */
+export const unsuppress = async (
+  route: RouteContext,
+  call: Call<unknown, unknown>,
+  { address, names, ...by }: SuppressedBy & { readonly address: string; readonly names: PathNames },
+): Promise<boolean> => {
+  const found = await findSuppressed(route, call, address, names);
+  if (found === null) return false;
+  const other = found.entries.find((one) => one.status === 'active' && !isIn(one, by));
+  if (other !== undefined) {
+    const problem = `the address is also suppressed for another reason or stream (${other.reason}, ${other.scope}): remove all with DELETE /v1/suppressions/${found.id}`;
+    throw new DomainError('resource_conflict', problem);
+  }
+  if (entryIn(found, by) === undefined) return false;
+  await perform(route, call, 'DELETE /v1/suppressions/:id', { id: found.id });
+  return true;
+};
