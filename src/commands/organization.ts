@@ -235,9 +235,10 @@ export const changePlan = async (
   origin: Origin,
   { planId, plans, ...condition }: Condition & { readonly planId: string; readonly plans: Plans },
 ): Promise<Omit<OrganizationAtRevision, 'contact'>> => {
+  const now = context.system.now().toISOString();
   const { state, revision } = await changeOwn(context, origin, {
     ...condition,
-    decide: (before) => decideChangePlan(before, plans, planId),
+    decide: (before) => decideChangePlan(before, { plans, planId, now }),
   });
   return { organization: requireOrganization(state), revision };
 };

@@ -89,12 +89,13 @@ export const watchQuotas = ({ billing, organizations, leadership, ...context }: 
   /** Organizations that were warned or notified of an exceeded quota in `told.month`. */
   let told = { month: '', levels: new Map<string, string>() };
 
-  const watchSome = async (month: Month, some: readonly Billed[]): Promise<void> => {
+  const watchSome = async (now: string, some: readonly Billed[]): Promise<void> => {
+    const month = monthOf(now);
     const organizationIds = some.map(({ organizationId }) => organizationId);
     const recipients = await billing.recipients({ organizationIds, ...requirePeriod(month) });
     for (const billed of some) {
       const { organizationId } = billed;
-      const plan = planOf(billed, plans);
+      const plan = planOf(billed, plans, now);
       const used = recipients.get(organizationId) ?? 0;
       const level = quotaLevel(plan, used);
       if (level === null || told.levels.get(organizationId) === level) continue;
@@ -105,15 +106,16 @@ export const watchQuotas = ({ billing, organizations, leadership, ...context }: 
 
   return repeat(system, async () => {
     if (!leadership.isLeader()) return QUOTAS_EVERY_MS;
-    const month = monthOf(system.now().toISOString());
+    const now = system.now().toISOString();
+    const month = monthOf(now);
     if (told.month !== month) told = { month, levels: new Map() };
     const limited = billedOf(organizations).filter(
       (billed) =>
-        quotaLevel(planOf(billed, plans), Number.MAX_SAFE_INTEGER) !== null &&
+        quotaLevel(planOf(billed, plans, now), Number.MAX_SAFE_INTEGER) !== null &&
         told.levels.get(billed.organizationId) !== 'exceeded',
     );
     for (let from = 0; from < limited.length; from += QUOTAS_MAX) {
-      await watchSome(month, limited.slice(from, from + QUOTAS_MAX));
+      await watchSome(now, limited.slice(from, from + QUOTAS_MAX));
     }
     return QUOTAS_EVERY_MS;
   });

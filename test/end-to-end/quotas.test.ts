@@ -14,8 +14,11 @@ const TWO_LOOKS_MS = 11_000;
 const ONE_LOOK_MS = 6_000;
 
 const PLAN = { name: 'Hundred', currency: 'EUR', price: 0, overage_per_1000: '0', included: QUOTA };
+/** What is chosen lowers nothing of the default plan, so it applies at once. */
 const PLANS = {
+  default: 'none',
   plans: [
+    { ...PLAN, id: 'none', included: 0, hard_limit: 0, offered: false },
     { ...PLAN, id: 'soft' },
     { ...PLAN, id: 'hard', hard_limit: QUOTA },
   ],

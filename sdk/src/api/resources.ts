@@ -1062,7 +1062,7 @@ export const billing = (call: Call) => ({
   /**
    * Choose a plan
    *
-   * Changes the plan. Its quota applies immediately, and its price from the start of the current day (UTC). The previous plan is charged for its days.
+   * Changes the plan. A plan that lowers neither the price, the rate, the included recipients nor the limit applies at once, and its price applies to the whole day (UTC). Any other plan applies from the next day (UTC): until then, `GET /v1/billing` returns it as `next_plan`. Each plan is charged for its days.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */

@@ -2620,6 +2620,12 @@ export interface ShownRequestRefusal {
 export interface Billing {
   object: 'billing';
   plan: Plan;
+  /** Plan that was chosen and does not apply yet. null: none. */
+  next_plan: {
+    plan: Plan;
+    /** Day in UTC. */
+    applies_from: string;
+  } | null;
   period: {
     start: string;
     end: string;

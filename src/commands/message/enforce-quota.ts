@@ -6,6 +6,7 @@ import {
   nextMonth,
   type Plan,
   type Plans,
+  planOf,
   requirePeriod,
 } from '../../domain/billing/plan.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
@@ -136,12 +137,14 @@ interface QuotaContext {
  */
 export const enforceQuota = async (
   { quotas, plans = BUILT_IN_PLANS, system }: QuotaContext,
-  { organizationId, environment, plan = plans.default }: Caller,
+  { organizationId, environment, chosenPlans = [] }: Caller,
   sends: readonly number[],
 ): Promise<QuotaReservation> => {
+  const now = system.now().toISOString();
+  const plan = planOf({ chosenPlans }, plans, now);
   const { hardLimit: limit } = plan;
   if (quotas === undefined || limit === null || environment === 'test') return unlimited(sends);
-  const month = monthOf(system.now().toISOString());
+  const month = monthOf(now);
   const usage = await quotas.open(organizationId, month);
   let reserved = 0;
   const refusals = sends.map((recipients) => {

@@ -181,8 +181,8 @@ const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Elem
       act={choose}
     >
       <p class="two">
-        Quotas change immediately. The new price applies from the start of today (UTC). The previous plan is charged for
-        the days before.
+        A plan that lowers neither the price, the rate, the included recipients nor the limit applies at once, and its
+        price applies to all of today (UTC). Any other plan applies from tomorrow (UTC).
       </p>
       {plans.map((plan) => (
         <label class="opt" key={plan.id}>
@@ -288,12 +288,17 @@ const leftOf = ({ quota }: SerializedBilling): string => {
 
 const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Element => {
   const times = useTimes();
-  const { plan, usage, quota, period } = billing;
+  const { plan, next_plan: next, usage, quota, period } = billing;
   const counted = usage.counted_up_to;
   return (
     <Figures>
       <Figure name="Plan" value={<bdi>{plan.name}</bdi>}>
         {money(plan.price, plan.currency)} a month
+        {next !== null && (
+          <>
+            , from {next.applies_from} (UTC) <bdi>{next.plan.name}</bdi>
+          </>
+        )}
       </Figure>
       <Figure name="Used this month" plot="plot-delivered" value={count(usage.billable_recipients)}>
         {plan.included === null ? 'billable recipients' : `of ${count(plan.included)} included`}

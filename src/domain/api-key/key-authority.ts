@@ -1,4 +1,4 @@
-import type { Plan } from '../billing/plan.ts';
+import type { ChosenPlan } from '../billing/plan.ts';
 import { covers } from '../kernel/addresses.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { type Details, DomainError } from '../kernel/errors.ts';
@@ -36,8 +36,8 @@ export interface Caller {
   readonly permissions: readonly Permission[];
   /** The key's bounds. They also limit every key that it creates or changes. */
   readonly bounds: KeyBounds;
-  /** The organization's plan. Absent: none was chosen. */
-  readonly plan?: Plan;
+  /** Plans that the organization chose, oldest first. Absent: none. */
+  readonly chosenPlans?: readonly ChosenPlan[];
   /** Present if the operator suspended the organization's sending. */
   readonly suspension?: Suspension;
   /** The sending domain the key is bound to (spec §5.4). */

@@ -88,9 +88,7 @@ export const tellQuota = (
 /** Days on which one plan applied; `to` is the day after the last. */
 type Part = Pick<InvoiceLine, 'month' | 'from' | 'to' | 'plan'>;
 
-/**
- * A plan applies from the start of the day on which it was chosen. Of several chosen on one day, the last one applies.
- */
+/** Each plan applies from its first day until the first day of a later choice. */
 const partsOf = (
   { month, start, end }: Period,
   { chosenPlans, createdAt }: Billed,
@@ -104,12 +102,12 @@ const partsOf = (
     plan: plans.default,
   };
   return chosenPlans.reduce<readonly Part[]>(
-    (parts, { plan, chosenAt }) => {
-      const day = chosenAt.slice(0, start.length);
-      const last = parts.at(-1) ?? first;
-      if (day >= end) return parts;
-      if (day <= last.from) return [...parts.slice(0, -1), { ...last, plan }];
-      return [...parts.slice(0, -1), { ...last, to: day }, { ...last, from: day, plan }];
+    (parts, { plan, from }) => {
+      const before = parts.filter((one) => one.from < from);
+      const last = before.at(-1);
+      if (last === undefined) return [{ ...first, plan }];
+      const cut = [...before.slice(0, -1), { ...last, to: last.to < from ? last.to : from }];
+      return from >= end ? cut : [...cut, { ...first, from, plan }];
     },
     [first],
   );

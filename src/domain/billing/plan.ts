@@ -56,24 +56,56 @@ export interface Plans {
 
 export const BUILT_IN_PLANS: Plans = { default: UNLIMITED, offered: [UNLIMITED] };
 
-/** A plan that an organization chose, with the time of the choice (ISO 8601). */
+/** A plan that an organization chose. */
 export interface ChosenPlan {
   readonly plan: Plan;
-  readonly chosenAt: string;
+  /** The first day (UTC) on which it applies. A later choice replaces an earlier one from its own first day on. */
+  readonly from: string;
 }
 
-/** The current plan of an organization. */
-export const planOf = ({ chosenPlans }: { readonly chosenPlans: readonly ChosenPlan[] }, plans: Plans): Plan =>
-  chosenPlans.at(-1)?.plan ?? plans.default;
+/** The day (UTC) of a time (ISO 8601). */
+export const dayOf = (time: string): string => time.slice(0, 'YYYY-MM-DD'.length);
+
+interface ChosenPlans {
+  /** Oldest choice first. */
+  readonly chosenPlans: readonly ChosenPlan[];
+}
+
+/** The plan of an organization at a time (ISO 8601). */
+export const planOf = ({ chosenPlans }: ChosenPlans, plans: Pick<Plans, 'default'>, time: string): Plan =>
+  chosenPlans.findLast(({ from }) => from <= dayOf(time))?.plan ?? plans.default;
+
+/** A chosen plan that does not apply yet at a time (ISO 8601); null: none. */
+export const nextPlanOf = ({ chosenPlans }: ChosenPlans, time: string): ChosenPlan | null => {
+  const last = chosenPlans.at(-1);
+  return last !== undefined && last.from > dayOf(time) ? last : null;
+};
 
 const isFree = ({ price, overagePer1000: rate }: Plan): boolean => price === 0 && Number(rate) === 0;
 
+const orUnlimited = (limit: number | null): number => limit ?? Number.POSITIVE_INFINITY;
+
+/** Whether no price, rate, share or limit of a plan is below that of another. */
+const isAtLeast = (plan: Plan, other: Plan): boolean =>
+  plan.price >= other.price &&
+  Number(plan.overagePer1000) >= Number(other.overagePer1000) &&
+  orUnlimited(plan.included) >= orUnlimited(other.included) &&
+  orUnlimited(plan.hardLimit) >= orUnlimited(other.hardLimit);
+
+interface ChoosePlan extends ChosenPlans {
+  readonly plans: Plans;
+  readonly planId: string;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
 /**
- * @param chosen earlier choices, oldest first.
- * @returns the plan with this id, or null if the organization already has it with the same terms.
+ * A plan that lowers nothing applies at once, and to the whole day. One that lowers a price, a rate, the included recipients or
+ * the limit applies from the next day: otherwise an organization could send under one plan and pay for another.
+ * @returns null if the organization already chose the plan with the same terms.
  * @throws {DomainError} `plan_not_offered`, `resource_conflict`.
  */
-export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: string): Plan | null => {
+export const choosePlan = ({ chosenPlans: chosen, plans, planId, now }: ChoosePlan): ChosenPlan | null => {
   const plan = plans.offered.find(({ id }) => id === planId);
   if (plan === undefined)
     throw new DomainError(
@@ -83,7 +115,9 @@ export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: 
   const current = chosen.at(-1)?.plan;
   if (canonicalJson(plan) === canonicalJson(current ?? null)) return null;
   const paid = [plans.default, ...chosen.map((each) => each.plan)].filter((each) => !isFree(each));
-  if (paid.every(({ currency }) => currency === plan.currency)) return plan;
+  const isAtOnce = isAtLeast(plan, planOf({ chosenPlans: chosen }, plans, now));
+  const from = isAtOnce ? dayOf(now) : dateOf(Date.parse(now) + DAY_MS);
+  if (paid.every(({ currency }) => currency === plan.currency)) return { plan, from };
   throw new DomainError(
     'resource_conflict',
     'this plan has another currency than your current plan: ask the operator to change it',

@@ -64,7 +64,8 @@ export const organizationEvents = {
   /** Members of these masked roles can see contents of mail from now on. Members of the other masked roles cannot. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** Applies from the start of that day (UTC). The terms stay as recorded here. */
-  PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
+  /** @property from the first day (UTC) on which the plan applies. Absent in events of earlier versions: the day of the event. */
+  PlanChosen: z.object({ organizationId: z.string(), plan: planSchema, from: z.iso.date().optional() }),
   /**
    * These keys are about to stop being working admin keys, so other removals must not rely on them. The event precedes
    * the change itself, so that concurrent removals of the last two admin keys conflict in this stream.

@@ -1,5 +1,5 @@
 import { canonicalJson, parseCheckpoint, parseNote } from '../../lib/transparency/transparency.ts';
-import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
+import { type ChosenPlan, choosePlan, dayOf, type Plans } from '../billing/plan.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { RecordedEvent, Revision } from '../kernel/event-store.ts';
@@ -113,8 +113,8 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
       case 'ContentsRolesSet':
         return { ...state, contentsRoles: event.data.roles };
       case 'PlanChosen': {
-        const { plan } = event.data;
-        return { ...state, chosenPlans: [...state.chosenPlans, { plan, chosenAt: context.occurredAt }] };
+        const { plan, from = dayOf(context.occurredAt) } = event.data;
+        return { ...state, chosenPlans: [...state.chosenPlans, { plan, from }] };
       }
       case 'AdminKeysReleased': {
         const { keys, domain } = event.data;
@@ -239,10 +239,13 @@ export const setContentsRoles = (state: Organization, wanted: readonly MaskedRol
  * Chooses a plan. The same plan with the same terms is no change.
  * @throws {DomainError} `not_found`, and those of `choosePlan`.
  */
-export const changePlan = (state: Organization, plans: Plans, planId: string): readonly OrganizationEvent[] => {
+export const changePlan = (
+  state: Organization,
+  choice: { readonly plans: Plans; readonly planId: string; readonly now: string },
+): readonly OrganizationEvent[] => {
   const { organizationId, chosenPlans } = requireOrganization(state);
-  const plan = choosePlan(chosenPlans, plans, planId);
-  return plan === null ? [] : [{ type: 'PlanChosen', data: { organizationId, plan } }];
+  const chosen = choosePlan({ chosenPlans, ...choice });
+  return chosen === null ? [] : [{ type: 'PlanChosen', data: { organizationId, ...chosen } }];
 };
 
 /** Mail to an organization's contact about something that needs a person. An event produces one notice at most. */

@@ -175,12 +175,12 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
 
   const domainRecordsOf = (domainId: string): DomainRecords => state.records.get(domainId) ?? RECORDS_UNKNOWN;
 
-  const factsOf = (organizationId: string): Pick<Caller, 'plan' | 'suspension'> => {
+  const factsOf = (organizationId: string): Pick<Caller, 'chosenPlans' | 'suspension'> => {
     const found = state.organizations.get(organizationId);
-    const chosen = found?.status === 'active' ? found.chosenPlans.at(-1) : undefined;
+    const chosenPlans = found?.status === 'active' ? found.chosenPlans : [];
     const suspension = suspensionOf(found);
     return {
-      ...(chosen === undefined ? {} : { plan: chosen.plan }),
+      ...(chosenPlans.length === 0 ? {} : { chosenPlans }),
       ...(suspension === null ? {} : { suspension }),
     };
   };

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { loadInvoice } from '../../commands/billing.ts';
 import { changePlan, loadOrganization } from '../../commands/organization.ts';
@@ -7,6 +6,7 @@ import {
   type ChosenPlan,
   type InvoiceLine,
   monthOf,
+  nextPlanOf,
   type Period,
   type Plan,
   type Plans,
@@ -24,6 +24,7 @@ import { endpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../fields.ts';
 import { ifMatch, listEndpoint, readYourWrites, setRevision } from '../reading.ts';
 import { encodeFeedCursor, START } from './events/event-pages.ts';
+import { invoicePdf } from './invoice-pdf.ts';
 
 /** Plans, usage and invoices. */
 
@@ -57,6 +58,10 @@ const billingSchema = z
   .strictObject({
     object: z.literal('billing'),
     plan: billedPlanSchema,
+    next_plan: z
+      .strictObject({ plan: billedPlanSchema, applies_from: z.iso.date().describe('Day in UTC.') })
+      .nullable()
+      .describe('Plan that was chosen and does not apply yet. null: none.'),
     period: periodSchema,
     usage: z.strictObject({ billable_recipients: billable, counted_up_to: timeSchema().nullable() }),
     quota: z
@@ -132,14 +137,17 @@ const billingOf = async (
   deps: Deps,
   { organizationId, chosenPlans }: { readonly organizationId: string; readonly chosenPlans: readonly ChosenPlan[] },
 ): Promise<SerializedBilling> => {
-  const period = requirePeriod(monthOf(deps.context.system.now().toISOString()));
-  const plan = planOf({ chosenPlans }, plansOf(deps));
+  const now = deps.context.system.now().toISOString();
+  const period = requirePeriod(monthOf(now));
+  const plan = planOf({ chosenPlans }, plansOf(deps), now);
+  const next = nextPlanOf({ chosenPlans }, now);
   await readYourWrites(deps, ['billing']);
   const usage = await deps.readModels.billing.usage({ organizationId, ...period });
   const quota = quotaOf(plan);
   return {
     object: 'billing',
     plan: serializePlan(plan),
+    next_plan: next && { plan: serializePlan(next.plan), applies_from: next.from },
     period: serializePeriod(period),
     usage: { billable_recipients: usage.billableRecipients, counted_up_to: usage.countedUpTo },
     quota: quota && {
@@ -175,7 +183,7 @@ export const choosePlanRoute = endpoint(
   {
     summary: 'Choose a plan',
     description:
-      'Changes the plan. Its quota applies immediately, and its price from the start of the current day (UTC). The previous plan is charged for its days.',
+      'Changes the plan. A plan that lowers neither the price, the rate, the included recipients nor the limit applies at once, and its price applies to the whole day (UTC). Any other plan applies from the next day (UTC): until then, `GET /v1/billing` returns it as `next_plan`. Each plan is charged for its days.',
     body: choice,
     examples: { 'Choose the built-in plan': { plan: 'unlimited' } },
     answer: billedPlanSchema,
@@ -185,7 +193,8 @@ export const choosePlanRoute = endpoint(
     const command = { planId: body.plan, plans, ...ifMatch(request) };
     const { organization, revision } = await changePlan(deps.context, origin, command);
     setRevision(reply, revision);
-    return serializePlan(planOf(organization, plans));
+    const { plan } = organization.chosenPlans.at(-1) ?? { plan: plans.default };
+    return serializePlan(plan);
   },
 );
 
@@ -215,124 +224,6 @@ export const getUsageRoute = endpoint(
     };
   },
 );
-
-/**
- * Renders an invoice as PDF: a table on as many A4 pages as needed. pdfkit is loaded for the first one. The same invoice
- * always has the same bytes. The font covers Western European letters (WinAnsi); others are shown as `?`, so ids are
- * printed with names.
- */
-
-/** The organization that the invoice is for. */
-interface InvoicedOrganization {
-  readonly organizationId: string;
-  readonly name: string;
-}
-
-const MARGIN = 50;
-/** Right edge on A4, in points. */
-const RIGHT = 595 - MARGIN;
-const LAST_Y = 760;
-const LINE_HEIGHT = 18;
-/** Left edges; the last column ends at the right margin. */
-const COLUMNS = [MARGIN, 150, 265, 360, 440] as const;
-const HEADS = ['For', 'Days', 'Plan', 'Quantity', 'Amount'] as const;
-const NUMBERS_FROM = 3;
-const NAME_CHARACTERS_MAX = 60;
-
-const KINDS = {
-  plan: 'Price of the plan',
-  recipients: 'Recipients',
-  late_recipients: 'Late recipients',
-} satisfies Record<InvoiceLine['kind'], string>;
-
-const UNPRINTABLE = /[^\x20-\x7e\u00a1-\u00ff\u20ac\u2013\u2014\u2018-\u201e\u2022\u2026]/gu;
-
-/** The text in characters that the font has. */
-export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): string =>
-  text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, charactersMax);
-
-/** Exact: the currency's minor unit is shifted as text. */
-const money = (amount: number, currency: string): string => {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' });
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 0;
-  const text = String(Math.abs(amount)).padStart(digits + 1, '0');
-  const whole = BigInt(text.slice(0, text.length - digits)).toLocaleString('en');
-  const fraction = digits === 0 ? '' : `.${text.slice(-digits)}`;
-  return `${amount < 0 ? '-' : ''}${whole}${fraction} ${currency}`;
-};
-
-/** The day before the one after the last. */
-const lastDay = (to: string): string => new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, to.length);
-
-const cellsOf = ({ kind, from, to, plan, quantity, amount }: InvoiceLine, currency: string): readonly string[] => [
-  KINDS[kind],
-  `${from} to ${lastDay(to).slice(-2)}`,
-  printable(plan.name),
-  quantity.toLocaleString('en'),
-  money(amount, currency),
-];
-
-/** Streams it. */
-export const invoicePdf = async (
-  { invoice, closedAt }: ClosedInvoice,
-  organization: InvoicedOrganization,
-): Promise<Readable> => {
-  const { default: PdfDocument } = await import('pdfkit');
-  const { invoiceId, month, lines, currency, total, countedTo } = invoice;
-  const { start, end } = requirePeriod(month);
-  const info = { Title: `Invoice ${invoiceId}`, CreationDate: new Date(closedAt) };
-  const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true });
-
-  const row = (cells: readonly string[], y: number): void => {
-    cells.forEach((text, column) => {
-      const x = COLUMNS[column] ?? MARGIN;
-      const width = (COLUMNS[column + 1] ?? RIGHT + 8) - x - 8;
-      const align = column >= NUMBERS_FROM ? 'right' : 'left';
-      doc.text(text, x, y, { width, align, height: LINE_HEIGHT, ellipsis: true, lineBreak: false });
-    });
-  };
-
-  const table = (from: number): number => {
-    let y = from;
-    const head = (): void => {
-      doc.font('Helvetica-Bold').fontSize(9);
-      row(HEADS, y);
-      doc
-        .moveTo(MARGIN, y + 13)
-        .lineTo(RIGHT, y + 13)
-        .lineWidth(0.5)
-        .stroke();
-      doc.font('Helvetica');
-      y += LINE_HEIGHT + 2;
-    };
-    head();
-    for (const line of lines) {
-      if (y > LAST_Y) {
-        doc.addPage();
-        y = MARGIN;
-        head();
-      }
-      row(cellsOf(line, currency), y);
-      y += LINE_HEIGHT;
-    }
-    return y;
-  };
-
-  doc.font('Helvetica-Bold').fontSize(20).text('Invoice', MARGIN, MARGIN);
-  doc.font('Helvetica').fontSize(10).moveDown(0.5);
-  doc.text(`Number: ${invoiceId}`);
-  doc.text(`Organization: ${printable(organization.name)} (${organization.organizationId})`);
-  doc.text(`Period: ${start} to ${lastDay(end)} (UTC)`);
-  doc.text(`Closed: ${closedAt}`);
-  doc.moveDown();
-  const y = table(doc.y) + 8;
-  doc.font('Helvetica-Bold').fontSize(11);
-  doc.text(`Total: ${money(total, currency)}`, MARGIN, y, { width: RIGHT - MARGIN, align: 'right' });
-  doc.font('Helvetica').fontSize(8).moveDown();
-  doc.text(`Counted to position ${countedTo.position} of the log. Later facts are on the next invoice.`, MARGIN);
-  doc.end();
-  return doc;
-};
 
 const cursorAt = (position: Position): string => encodeFeedCursor(afterAllOf(position));
 

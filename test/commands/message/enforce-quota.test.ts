@@ -4,7 +4,11 @@ import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 
 const PLAN = { ...BUILT_IN_PLANS.default, id: 'small', hardLimit: 10 };
-const CALLER = { organizationId: 'org_1', environment: 'live', plan: PLAN } as Caller;
+const CALLER = {
+  organizationId: 'org_1',
+  environment: 'live',
+  chosenPlans: [{ plan: PLAN, from: '2026-11-01' }],
+} as unknown as Caller;
 const NOVEMBER = new Date('2026-11-23T00:00:00.000Z');
 
 /** An organization whose counts the test provides. */

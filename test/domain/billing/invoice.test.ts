@@ -62,7 +62,7 @@ const shown = ({ lines }: Invoice) =>
 
 describe('an invoice', () => {
   test('charges the plan for the month and recipients beyond those included', () => {
-    const chosen = [{ plan: plan(), chosenAt: '2026-10-05T00:00:00.000Z' }];
+    const chosen = [{ plan: plan(), from: '2026-10-05' }];
     const days = new Map([
       ['2026-10-31', 1000],
       ['2026-11-01', 200],
@@ -81,10 +81,10 @@ describe('an invoice', () => {
 
   test('shares the month by days if plans change; the last plan of a day has the whole day', () => {
     const chosen = [
-      { plan: plan(), chosenAt: '2026-10-05T00:00:00.000Z' },
-      { plan: plan({ id: 'brief' }), chosenAt: '2026-11-11T08:00:00.000Z' },
-      { plan: plan({ id: 'large', price: 9000, included: 900 }), chosenAt: '2026-11-11T23:59:59.999Z' },
-      { plan: plan({ id: 'later' }), chosenAt: '2026-12-01T00:00:00.000Z' },
+      { plan: plan(), from: '2026-10-05' },
+      { plan: plan({ id: 'brief' }), from: '2026-11-11' },
+      { plan: plan({ id: 'large', price: 9000, included: 900 }), from: '2026-11-11' },
+      { plan: plan({ id: 'later' }), from: '2026-12-01' },
     ];
     const days = new Map([
       ['2026-11-10', 100],
@@ -99,7 +99,7 @@ describe('an invoice', () => {
   });
 
   test('begins with the day on which the organization was made', () => {
-    const chosen = [{ plan: plan(), chosenAt: '2026-11-21T10:00:00.000Z' }];
+    const chosen = [{ plan: plan(), from: '2026-11-21' }];
     expect(shown(close({ chosen, createdAt: '2026-11-16T10:00:00.000Z' }))).toEqual([
       'plan 2026-11-16..2026-11-21 unlimited 5 = 0',
       'recipients 2026-11-16..2026-11-21 unlimited 0 = 0',
@@ -109,7 +109,7 @@ describe('an invoice', () => {
   });
 
   test('corrects what earlier ones stated, and says after which place of the log its events begin', () => {
-    const chosen = [{ plan: plan(), chosenAt: '2026-08-01T00:00:00.000Z' }];
+    const chosen = [{ plan: plan(), from: '2026-08-01' }];
     const october = close({
       chosen,
       month: '2026-10',
@@ -140,7 +140,7 @@ describe('an invoice', () => {
         fc.integer({ min: 0, max: 99_999 }),
         (rounds, rate) => {
           const terms = plan({ overagePer1000: `${rate}.37` });
-          const chosen = [{ plan: terms, chosenAt: '2026-01-01T00:00:00.000Z' }];
+          const chosen = [{ plan: terms, from: '2026-01-01' }];
           const invoices: Invoice[] = [];
           for (const [round, month] of months.entries()) {
             const days = new Map(

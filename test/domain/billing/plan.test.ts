@@ -5,9 +5,11 @@ import {
   type ChosenPlan,
   choosePlan,
   includedIn,
+  nextPlanOf,
   overageOf,
   type Plan,
   type Plans,
+  planOf,
   priceOf,
   quotaOf,
   rounded,
@@ -105,22 +107,61 @@ describe('choosing a plan', () => {
     default: BUILT_IN_PLANS.default,
     offered: [plan(), plan({ id: 'dollars', currency: 'USD' })],
   };
-  const chosen = (...plans: readonly Plan[]): readonly ChosenPlan[] =>
-    plans.map((each) => ({ plan: each, chosenAt: '2026-11-01T00:00:00.000Z' }));
+  const chosen = (...all: readonly Plan[]): readonly ChosenPlan[] =>
+    all.map((each) => ({ plan: each, from: '2026-11-01' }));
+  const choose = (chosenPlans: readonly ChosenPlan[], planId: string, plans = offered) =>
+    choosePlan({ chosenPlans, plans, planId, now: '2026-11-30T23:59:59.999Z' });
 
   test('uses its present terms; choosing the same again does nothing', () => {
-    expect(choosePlan([], offered, 'starter')).toEqual(plan());
-    expect(choosePlan(chosen(plan()), offered, 'starter')).toBeNull();
-    expect(choosePlan(chosen(plan({ price: 1 })), offered, 'starter')).toEqual(plan());
+    expect(choose([], 'starter')?.plan).toEqual(plan());
+    expect(choose(chosen(plan()), 'starter')).toBeNull();
+    expect(choose(chosen(plan({ price: 1 })), 'starter')?.plan).toEqual(plan());
   });
 
   test('refuses one that is not offered, and another currency once something was due', () => {
-    expect(() => choosePlan([], offered, 'gold')).toThrow(
+    expect(() => choose([], 'gold')).toThrow(
       "you cannot choose the plan 'gold': GET /v1/billing/plans lists the plans",
     );
-    expect(() => choosePlan([], offered, 'unlimited')).toThrow('you cannot choose');
-    expect(choosePlan([], offered, 'dollars')).toMatchObject({ currency: 'USD' });
-    expect(() => choosePlan(chosen(plan(), BUILT_IN_PLANS.default), offered, 'dollars')).toThrow('another currency');
+    expect(() => choose([], 'unlimited')).toThrow('you cannot choose');
+    expect(choose([], 'dollars')).toMatchObject({ plan: { currency: 'USD' } });
+    expect(() => choose(chosen(plan(), BUILT_IN_PLANS.default), 'dollars')).toThrow('another currency');
+  });
+
+  test.each<[change: Partial<Plan>, from: string]>([
+    [{}, '2026-11-30'],
+    [{ price: 4_000, included: 20_000, overagePer1000: '50', hardLimit: null }, '2026-11-30'],
+    [{ included: null }, '2026-11-30'],
+    [{ price: 2_999 }, '2026-12-01'],
+    [{ overagePer1000: '45.4' }, '2026-12-01'],
+    [{ overagePer1000: '9' }, '2026-12-01'],
+    [{ included: 9_999 }, '2026-12-01'],
+    [{ hardLimit: 1_000_000 }, '2026-12-01'],
+    [{ price: 9_000, included: null, hardLimit: 0 }, '2026-12-01'],
+  ])('applies %o from %s: what lowers anything waits for the next day', (change, from) => {
+    const before = plan({ price: 3_000, overagePer1000: '45.5' });
+    const other = plan({ ...before, id: 'other', ...change });
+    expect(choose(chosen(before), 'other', { ...offered, offered: [other] })).toEqual({ plan: other, from });
+  });
+
+  test('is compared with the plan of the day, so that a pending choice opens no way around it', () => {
+    const [big, tiny] = [
+      plan({ id: 'big', price: 9_000, included: 90_000 }),
+      plan({ id: 'tiny', price: 0, included: 1 }),
+    ];
+    const plans = { default: tiny, offered: [tiny, big, plan()] };
+    const first = choose([], 'big', plans);
+    expect(first).toEqual({ plan: big, from: '2026-11-30' });
+    const pending = [first, choose(first === null ? [] : [first], 'tiny', plans)].filter((one) => one !== null);
+    expect(pending[1]).toEqual({ plan: tiny, from: '2026-12-01' });
+    // Above the pending plan, but below that of today.
+    expect(choose(pending, 'starter', plans)).toMatchObject({ plan: { id: 'starter' }, from: '2026-12-01' });
+    expect(choose(pending, 'big', plans)).toEqual({ plan: big, from: '2026-11-30' });
+    const organization = { chosenPlans: pending };
+    expect(planOf(organization, plans, '2026-11-29T23:59:59.999Z').id).toBe('tiny');
+    expect(planOf(organization, plans, '2026-11-30T23:59:59.999Z').id).toBe('big');
+    expect(planOf(organization, plans, '2026-12-01T00:00:00.000Z').id).toBe('tiny');
+    expect(nextPlanOf(organization, '2026-11-30T23:59:59.999Z')).toEqual(pending[1]);
+    expect(nextPlanOf(organization, '2026-12-01T00:00:00.000Z')).toBeNull();
   });
 });
 

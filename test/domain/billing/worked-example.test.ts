@@ -51,7 +51,7 @@ test('the worked example of docs/billing.md is what its plans and counts come to
   const plans: Plans = await readPlans(file);
   const starter = plans.offered.find(({ id }) => id === 'starter');
   if (starter === undefined) throw new Error('the page has no plan starter');
-  const chosenPlans: readonly ChosenPlan[] = [{ plan: starter, chosenAt: '2026-10-11T09:00:00.000Z' }];
+  const chosenPlans: readonly ChosenPlan[] = [{ plan: starter, from: '2026-10-11' }];
   const close = (month: Month, days: readonly (readonly [string, number])[], earlier: readonly Invoice[]): Invoice => {
     const [closed] = closeInvoice(billingPeriod.initial, {
       billed: { organizationId: 'org_shop', createdAt: '2026-01-01T00:00:00.000Z', chosenPlans },

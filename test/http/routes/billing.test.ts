@@ -1,17 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
-import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
+import { changePlan } from '../../../src/commands/organization.ts';
+import type { Plan } from '../../../src/domain/billing/plan.ts';
 import { organizationStream } from '../../../src/domain/kernel/streams.ts';
 import { countedDays } from '../../support/counted-days.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+import { operator } from '../support/service.ts';
 
 const terms = (plan: Partial<Plan>): Plan => ({
   ...{ id: 'starter', name: 'Starter', currency: 'EUR', price: 1900, included: 4, overagePer1000: '45.5' },
   ...{ hardLimit: null, ...plan },
 });
 const PLANS = {
-  default: BUILT_IN_PLANS.default,
+  default: terms({ id: 'free', name: 'Free', price: 0, included: 0, overagePer1000: '0' }),
   offered: [terms({}), terms({ id: 'tiny', name: 'Tiny', price: 0, included: 2, hardLimit: 3 })],
 };
 const STARTER = {
@@ -19,6 +21,7 @@ const STARTER = {
   hard_limit: null,
 };
 const TINY = { ...STARTER, id: 'tiny', name: 'Tiny', price: 0, included: 2, hard_limit: 3 };
+const DAY_MS = 86_400_000;
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
 
 let service: DatabaseService;
@@ -49,7 +52,9 @@ afterAll(() => service.close());
 
 describe('a plan', () => {
   test('is the default one until another is chosen from those that the operator offers', async () => {
-    expect((await ask('GET', '/v1/billing')).body).toMatchObject({ plan: { id: 'unlimited', price: 0 }, quota: null });
+    expect((await ask('GET', '/v1/billing')).body).toMatchObject({
+      ...{ plan: { id: 'free', price: 0 }, next_plan: null, quota: { limit: 0, remaining: 0, hard: false } },
+    });
     const { body } = await ask('GET', '/v1/billing/plans');
     expect(body).toEqual({ object: 'list', data: [STARTER, TINY], has_more: false, next_cursor: null });
     const refused = await ask('PUT', '/v1/billing/plan', { plan: 'gold' });
@@ -71,6 +76,18 @@ describe('a plan', () => {
       metadata: { actor: `key:${keyId}`, environment: null },
     });
     expect((await ask('GET', '/v1/billing')).body).toMatchObject({ plan: STARTER });
+  });
+
+  test('applies from the next day if it lowers anything, and is paid for until then', async () => {
+    const own = await service.makeOrganization();
+    const by = { key: (await service.makeKey(own, await service.makeDomain(own, 'clever.test'))).value };
+    expect((await ask('PUT', '/v1/billing/plan', { plan: 'starter' }, by)).body).toEqual(STARTER);
+    const chosen = await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, by);
+    expect([chosen.status, chosen.body]).toEqual([200, TINY]);
+    const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+    expect((await ask('GET', '/v1/billing', undefined, by)).body).toMatchObject({
+      ...{ plan: STARTER, next_plan: { plan: TINY, applies_from: tomorrow } },
+    });
   });
 
   test('cannot be changed by a test key or without the permission', async () => {
@@ -99,7 +116,9 @@ describe('a hard limit', () => {
     const own = await service.makeOrganization();
     const limited = await service.makeKey(own, await service.makeDomain(own, 'limited.test'));
     const by = { key: limited.value };
-    await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, by); // 3 recipients
+    const { context } = service.deps;
+    const yesterday = { ...context, system: { ...context.system, now: () => new Date(Date.now() - DAY_MS) } };
+    await changePlan(yesterday, operator(own), { planId: 'tiny', plans: PLANS }); // 3 recipients
     await ask('GET', '/v1/billing', undefined, by);
     await setTimeout(500); // the key cache picks up the plan
     const message = { ...MESSAGE, from: 'a@limited.test' };

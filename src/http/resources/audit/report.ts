@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { EventContext } from '../../../domain/kernel/event-store.ts';
 import { escapeHtml } from '../../../lib/html/html.ts';
 import { timeSchema } from '../../fields.ts';
-import { printable } from '../billing.ts';
+import { printable } from '../invoice-pdf.ts';
 import { atTime, byWhom, type People } from '../messages/explain/explanation.ts';
 
 /**
