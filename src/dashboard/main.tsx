@@ -9,7 +9,9 @@ import { currentPath, environmentOf, followLinks, type Place, usePlace } from '.
 import { noteSignedOut, readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen, SCREENS } from './screens.tsx';
+import { LeaveDialog } from './shell/leaving.tsx';
 import { Shell } from './shell/shell.tsx';
+import { SessionEnded } from './sign-in/ended.tsx';
 import { PresenceDialog } from './sign-in/presence.tsx';
 import { isBackFromProvider, SignIn, SignInLink, SignInReturn, tokenInAddress } from './sign-in/sign-in.tsx';
 
@@ -58,6 +60,8 @@ const Dashboard = (): JSX.Element | null => {
         {screen === undefined ? <UnknownScreen /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
       </div>
       <PresenceDialog />
+      <LeaveDialog />
+      <SessionEnded />
     </Shell>
   );
 };

@@ -1,6 +1,7 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type OperationName, useMay } from '../data/access.ts';
+import { useHold } from '../data/location.ts';
 import { client } from '../data/queries.ts';
 import { focusScreen } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
@@ -97,13 +98,18 @@ const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element =>
   );
 };
 
-/** Shows the value in the dialog until the user confirms that it is stored. */
-export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'I have stored it' });
+/** Shows the value in the dialog until the person confirms that it is copied. */
+export const newValue = (made: NewValueProps): Outcome => shownOnce(<NewValue {...made} />);
+
+/** An outcome that is never shown again: only its button closes the dialog. */
+export const shownOnce = (shown: ComponentChildren): Outcome => ({ shown, word: 'I have copied it', isSecret: true });
 
 /** The content of the dialog after an action, and the label of the button that closes it. */
 export interface Outcome {
   readonly shown: ComponentChildren;
   readonly word: string;
+  /** Neither Escape nor leaving the screen closes the dialog. */
+  readonly isSecret?: true;
 }
 
 interface ActionProps {
@@ -172,6 +178,75 @@ const Opener = ({ word, icon, tone, operation, isSmall, open }: OpenerProps): JS
   );
 };
 
+/** Closes the dialog only where nothing is lost: a secret needs its button, and typed text a second word. */
+const useClosing = (dialog: { readonly current: HTMLDialogElement | null }, reset: () => void) => {
+  const [isTouched, setTouched] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const isMeant = useRef(false);
+  const close = (): void => {
+    isMeant.current = true;
+    dialog.current?.close();
+  };
+  /** @param isSecret the dialog shows a secret. */
+  const handlersFor = (isSecret: boolean) => {
+    const isKept = isSecret || isTouched;
+    const stay = (event: Event): void => {
+      if (!isKept) return;
+      event.preventDefault();
+      if (!isSecret) setAsking(true);
+    };
+    return {
+      onCancel: stay,
+      onKeyDown: (event: KeyboardEvent): void => {
+        if (event.key === 'Escape') stay(event);
+      },
+      onClose: (): void => {
+        // Some browsers close the dialog on a second Escape whatever the page says.
+        if (isKept && !isMeant.current) {
+          dialog.current?.showModal();
+          return;
+        }
+        isMeant.current = false;
+        setTouched(false);
+        setAsking(false);
+        reset();
+      },
+    };
+  };
+  return { isTouched, isAsking, close, handlersFor, touch: () => setTouched(true), goOn: () => setAsking(false) };
+};
+
+interface EndProps extends Pick<ActionProps, 'word' | 'tone'> {
+  readonly isDisabled: boolean;
+  readonly isAsking: boolean;
+  close(): void;
+  goOn(): void;
+}
+
+/** Buttons of a dialog. After Escape they ask what happens to the typed text. */
+const End = ({ word, tone, isDisabled, isAsking, close, goOn }: EndProps): JSX.Element =>
+  // The keys keep a pressed button from becoming the submit button under the same click.
+  isAsking ? (
+    <div key="ask" class="acts" role="alert">
+      <span class="two sp">Discard what you typed?</span>
+      <button type="button" class="btn danger" onClick={close}>
+        Discard
+      </button>
+      <button type="button" class="btn primary" onClick={goOn}>
+        Keep editing
+      </button>
+    </div>
+  ) : (
+    <div key="end" class="acts">
+      <button type="button" class="btn" onClick={close}>
+        Not now
+      </button>
+      <button type="submit" class={`btn ${LOOKS[tone].confirm}`} disabled={isDisabled}>
+        {word}
+      </button>
+    </div>
+  );
+
 /**
  * A button with a confirmation dialog that explains the effects and then shows the outcome. Afterwards all visible data
  * is reloaded. Disabled on a screen of the past.
@@ -184,7 +259,6 @@ export const Action = (props: ActionProps): JSX.Element => {
   const [error, setError] = useState<Error | null>(null);
   const [isTyped, setTyped] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const close = (): void => dialog.current?.close();
   // Runs after the fields have rendered, so that the first one can receive the focus.
   useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
@@ -197,6 +271,9 @@ export const Action = (props: ActionProps): JSX.Element => {
     setError(null);
     setTyped(false);
   };
+  const { close, handlersFor, touch, ...closing } = useClosing(dialog, reset);
+  useHold('secret', outcome?.isSecret === true);
+  useHold('unsaved', isOpen && closing.isTouched && outcome === null && !isBusy);
   const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -222,27 +299,23 @@ export const Action = (props: ActionProps): JSX.Element => {
         isSmall={isSmall}
         open={() => setOpen(true)}
       />
-      <dialog ref={dialog} class="dlg" aria-label={title} onClose={reset}>
+      <dialog ref={dialog} class="dlg" aria-label={title} {...handlersFor(outcome?.isSecret === true)}>
         {isOpen && outcome === null && (
-          <form onSubmit={(event) => void submit(event)}>
+          <form onSubmit={(event) => void submit(event)} onInput={touch}>
             <h2>
               <bdi>{title}</bdi>
             </h2>
             {children}
             {typed !== undefined && <TypedName name={typed} onTyped={setTyped} />}
             {error !== null && <Fault error={error} />}
-            <div class="acts">
-              <button type="button" class="btn" onClick={close}>
-                Not now
-              </button>
-              <button
-                type="submit"
-                class={`btn ${LOOKS[tone].confirm}`}
-                disabled={isBusy || (typed !== undefined && !isTyped)}
-              >
-                {word}
-              </button>
-            </div>
+            <End
+              word={word}
+              tone={tone}
+              isDisabled={isBusy || (typed !== undefined && !isTyped)}
+              isAsking={closing.isAsking}
+              close={close}
+              goOn={closing.goOn}
+            />
           </form>
         )}
         {outcome !== null && (

@@ -1,6 +1,6 @@
 import type { SerializedOperations } from '../../http/resources/members/operations.ts';
 import { environmentFor, loadAccess, OPERATIONS_PATH, operationAt, refreshAccess, remedyFor } from './access.ts';
-import { type Authorization, authorizationFor, forget, keys, session } from './credentials.ts';
+import { type Authorization, authorizationFor, forget, hasEnded, keys, session } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
 import { createStore } from './store.ts';
 
@@ -128,10 +128,20 @@ export const ensureAccess = async (environment: Environment): Promise<void> => {
   await loadAccess(environment, readOperations(environment));
 };
 
+export const SESSION_PATH = '/v1/session';
+
+const PATHS_UNCHECKED: readonly string[] = [OPERATIONS_PATH, SESSION_PATH];
+
 /** Only requests with stored credentials are checked. The list itself, and the session before it is known, are not. */
 const isChecked = (path: string, environment: Environment, { key, isSigningIn }: RequestOptions): boolean => {
-  if (key !== undefined || isSigningIn || path === OPERATIONS_PATH || session.get() === undefined) return false;
+  if (key !== undefined || isSigningIn || PATHS_UNCHECKED.includes(path) || session.get() === undefined) return false;
   return session.get() !== null || keys.get()[environment] !== undefined;
+};
+
+/** While the session has ended, only signing in and asking for a new session make sense. */
+const requireSession = (path: string, { key, isSigningIn }: RequestOptions): void => {
+  if (!hasEnded.get() || key !== undefined || isSigningIn || path === SESSION_PATH) return;
+  throw new ApiFault('Your session has ended.', { status: 401, code: 'unauthorized', requestId: null });
 };
 
 /**
@@ -141,6 +151,7 @@ const isChecked = (path: string, environment: Environment, { key, isSigningIn }:
  */
 const requireAllowed = async (path: string, options: RequestOptions): Promise<Environment> => {
   const { method = 'GET', environment = currentEnvironment() } = options;
+  requireSession(path, options);
   if (!isChecked(path, environment, options)) return environment;
   const access = await loadAccess(environment, readOperations(environment));
   const operation = access === null ? undefined : operationAt(access, method, path);

@@ -36,11 +36,15 @@ export const session = createStore<SerializedSession | null | undefined>(
   localStorage.getItem(MAY_BE_SIGNED_IN) === null ? null : undefined,
 );
 
+/** True if the session on screen has ended. The screen keeps what was typed until its member signs in again. */
+export const hasEnded = createStore(false);
+
 /** Records the service's answer about the session; null: signed out. */
 export const noteSession = (found: SerializedSession | null): void => {
   if (found === null) localStorage.removeItem(MAY_BE_SIGNED_IN);
   else localStorage.setItem(MAY_BE_SIGNED_IN, 'yes');
   session.set(found);
+  hasEnded.set(false);
 };
 
 /** @returns the environment of the key, or null if the text is not an API key. */
@@ -53,7 +57,7 @@ export const forgetKeys = (): void => keep({});
 
 /** Discards credentials that the service has rejected. */
 export const forget = (environment: Environment): void => {
-  if (session.get()) noteSession(null);
+  if (session.get()) hasEnded.set(true);
   else keep({ ...keys.get(), [environment]: undefined });
 };
 

@@ -1,3 +1,4 @@
+import { useLayoutEffect } from 'preact/hooks';
 import { createStore, useStore } from './store.ts';
 
 /** The URL holds the whole view: filters, tab, selection and environment. Any view can therefore be shared. */
@@ -12,13 +13,70 @@ export interface Place {
 
 export type Environment = 'live' | 'test';
 
-const here = (): Place => ({
-  path: location.pathname.slice(BASE.length).replace(/\/+$/, ''),
-  query: new URLSearchParams(location.search),
+const placeAt = ({ pathname, search }: Pick<Location, 'pathname' | 'search'>): Place => ({
+  path: pathname.slice(BASE.length).replace(/\/+$/, ''),
+  query: new URLSearchParams(search),
 });
+const here = (): Place => placeAt(location);
 
 const place = createStore(here());
-addEventListener('popstate', () => place.set(here()));
+
+/**
+ * Keeps a screen that holds something which leaving it would lose. `secret`: it is shown once, so that it stays until it is
+ * copied. `unsaved`: what was typed; the person is asked first.
+ */
+type Hold = { readonly kind: 'secret' | 'unsaved' };
+const holds = new Set<Hold>();
+
+/** The move that waits for an answer; null: none does. */
+export const leaving = createStore<{ go(): void } | null>(null);
+
+/** @returns true if the screen stays for now. */
+const isKept = (go: () => void): boolean => {
+  if (holds.size === 0) return false;
+  const leave = (): void => {
+    holds.clear();
+    go();
+  };
+  if (![...holds].some(({ kind }) => kind === 'secret')) leaving.set({ go: leave });
+  return true;
+};
+
+/** Holds the screen while the condition is met. */
+export const useHold = (kind: Hold['kind'], isHeld: boolean): void =>
+  useLayoutEffect(() => {
+    if (!isHeld) return;
+    const held: Hold = { kind };
+    holds.add(held);
+    return () => {
+      holds.delete(held);
+    };
+  }, [kind, isHeld]);
+
+/** Lets go of everything: it belongs to somebody else. */
+export const dropHolds = (): void => holds.clear();
+
+/** Another environment shows the screen anew. */
+const isElsewhere = (one: Place, other: Place): boolean =>
+  one.path !== other.path || environmentOf(one) !== environmentOf(other);
+
+const addressOf = ({ path, query }: Place): string => {
+  const text = query.toString();
+  return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
+};
+
+addEventListener('popstate', () => {
+  const [shown, asked] = [place.get(), here()];
+  // The browser has already changed the address.
+  if (isElsewhere(shown, asked) && isKept(() => navigate(addressOf(asked)))) {
+    history.pushState(null, '', addressOf(shown));
+    return;
+  }
+  place.set(asked);
+});
+addEventListener('beforeunload', (event) => {
+  if (holds.size > 0) event.preventDefault();
+});
 
 export const usePlace = (): Place => useStore(place);
 export const environmentOf = ({ query }: Place): Environment => (query.get('environment') === 'test' ? 'test' : 'live');
@@ -39,11 +97,13 @@ export const linkTo = (path: string, parameters: Parameters = {}): string => {
 
 /** @param how `replace`: adds no history entry. */
 export const navigate = (to: string, how: 'push' | 'replace' = 'push'): void => {
-  const isElsewhere = new URL(to, location.href).pathname !== location.pathname;
+  const target = new URL(to, location.href);
+  if (isElsewhere(place.get(), placeAt(target)) && isKept(() => navigate(to, how))) return;
+  const isOther = target.pathname !== location.pathname;
   if (how === 'push') history.pushState(null, '', to);
   else history.replaceState(null, '', to);
   place.set(here());
-  if (isElsewhere) scrollTo(0, 0);
+  if (isOther) scrollTo(0, 0);
 };
 
 /** The current screen with some parameters changed; null removes one. */
@@ -54,8 +114,7 @@ export const withParameters = (changes: Parameters): string => {
     if (value) changed.set(name, value);
     else changed.delete(name);
   }
-  const text = changed.toString();
-  return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
+  return addressOf({ path, query: changed });
 };
 
 /** True for a plain click. The browser handles other buttons and modifier keys. */

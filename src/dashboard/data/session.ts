@@ -4,20 +4,19 @@ import type { MembershipChoice } from '../../http/resources/members/oidc.ts';
 import type { SerializedOperations } from '../../http/resources/members/operations.ts';
 import type { assertionSchema } from '../../http/resources/members/passkeys.ts';
 import { noteAccess, OPERATIONS_PATH } from './access.ts';
-import { ApiFault, request } from './api.ts';
-import { forgetKeys, noteSession, session } from './credentials.ts';
+import { ApiFault, request, SESSION_PATH } from './api.ts';
+import { forgetKeys, hasEnded, noteSession, session } from './credentials.ts';
 import { announceSignOut } from './live.ts';
+import { dropHolds, linkTo } from './location.ts';
 import { client } from './queries.ts';
 
 /** Member sign-in and sign-out. */
-
-const PATH = '/v1/session';
 
 /** Reads the current session, if there may be one. */
 export const readSession = async (): Promise<void> => {
   if (session.get() !== undefined) return;
   const [found, operations] = await Promise.all([
-    request<SerializedSession>(PATH, { environment: 'live' }).catch((error: unknown) => {
+    request<SerializedSession>(SESSION_PATH, { environment: 'live' }).catch((error: unknown) => {
       if (error instanceof ApiFault && error.status === 401) return null;
       throw error;
     }),
@@ -58,7 +57,7 @@ const mayComeBack = (error: unknown): boolean => error instanceof ApiFault && er
 const spend = async (proof: Proof, attempt = 1): Promise<SerializedSession> => {
   const body = { ...proof, nonce: nonceFor(JSON.stringify(proof)) };
   try {
-    return await request<SerializedSession>(PATH, { method: 'POST', body, isSigningIn: true });
+    return await request<SerializedSession>(SESSION_PATH, { method: 'POST', body, isSigningIn: true });
   } catch (error) {
     if (attempt === ATTEMPTS || !mayComeBack(error)) throw error;
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -66,16 +65,37 @@ const spend = async (proof: Proof, attempt = 1): Promise<SerializedSession> => {
   }
 };
 
-/** @throws {ApiFault} */
-export const signInWith = async (proof: Proof): Promise<void> => {
-  const answer = await spend(proof);
+const isSamePerson = (one: SerializedSession, other: SerializedSession): boolean =>
+  one.member?.id === other.member?.id && one.organization.id === other.organization.id;
+
+/** Begins a session, or goes on where an earlier one of the same member has ended. */
+const begin = (found: SerializedSession): void => {
+  const before = session.get();
+  const isResumed = hasEnded.get() && before != null;
+  if (isResumed && !isSamePerson(before, found)) {
+    // The screen shows what belongs to somebody else.
+    dropHolds();
+    location.assign(linkTo(''));
+    return;
+  }
   forgetKeys();
-  client.clear();
-  noteSession(answer);
+  if (!isResumed) client.clear();
+  noteSession(found);
+  if (isResumed) void client.invalidateQueries();
+};
+
+/** @throws {ApiFault} */
+export const signInWith = async (proof: Proof): Promise<void> => begin(await spend(proof));
+
+/** Goes on if the member has signed in again in another tab. */
+export const resumeSession = async (): Promise<void> => {
+  const found = await request<SerializedSession>(SESSION_PATH, { environment: 'live' }).catch(() => null);
+  if (found !== null && hasEnded.get()) begin(found);
 };
 
 /** Clears the session after it ended in this tab or another one. */
 export const noteSignedOut = (): void => {
+  dropHolds();
   noteSession(null);
   forgetKeys();
   client.clear();
@@ -84,7 +104,7 @@ export const noteSignedOut = (): void => {
 /** Ends the session in all tabs, or deletes this tab's keys. */
 export const signOut = async (): Promise<void> => {
   if (session.get()) {
-    await request(PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);
+    await request(SESSION_PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);
     announceSignOut();
   }
   noteSignedOut();

@@ -13,7 +13,7 @@ import { Status } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
-import { linkTo } from '../data/location.ts';
+import { linkTo, useHold } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 
@@ -110,6 +110,8 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
   const isPast = useAsOf() !== null;
   const [error, setError] = useState<Error | null>(null);
   const [isSaved, setSaved] = useState(false);
+  const [isTouched, setTouched] = useState(false);
+  useHold('unsaved', isTouched);
   const may = useMay('PATCH /v1/domains/:id');
   const { tracking, branding } = domain;
   const save = async (form: FormData): Promise<void> => {
@@ -122,10 +124,15 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
       await request(`/v1/domains/${domain.id}`, { method: 'PATCH', body });
       setError(null);
       setSaved(true);
+      setTouched(false);
       await client.invalidateQueries();
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     }
+  };
+  const edit = (): void => {
+    setSaved(false);
+    setTouched(true);
   };
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();
@@ -136,7 +143,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
       <header>
         <h2>Settings</h2>
       </header>
-      <form key={domain.as_of?.leaf_index} class="pad form" onSubmit={submit} onInput={() => setSaved(false)}>
+      <form key={domain.as_of?.leaf_index} class="pad form" onSubmit={submit} onInput={edit}>
         <label class="opt">
           <input type="checkbox" name="opens" defaultChecked={tracking.opens} />
           <span>
@@ -180,7 +187,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
         {error !== null && <Fault error={error} />}
         <div class="formend">
           <span class="muted" role="status">
-            {isSaved ? 'Saved. Applies to mail accepted from now on' : ''}
+            {isSaved ? 'Saved. Applies to mail accepted from now on' : isTouched ? 'Not saved yet' : ''}
           </span>
           {may && (
             <button type="submit" class="btn" disabled={isPast}>

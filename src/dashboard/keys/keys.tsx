@@ -77,6 +77,7 @@ export const RevokeKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
       icon="forbid"
       tone="danger"
       title={`Revoke ${apiKey.name}?`}
+      typed={apiKey.name}
       act={revoke}
     >
       <p class="two">

@@ -3,7 +3,7 @@ import type { List } from '../../http/fields.ts';
 import type { MemberSession, SerializedLink, SerializedMember } from '../../http/resources/members/members.ts';
 import type { SerializedPasskey } from '../../http/resources/members/passkeys.ts';
 import type { SerializedOrganization } from '../../http/resources/organization.ts';
-import { Action, type Outcome } from '../components/action.tsx';
+import { Action, type Outcome, shownOnce } from '../components/action.tsx';
 import { CopyButton, CopyField, Fact, Facts } from '../components/facts.tsx';
 import { ApiButton } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
@@ -51,10 +51,7 @@ const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: st
   );
 };
 
-const shownOnce = (link: SerializedLink, name: string): Outcome => ({
-  shown: <Link link={link} name={name} />,
-  word: 'I have copied it',
-});
+const linkOnce = (link: SerializedLink, name: string): Outcome => shownOnce(<Link link={link} name={name} />);
 
 const RoleField = ({ chosen }: { readonly chosen: keyof typeof ROLES }): JSX.Element => (
   <fieldset class="row">
@@ -76,7 +73,7 @@ export const InviteMember = (): JSX.Element => {
     const name = String(form.get('name')).trim();
     const body = { email: form.get('email'), role: form.get('role'), ...(name !== '' && { name }) };
     const made = await ask<SerializedMember & { readonly link: SerializedLink }>('/v1/members', 'POST', body);
-    return shownOnce(made.link, made.name);
+    return linkOnce(made.link, made.name);
   };
   return (
     <Action word="Invite" operation="POST /v1/members" icon="plus" tone="primary" title="Invite a member" act={invite}>
@@ -119,7 +116,7 @@ export const ChangeRole = ({ member }: OfMember): JSX.Element => {
 
 export const MakeLink = ({ member }: OfMember): JSX.Element => {
   const make = async (): Promise<Outcome> =>
-    shownOnce(await ask<SerializedLink>(`/v1/members/${member.id}/links`, 'POST', {}), member.name);
+    linkOnce(await ask<SerializedLink>(`/v1/members/${member.id}/links`, 'POST', {}), member.name);
   if (member.status === 'invited')
     return (
       <Action
@@ -224,6 +221,7 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
       icon="forbid"
       tone="danger"
       title={`Remove ${member.name}?`}
+      typed={member.name}
       isSmall
       act={remove}
     >

@@ -217,7 +217,14 @@ const problemOf = (error: unknown): string =>
     ? 'This link was already used, is older than a few minutes, or belongs to another member.'
     : `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 
-const ByLink = ({ done }: { done(): void }): JSX.Element => {
+interface ByLinkProps {
+  /** @throws {ApiFault} */
+  prove(token: string): Promise<void>;
+  done(): void;
+}
+
+/** Takes a pasted sign-in link. */
+export const ByLink = ({ prove: spend, done }: ByLinkProps): JSX.Element => {
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const prove = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
@@ -226,7 +233,7 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
     if (token === undefined) return setProblem('This is not a sign-in link.');
     setBusy(true);
     try {
-      await provePresence({ token });
+      await spend(token);
       done();
     } catch (error) {
       setProblem(problemOf(error));
@@ -256,10 +263,12 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
   );
 };
 
+const proveByLink = (token: string): Promise<void> => provePresence({ token });
+
 const Ways = ({ done }: { done(): void }): JSX.Element | null => {
   const hasPasskeys = useHasPasskeys();
   if (hasPasskeys === null) return null;
-  if (!hasPasskeys) return <ByLink done={done} />;
+  if (!hasPasskeys) return <ByLink prove={proveByLink} done={done} />;
   const prove = async (): Promise<void> => {
     await (await loaded()).prove();
     done();
@@ -269,7 +278,7 @@ const Ways = ({ done }: { done(): void }): JSX.Element | null => {
       <PasskeyButton word="Use a passkey" tone="primary" act={prove} />
       <details>
         <summary>Without a passkey</summary>
-        <ByLink done={done} />
+        <ByLink prove={proveByLink} done={done} />
       </details>
     </>
   );

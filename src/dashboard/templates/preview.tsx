@@ -11,7 +11,7 @@ import { Fault } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request, send, urlOf } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
-import { usePlace, withParameters } from '../data/location.ts';
+import { dropHolds, useHold, usePlace, withParameters } from '../data/location.ts';
 import { useStore } from '../data/store.ts';
 
 /**
@@ -31,6 +31,8 @@ export interface Draft {
   readonly content: SerializedContent | null;
   /** `conflict`: another member has changed the draft. */
   readonly state: 'saved' | 'unsaved' | 'saving' | 'conflict';
+  /** Unsaved input. */
+  readonly edits: Edits;
   /** Changes with every saved state. */
   readonly revision: string | null;
   /** Changes when the draft is reloaded and unsaved input is dropped. */
@@ -43,6 +45,8 @@ export interface Draft {
   settle(): Promise<void>;
   /** Reloads the draft and drops unsaved input. */
   reload(): Promise<void>;
+  /** Saves unsaved input over what somebody else has saved. Parts that were not edited stay theirs. */
+  keepMine(): Promise<void>;
 }
 
 interface Read {
@@ -55,7 +59,8 @@ const readOf = async (response: Response): Promise<Read> => ({
   revision: response.headers.get('etag'),
 });
 
-const isConflict = (error: unknown): boolean => error instanceof ApiFault && error.code === 'precondition_failed';
+const CONFLICTS: readonly string[] = ['precondition_failed', 'resource_conflict'];
+const isConflict = (error: unknown): boolean => error instanceof ApiFault && CONFLICTS.includes(error.code);
 
 const saved = async (path: string, body: Edits, revision: string | null): Promise<Read> =>
   readOf(await send(path, { method: 'PATCH', body, headers: revision === null ? {} : { 'if-match': revision } }));
@@ -110,6 +115,20 @@ export const useDraft = (id: string): Draft => {
     return mine;
   };
 
+  const keepMine = async (): Promise<void> => {
+    try {
+      const theirs = await readOf(await send(path));
+      now.current = { ...now.current, read: theirs };
+      setRead(theirs);
+      await settle();
+      setEpoch((before) => before + 1);
+    } catch (refused) {
+      setError(refused as Error); // from send
+    }
+  };
+  // What cannot be saved now would be lost by leaving: otherwise leaving saves it.
+  useHold('unsaved', state === 'conflict' || (state === 'unsaved' && error !== null));
+
   useEffect(() => void reload(), [id]);
   useEffect(() => {
     if (state !== 'unsaved' || Object.keys(edits).length === 0) return;
@@ -131,6 +150,7 @@ export const useDraft = (id: string): Draft => {
     template: read?.template ?? null,
     content: read === null ? null : { ...read.template.content, ...edits },
     state,
+    edits,
     revision: read?.revision ?? null,
     epoch,
     error,
@@ -139,10 +159,12 @@ export const useDraft = (id: string): Draft => {
       setState((before) => (before === 'conflict' ? before : 'unsaved'));
     },
     discard: () => {
+      dropHolds();
       if (read !== null) keep(read, {});
     },
     settle,
     reload,
+    keepMine,
   };
 };
 

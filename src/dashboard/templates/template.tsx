@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type {
   SerializedContent,
@@ -11,8 +12,9 @@ import { Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
+import { request } from '../data/api.ts';
 import { environmentOf, usePlace, withParameters } from '../data/location.ts';
-import { useResource } from '../data/queries.ts';
+import { useRead, useResource } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { type Draft, TemplatePreview, useDraft, useRendering } from './preview.tsx';
 import { problemsOf, TemplateSource } from './source.tsx';
@@ -55,6 +57,25 @@ const flipped = (change: Change): Change => ({
 const SIGNS = { added: '+', removed: '−', same: ' ' } as const;
 const WORDS = { added: 'added: ', removed: 'removed: ', same: '' } as const;
 
+const Changes = ({ changes }: { readonly changes: readonly Change[] }): JSX.Element => (
+  <>
+    {changes.map((change) => (
+      <div class="change" key={change.field}>
+        <h3 class="mono">{change.field}</h3>
+        <pre>
+          {linesOf(change).map(({ kind, text }, index) => (
+            <div class={kind} key={`${index} ${kind}`}>
+              <span aria-hidden="true">{SIGNS[kind]} </span>
+              <span class="vh">{WORDS[kind]}</span>
+              <bdi>{text}</bdi>
+            </div>
+          ))}
+        </pre>
+      </div>
+    ))}
+  </>
+);
+
 interface DiffProps {
   readonly id: string;
   readonly from: number;
@@ -80,20 +101,7 @@ export const TemplateDiff = ({ id, from, to }: DiffProps): JSX.Element => {
         </h2>
       </header>
       {changes.length === 0 && <p class="pad muted">No changes.</p>}
-      {changes.map((change) => (
-        <div class="change" key={change.field}>
-          <h3 class="mono">{change.field}</h3>
-          <pre>
-            {linesOf(change).map(({ kind, text }, index) => (
-              <div class={kind} key={`${index} ${kind}`}>
-                <span aria-hidden="true">{SIGNS[kind]} </span>
-                <span class="vh">{WORDS[kind]}</span>
-                <bdi>{text}</bdi>
-              </div>
-            ))}
-          </pre>
-        </div>
-      ))}
+      <Changes changes={changes} />
     </section>
   );
 };
@@ -181,17 +189,73 @@ const Head = ({ template, draft, newest, version }: HeadProps): JSX.Element => {
   );
 };
 
-const Trouble = ({ draft }: { readonly draft: Draft }): JSX.Element | null => {
-  if (draft.error === null) return null;
-  if (draft.state !== 'conflict') return <Fault error={draft.error} />;
-  return (
-    <Notice tone="wait" state="warning">
-      <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
-      <button type="button" class="lnk" onClick={() => void draft.reload()}>
-        Load their version
-      </button>
-    </Notice>
+const linesIn = (value: unknown): readonly string[] => written(value).split('\n');
+
+/** Lines that differ, between the beginning and the end that both texts share. */
+const linesBetween = (theirs: unknown, mine: unknown): readonly LineChange[] => {
+  const [left, right] = [linesIn(theirs), linesIn(mine)];
+  const shorter = Math.min(left.length, right.length);
+  let begin = 0;
+  while (begin < shorter && left[begin] === right[begin]) begin += 1;
+  let end = 0;
+  while (end < shorter - begin && left.at(-1 - end) === right.at(-1 - end)) end += 1;
+  return [
+    ...left.slice(begin, left.length - end).map((text) => ({ kind: 'removed' as const, text })),
+    ...right.slice(begin, right.length - end).map((text) => ({ kind: 'added' as const, text })),
+  ];
+};
+
+/** What the other person has saved, against what was typed here. */
+const Compared = ({ id, draft }: { readonly id: string; readonly draft: Draft }): JSX.Element => {
+  const { data, error } = useRead(['conflict', id, draft.revision], (signal) =>
+    request<SerializedWholeTemplate>(`/v1/templates/${id}`, { signal }),
   );
+  if (error !== null) return <Fault error={error} />;
+  if (data === undefined) return <Skeleton rows={3} />;
+  const edited = Object.keys(draft.edits) as (keyof SerializedContent)[];
+  return (
+    <section class="card compared" aria-label="Their version and yours">
+      <header>
+        <h2>Their version (−) and yours (+)</h2>
+      </header>
+      <Changes
+        changes={edited.map((field) => ({
+          field,
+          from: data.content[field],
+          to: draft.edits[field],
+          lines: [...linesBetween(data.content[field], draft.edits[field])],
+        }))}
+      />
+    </section>
+  );
+};
+
+const Conflict = ({ id, draft }: { readonly id: string; readonly draft: Draft }): JSX.Element => {
+  const [isCompared, compare] = useState(false);
+  return (
+    <>
+      <Notice tone="wait" state="warning">
+        <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
+        <span class="choices">
+          <button type="button" class="btn small" onClick={() => void draft.keepMine()}>
+            Keep mine
+          </button>
+          <button type="button" class="btn small" onClick={() => void draft.reload()}>
+            Take theirs
+          </button>
+          <button type="button" class="btn small" aria-expanded={isCompared} onClick={() => compare(!isCompared)}>
+            Compare
+          </button>
+        </span>
+      </Notice>
+      {isCompared && <Compared id={id} draft={draft} />}
+    </>
+  );
+};
+
+const Trouble = ({ id, draft }: { readonly id: string; readonly draft: Draft }): JSX.Element | null => {
+  if (draft.error === null) return null;
+  return draft.state === 'conflict' ? <Conflict id={id} draft={draft} /> : <Fault error={draft.error} />;
 };
 
 const numberIn = (query: URLSearchParams, name: string): number | null => {
@@ -281,7 +345,7 @@ export const Template = ({ id }: { readonly id: string }): JSX.Element => {
   return (
     <>
       <Head template={template} draft={draft} newest={newest} version={version} />
-      <Trouble draft={draft} />
+      <Trouble id={id} draft={draft} />
       {environmentOf(place) === 'test' && (
         <Notice tone="plan" state="scheduled">
           <b>Templates are the same in both environments.</b> Switch to Live to edit them.

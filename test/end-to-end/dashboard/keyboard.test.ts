@@ -59,10 +59,10 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     sit(async (page, keyboard) => {
       const { go, confirm, follow, type } = keyboard;
       await go('k', 'API keys');
-      await confirm('Create a key', () => type('Name', 'The shop'), 'I have stored it');
+      await confirm('Create a key', () => type('Name', 'The shop'), 'I have copied it');
       await follow(/The shop/);
       await page.getByRole('heading', { level: 1, name: 'The shop' }).waitFor();
-      await confirm('Rotate', undefined, 'I have stored it');
+      await confirm('Rotate', undefined, 'I have copied it');
       await page.keyboard.press('t');
       await page.getByText('As it was on').waitFor();
       await page.keyboard.press('ArrowLeft');

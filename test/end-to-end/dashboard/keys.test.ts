@@ -22,7 +22,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
       .getByText(/^ob_test_/)
       .waitFor();
     expect(await look(page, `key-value-${name}`)).toEqual(FINE);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page
       .getByText(/stopped working immediately/)
       .first()
@@ -72,7 +72,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await dialog.getByRole('button', { name: 'Not now' }).click();
     await page.getByRole('button', { name: 'Rotate' }).click();
     await dialog.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByText(/^grace ends in 2[34] h/).waitFor();
     expect(await look(page, 'key-grace')).toEqual(FINE);
     expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);

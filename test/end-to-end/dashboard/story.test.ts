@@ -58,13 +58,13 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
     await dialog.getByLabel('Sending domain').selectOption('example.test');
     await confirm('Create a key');
     const key = await dialog.getByText(/^ob_live_/).innerText();
-    await press('I have stored it');
+    await press('I have copied it');
 
     await open('Webhooks');
     await press('Add a webhook');
     await dialog.getByLabel('Endpoint URL').fill(hook.url);
     await confirm('Add a webhook');
-    await press('I have stored it');
+    await press('I have copied it');
 
     // New mail from the shop arrives while the list is open.
     await open('Messages');
@@ -89,7 +89,7 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
     await press('Rotate');
     await confirm('Rotate');
     await dialog.getByText(/^ob_live_/).waitFor();
-    await press('I have stored it');
+    await press('I have copied it');
 
     await open('Templates');
     await press('Create a template');

@@ -159,7 +159,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByLabel('Subject').waitFor();
     await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
     await page.getByLabel('Subject').fill('Mine');
-    await page.getByRole('button', { name: 'Load their version' }).waitFor();
+    await page.getByRole('button', { name: 'Take theirs' }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByLabel(/to confirm/).fill('unwanted');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -177,12 +177,46 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByLabel('Subject').waitFor();
     await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
     await page.getByLabel('Subject').fill('Mine');
-    await page.getByRole('button', { name: 'Load their version' }).click();
+    await page.getByRole('button', { name: 'Compare' }).click();
+    const compared = page.getByRole('region', { name: 'Their version and yours' });
+    await compared.getByText('Mine').waitFor();
+    await compared.getByText('Theirs').waitFor();
+    expect(await look(page, 'template-conflict')).toEqual(FINE);
+    await page.getByRole('button', { name: 'Take theirs' }).click();
     await eventually(
       () => page.getByLabel('Subject').inputValue(),
       (value) => value === 'Theirs',
     );
     expect((await dashboard.api.get(`/v1/templates/${id}`)).body.content.subject).toBe('Theirs');
+    await close();
+  });
+
+  test('keep the local text over what was changed elsewhere, and their other parts', async () => {
+    const id = await make('kept');
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByLabel('Subject').waitFor();
+    await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs', preheader: 'Their preview' });
+    await page.getByLabel('Subject').fill('Mine');
+    await page.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByText('Draft saved').waitFor();
+    const { content } = (await dashboard.api.get(`/v1/templates/${id}`)).body;
+    expect([content.subject, content.preheader]).toEqual(['Mine', 'Their preview']);
+    expect(await page.getByLabel('Preview line').inputValue()).toBe('Their preview');
+    await close();
+  });
+
+  test('ask before text that could not be saved is left', async () => {
+    const id = await make('left');
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByLabel('Subject').waitFor();
+    await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
+    await page.getByLabel('Subject').fill('Mine');
+    await page.getByRole('button', { name: 'Keep mine' }).waitFor();
+    await page.getByRole('link', { name: 'Templates', exact: true }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stay' }).click();
+    expect(await page.getByLabel('Subject').inputValue()).toBe('Mine');
     await close();
   });
 

@@ -67,7 +67,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByLabel('Other event types').fill('template.published');
     await page.getByRole('dialog').getByRole('button', { name: 'Add a webhook' }).click();
     const secret = await page.getByText(/^whsec_/).innerText();
-    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('link').filter({ hasText: takes.url }).click();
     await page.getByRole('button', { name: 'Ping' }).click();
     await page.getByRole('link', { name: 'webhook.ping' }).waitFor();
