@@ -479,6 +479,13 @@ export const ROUTES = {
   'POST /compat/postmark/message-streams/:stream/suppressions': { ...SUPPRESSED, ...POSTMARK },
   'POST /compat/postmark/message-streams/:stream/suppressions/delete': { ...SUPPRESSED, ...POSTMARK },
   'POST /compat/sendgrid/v3/mail/send': { ...SENT_BATCH, ...SENDGRID, status: 202 },
+  'GET /compat/sendgrid/v3/suppression/:list': { ...READ, ...SENDGRID, contents: true, errors: [...LIST, 'not_found'] },
+  'GET /compat/sendgrid/v3/suppression/:list/:id': { ...READ, ...SENDGRID, contents: true, errors: ONE },
+  'DELETE /compat/sendgrid/v3/suppression/:list/:id': { ...SUPPRESSED, ...SENDGRID, status: 204 },
+  'POST /compat/sendgrid/v3/asm/suppressions/global': { ...SUPPRESSED, ...SENDGRID, status: 201 },
+  'GET /compat/sendgrid/v3/asm/suppressions/global/:id': { ...READ, ...SENDGRID, contents: true, errors: ONE },
+  'DELETE /compat/sendgrid/v3/asm/suppressions/global/:id': { ...SUPPRESSED, ...SENDGRID, status: 204 },
+  'GET /compat/sendgrid/v3/stats': { ...READ, ...SENDGRID, errors: [] },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },

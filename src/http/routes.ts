@@ -17,6 +17,7 @@ import {
 } from './compat/resend.ts';
 import { RESEND_ACCOUNT_ROUTES } from './compat/resend-account.ts';
 import { sendSendgridMailRoute } from './compat/sendgrid.ts';
+import { SENDGRID_READ_ROUTES } from './compat/sendgrid-reads.ts';
 import { dashboardAssetRoute, dashboardRoute } from './dashboard.ts';
 import type { Registration } from './endpoint.ts';
 import {
@@ -367,6 +368,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
   ...POSTMARK_READ_ROUTES,
+  ...SENDGRID_READ_ROUTES,
   sendPostmarkEmailRoute,
   sendPostmarkBatchRoute,
   sendPostmarkTemplateRoute,

@@ -67,6 +67,10 @@ const PERMISSIONS = {
     GET /compat/postmark/stats/outbound
     GET /compat/postmark/deliveryStats
     GET /compat/postmark/message-streams/:stream/suppressions/dump
+    GET /compat/sendgrid/v3/suppression/:list
+    GET /compat/sendgrid/v3/suppression/:list/:id
+    GET /compat/sendgrid/v3/asm/suppressions/global/:id
+    GET /compat/sendgrid/v3/stats
   `,
   manage: `
     POST /v1/api-keys
@@ -141,6 +145,9 @@ const PERMISSIONS = {
     PATCH /compat/resend/audiences/:audience/contacts/:id
     POST /compat/postmark/message-streams/:stream/suppressions
     POST /compat/postmark/message-streams/:stream/suppressions/delete
+    DELETE /compat/sendgrid/v3/suppression/:list/:id
+    POST /compat/sendgrid/v3/asm/suppressions/global
+    DELETE /compat/sendgrid/v3/asm/suppressions/global/:id
   `,
   admin: `
     POST /v1/domains/:id/release
@@ -296,6 +303,9 @@ const CONDITIONS = {
     GET /compat/postmark/messages/outbound/:id/details
     GET /compat/postmark/messages/outbound/:id/dump
     GET /compat/postmark/message-streams/:stream/suppressions/dump
+    GET /compat/sendgrid/v3/suppression/:list
+    GET /compat/sendgrid/v3/suppression/:list/:id
+    GET /compat/sendgrid/v3/asm/suppressions/global/:id
   `,
   /** API keys are refused. */
   membersOnly: `

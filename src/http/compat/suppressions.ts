@@ -15,6 +15,10 @@ type Stream = 'transactional' | 'bulk' | 'any';
 interface SuppressedBy {
   readonly reasons?: readonly SuppressionReason[];
   readonly stream?: Stream;
+  /** Added at or after; ISO 8601. */
+  readonly since?: string | undefined;
+  /** Added at or before. */
+  readonly until?: string | undefined;
 }
 
 type Entry = SerializedSuppression['entries'][number];
@@ -26,10 +30,19 @@ const PAGE = 100;
  */
 const ITEMS_MAX = 1_000;
 
-const isIn = ({ status, reason, scope }: Entry, { reasons, stream = 'any' }: SuppressedBy): boolean =>
-  status === 'active' &&
-  (reasons?.includes(reason) ?? true) &&
-  (stream === 'any' ? scope !== 'topic' : scope === 'all' || scope === stream);
+const isAbout = ({ scope }: Entry, stream: Stream): boolean =>
+  stream === 'any' ? scope !== 'topic' : scope === 'all' || scope === stream;
+
+const isIn = (entry: Entry, { reasons = [entry.reason], stream = 'any', ...by }: SuppressedBy): boolean => {
+  const { since = entry.added_at, until = entry.added_at } = by;
+  return (
+    entry.status === 'active' &&
+    reasons.includes(entry.reason) &&
+    isAbout(entry, stream) &&
+    entry.added_at >= since &&
+    entry.added_at <= until
+  );
+};
 
 /** Entry in force that puts an address on a list; undefined: none does. */
 export const entryIn = ({ entries }: SerializedSuppression, by: SuppressedBy): Entry | undefined =>

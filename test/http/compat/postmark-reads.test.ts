@@ -58,13 +58,13 @@ describe('postmark', () => {
 
   test('names the parameters of the program in errors', async () => {
     for (const [query, sentence] of [
-      ['recipient=nobody', 'recipient is not an email address'],
       ['fromDate=yesterday', 'fromDate must be'],
       ['count=501', 'count must be'],
       ['offset=-1', 'offset must be'],
       ['messageStream=other', 'messageStream must be outbound or broadcast'],
       ['status=sent', 'status is not'],
-      ['recipient=a%0d%0ab', 'recipient is not an email address'],
+      ['recipient=a%0d%0ab', 'recipient must be an email address'],
+      ['fromEmail=%00', 'fromEmail'],
     ])
       expect(said('postmark', await ask('postmark', 'GET', `/messages/outbound?${query}`))).toContain(sentence);
     await expect(client().getSuppressions('other')).rejects.toMatchObject({

@@ -272,7 +272,7 @@ describe('/openapi.json', () => {
     });
   });
 
-  test('has a schema for the data of every type of event, which its type tells apart', () => {
+  test('has a schema for the data of every type of event, distinguished by its type', () => {
     const { anyOf } = document.components.schemas.Event as { readonly anyOf: readonly { readonly $ref: string }[] };
     const types = anyOf.flatMap(({ $ref }) => {
       const { properties } = document.components.schemas[nameIn($ref)] as {

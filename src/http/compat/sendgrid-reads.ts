@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import type { SuppressionReason } from '../../domain/suppression/events.ts';
+import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
+import { integerParameter } from '../fields.ts';
+import type { SerializedSuppression } from '../resources/suppressions/add-suppressions.ts';
+import { entryIn, findSuppressed, listSuppressed, suppress, unsuppress } from './suppressions.ts';
+import { type PathNames, perform, refuseField, requireList, requireObject } from './translate.ts';
+
+/** Suppressions and statistics of the npm package `@sendgrid/client`, by our own operations. */
+
+type Entry = SerializedSuppression['entries'][number];
+
+const MS_PER_SECOND = 1_000;
+/** Within the years of four digits. */
+const SECONDS_MAX = 253_402_300_799;
+const LIMIT_MAX = 500;
+const OFFSET_MAX = 10_000;
+const TEXT_MAX = 1_000;
+
+const seconds = (iso: string): number => Math.floor(Date.parse(iso) / MS_PER_SECOND);
+const isoOf = (at: number | undefined): string | undefined =>
+  at === undefined ? undefined : new Date(at * MS_PER_SECOND).toISOString();
+
+const bounceOf = (email: string, { added_at, evidence }: Entry) => ({
+  created: seconds(added_at),
+  email,
+  reason: evidence ?? '',
+  status: /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(evidence ?? '')?.[0] ?? '',
+});
+const plainOf = (email: string, { added_at }: Entry) => ({ created: seconds(added_at), email });
+
+interface SuppressionList {
+  readonly reasons: readonly SuppressionReason[];
+  readonly serialize: (email: string, entry: Entry) => object;
+}
+
+/** A block and an invalid address suppress nothing here, so these lists are empty. */
+const LISTS: Readonly<Record<string, SuppressionList>> = {
+  bounces: { reasons: ['bounce'], serialize: bounceOf },
+  spam_reports: { reasons: ['complaint'], serialize: plainOf },
+  unsubscribes: { reasons: ['unsubscribe', 'manual', 'import'], serialize: plainOf },
+  blocks: { reasons: [], serialize: bounceOf },
+  invalid_emails: { reasons: [], serialize: bounceOf },
+};
+const UNSUBSCRIBES = { reasons: ['unsubscribe', 'manual', 'import'] } as const;
+
+/** @throws {DomainError} `not_found`. */
+const listNamed = ({ request }: Call<unknown, unknown>): SuppressionList => {
+  const { list } = request.params as { readonly list: string };
+  const found = Object.hasOwn(LISTS, list) ? LISTS[list] : undefined;
+  if (found !== undefined) return found;
+  throw new DomainError('not_found', `there is no such list of suppressions: ${Object.keys(LISTS).join(', ')} are`);
+};
+
+const NAMES: PathNames = { address: 'email' };
+
+/** Items of an address on a list: one or none. */
+const itemsOf = async (route: RouteContext, call: Call<unknown, unknown>, email: string, list: SuppressionList) => {
+  const found = await findSuppressed(route, call, email, NAMES);
+  const entry = found === null ? undefined : entryIn(found, list);
+  return entry === undefined ? [] : [list.serialize(found?.address ?? email, entry)];
+};
+
+const time = z
+  .string()
+  .refine((text) => /^\d{1,12}$/.test(text) && Number(text) <= SECONDS_MAX, 'must be a number of seconds since 1970')
+  .transform(Number)
+  .optional();
+
+const listSendgridSuppressionsRoute = endpoint(
+  'GET /compat/sendgrid/v3/suppression/:list',
+  {
+    summary: 'GET /v3/suppression/{list}',
+    query: z.strictObject({
+      start_time: time,
+      end_time: time,
+      limit: integerParameter(1, LIMIT_MAX).default(LIMIT_MAX),
+      offset: integerParameter(0, OFFSET_MAX).default(0),
+      email: z.string().max(TEXT_MAX).optional(),
+    }),
+  },
+  async (call, route) => {
+    const list = listNamed(call);
+    const { start_time, end_time, limit, offset, email } = call.query;
+    if (list.reasons.length === 0) return [];
+    if (email !== undefined) return itemsOf(route, call, email, list);
+    const { items } = await listSuppressed(route, call, {
+      offset,
+      limit,
+      reasons: list.reasons,
+      since: isoOf(start_time),
+      until: isoOf(end_time),
+    });
+    return items.map(({ address, entry }) => list.serialize(address, entry));
+  },
+);
+
+const getSendgridSuppressionRoute = endpoint(
+  'GET /compat/sendgrid/v3/suppression/:list/:id',
+  { summary: 'GET /v3/suppression/{list}/{email}' },
+  (call, route) => itemsOf(route, call, call.id, listNamed(call)),
+);
+
+const notOnList = (): DomainError => new DomainError('not_found', 'email is not on this list');
+
+const deleteSendgridSuppressionRoute = endpoint(
+  'DELETE /compat/sendgrid/v3/suppression/:list/:id',
+  { summary: 'DELETE /v3/suppression/{list}/{email}' },
+  async (call, route) => {
+    const list = listNamed(call);
+    if ((await itemsOf(route, call, call.id, list)).length === 0) throw notOnList();
+    await unsuppress(route, call, { address: call.id, reasons: list.reasons, names: NAMES });
+  },
+);
+
+/** As many as ours accepts at once. */
+const EMAILS_MAX = 1_000;
+
+const suppressSendgridGloballyRoute = endpoint(
+  'POST /compat/sendgrid/v3/asm/suppressions/global',
+  { summary: 'POST /v3/asm/suppressions/global', body: z.unknown() },
+  async (call, route) => {
+    const { recipient_emails } = requireObject(call.body);
+    const addresses = requireList(recipient_emails, 'recipient_emails', EMAILS_MAX);
+    await suppress(route, call, { addresses, scope: 'all' }, { addresses: 'recipient_emails' });
+    return { recipient_emails: addresses };
+  },
+);
+
+const getSendgridGlobalRoute = endpoint(
+  'GET /compat/sendgrid/v3/asm/suppressions/global/:id',
+  { summary: 'GET /v3/asm/suppressions/global/{email}' },
+  async (call, route) => {
+    const found = await findSuppressed(route, call, call.id, NAMES);
+    return found !== null && entryIn(found, UNSUBSCRIBES) !== undefined ? { recipient_email: found.address } : {};
+  },
+);
+
+const deleteSendgridGlobalRoute = endpoint(
+  'DELETE /compat/sendgrid/v3/asm/suppressions/global/:id',
+  { summary: 'DELETE /v3/asm/suppressions/global/{email}' },
+  async (call, route) => {
+    await unsuppress(route, call, { address: call.id, names: NAMES, ...UNSUBSCRIBES });
+  },
+);
+
+interface Stats {
+  readonly data: readonly (Readonly<Record<string, number>> & { readonly start: string })[];
+}
+
+const DAY_MS = 86_400_000;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The day after a date, as our range ends before its end. @throws {DomainError} `invalid_request`. */
+const dayAfter = (date: string): string => {
+  const at = DATE.test(date) ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(at)) throw refuseField('end_date', 'must be a date such as 2026-01-31');
+  return new Date(at + DAY_MS).toISOString().slice(0, date.length);
+};
+
+const STATS_NAMES: PathNames = { from: 'start_date', to: 'end_date', granularity: 'aggregated_by' };
+
+/** Their metrics that count something here. */
+const metricsOf = (counts: Readonly<Record<string, number>>) => ({
+  requests: counts.accepted,
+  processed: counts.accepted,
+  delivered: counts.delivered,
+  deferred: counts.deferred,
+  bounces: counts.bounced,
+  bounce_drops: counts.suppressed,
+  opens: counts.opens,
+  unique_opens: counts.opened,
+  clicks: counts.clicks,
+  unique_clicks: counts.clicked,
+  spam_reports: counts.complained,
+  unsubscribes: counts.unsubscribed,
+});
+
+const getSendgridStatsRoute = endpoint(
+  'GET /compat/sendgrid/v3/stats',
+  {
+    summary: 'GET /v3/stats',
+    query: z.strictObject({
+      start_date: z.string().refine((text) => DATE.test(text), 'must be a date such as 2026-01-31'),
+      end_date: z.string().max(TEXT_MAX).optional(),
+      aggregated_by: z.enum(['day', 'week', 'month']).default('day'),
+    }),
+  },
+  async (call, route) => {
+    const { start_date: from, end_date, aggregated_by: granularity } = call.query;
+    const to = end_date === undefined ? {} : { to: dayAfter(end_date) };
+    const { data } = await perform<Stats>(route, call, 'GET /v1/stats', {
+      query: { from, granularity, timezone: 'UTC', attribution: 'event', ...to },
+      names: STATS_NAMES,
+    });
+    return data.map(({ start, ...counts }) => ({
+      date: start.slice(0, from.length),
+      stats: [{ metrics: metricsOf(counts) }],
+    }));
+  },
+);
+
+/** All routes of this file, by the name of the operation. */
+export const SENDGRID_READ_ROUTES = {
+  listSendgridSuppressionsRoute,
+  getSendgridSuppressionRoute,
+  deleteSendgridSuppressionRoute,
+  suppressSendgridGloballyRoute,
+  getSendgridGlobalRoute,
+  deleteSendgridGlobalRoute,
+  getSendgridStatsRoute,
+};

@@ -1,0 +1,149 @@
+import sendgrid from '@sendgrid/mail';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startDatabaseService } from '../support/database-service.ts';
+import { useTenant } from './tenant.ts';
+
+/** The published client, unmodified. */
+
+const { now, ask } = useTenant(() => startDatabaseService());
+
+interface Response {
+  readonly statusCode: number;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what each test looks at
+  readonly body: any;
+}
+type Request = { readonly method: string; readonly url: string; readonly qs?: object; readonly body?: object };
+/** What `@sendgrid/mail` sends with: an instance of `@sendgrid/client`. */
+interface Client {
+  setApiKey(key: string): void;
+  setDefaultRequest(name: string, value: string): void;
+  request(asked: Request): Promise<[Response, unknown]>;
+}
+const client = (sendgrid as unknown as { readonly client: Client }).client;
+
+beforeAll(async () => {
+  const url = await now.service.server.listen({ port: 0, host: '127.0.0.1' });
+  client.setApiKey(now.key);
+  client.setDefaultRequest('baseUrl', `${url}/compat/sendgrid/`);
+});
+
+const call = async (method: string, url: string, more: Omit<Request, 'method' | 'url'> = {}): Promise<Response> =>
+  (await client.request({ method, url, ...more }))[0];
+const refused = (method: string, url: string, more: object = {}): Promise<string> =>
+  call(method, url, more).then(
+    () => '',
+    ({ code, response }) => `${code} ${response.body.errors[0].field} ${response.body.errors[0].message}`,
+  );
+const ours = async (url: string) => (await now.service.request({ url, key: now.key })).json();
+const post = (url: string, payload: object) => now.service.request({ method: 'POST', url, key: now.key, payload });
+
+describe('sendgrid', () => {
+  test('/v3/suppression: lists, finds and deletes', async () => {
+    const csv = `address,reason,note
+ann@example.net,bounce,550 5.1.1 no such user
+bob@example.net,complaint,
+carol@example.net,unsubscribe,
+`;
+    await post('/v1/suppressions/import', { csv });
+    const seconds = expect.any(Number);
+    const ann = { created: seconds, email: 'ann@example.net', reason: '550 5.1.1 no such user', status: '5.1.1' };
+    expect((await call('GET', '/v3/suppression/bounces')).body).toEqual([ann]);
+    const bob = { created: seconds, email: 'bob@example.net' };
+    expect((await call('GET', '/v3/suppression/spam_reports')).body).toEqual([bob]);
+    expect((await call('GET', '/v3/suppression/unsubscribes')).body).toMatchObject([{ email: 'carol@example.net' }]);
+    for (const empty of ['blocks', 'invalid_emails'])
+      expect((await call('GET', `/v3/suppression/${empty}`)).body).toEqual([]);
+
+    const { created } = (await call('GET', '/v3/suppression/bounces')).body[0];
+    for (const [qs, count] of [
+      [{ start_time: created, end_time: created + 1 }, 1],
+      [{ start_time: created + 10 }, 0],
+      [{ end_time: created - 10 }, 0],
+      [{ limit: 1, offset: 1 }, 0],
+      [{ email: 'ann@example.net' }, 1],
+      [{ email: 'bob@example.net' }, 0],
+    ] as const)
+      expect((await call('GET', '/v3/suppression/bounces', { qs })).body).toHaveLength(count);
+
+    expect((await call('GET', '/v3/suppression/bounces/ann@example.net')).body).toEqual([ann]);
+    expect((await call('GET', '/v3/suppression/bounces/bob@example.net')).body).toEqual([]);
+    expect((await call('DELETE', '/v3/suppression/bounces/ann@example.net')).statusCode).toBe(204);
+    expect((await call('GET', '/v3/suppression/bounces')).body).toEqual([]);
+    expect(await refused('DELETE', '/v3/suppression/bounces/bob@example.net')).toContain('404 null email is not on');
+    expect((await ours('/v1/suppressions?address=bob@example.net')).data).toHaveLength(1);
+  });
+
+  test('/v3/asm/suppressions/global: adds, finds and deletes', async () => {
+    const body = { recipient_emails: ['dan@example.net', 'eve@example.net'] };
+    const added = await call('POST', '/v3/asm/suppressions/global', { body });
+    expect([added.statusCode, added.body]).toEqual([201, body]);
+    expect((await ours('/v1/suppressions?address=dan@example.net')).data).toMatchObject([{ scope: 'all' }]);
+    const found = await call('GET', '/v3/asm/suppressions/global/dan@example.net');
+    expect(found.body).toEqual({ recipient_email: 'dan@example.net' });
+    expect((await call('DELETE', '/v3/asm/suppressions/global/dan@example.net')).statusCode).toBe(204);
+    expect((await call('GET', '/v3/asm/suppressions/global/dan@example.net')).body).toEqual({});
+    // A complaint is not taken back with an unsubscription.
+    await call('POST', '/v3/asm/suppressions/global', { body: { recipient_emails: ['bob@example.net'] } });
+    expect(await refused('DELETE', '/v3/asm/suppressions/global/bob@example.net')).toContain('409 null the address is');
+  });
+
+  test('/v3/stats: counts by day, week and month', async () => {
+    const mail = { from: { email: 'a@a.test' }, subject: 'Hi', content: [{ type: 'text/plain', value: 'Hi' }] };
+    const sent = await call('POST', '/v3/mail/send', {
+      body: { ...mail, personalizations: [{ to: [{ email: 'f@example.net' }] }] },
+    });
+    expect(sent.statusCode).toBe(202);
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    for (const aggregated_by of ['day', 'week', 'month']) {
+      const qs = { start_date: day(-1), end_date: day(1), aggregated_by };
+      const { body } = await call('GET', '/v3/stats', { qs });
+      expect(body[0].date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+      const requests = body.map(
+        (one: { stats: { metrics: { requests: number } }[] }) => one.stats[0]?.metrics.requests,
+      );
+      expect(requests.reduce((sum: number, one: number) => sum + one, 0)).toBe(1);
+    }
+    const { body } = await call('GET', '/v3/stats', { qs: { start_date: day(-1), end_date: day(-1) } });
+    expect(body.map(({ date }: { date: string }) => date)).toEqual([day(-1)]);
+    expect(body[0].stats[0].metrics).toMatchObject({ requests: 0, delivered: 0, bounces: 0, unique_opens: 0 });
+  });
+
+  test('names the parameters of the program in errors', async () => {
+    const many = Array.from({ length: 1_001 }, () => 'a@b.test');
+    for (const [method, url, more, sentence] of [
+      ['GET', '/v3/stats', {}, '400 start_date start_date is required'],
+      ['GET', '/v3/stats', { qs: { start_date: 'yesterday' } }, '400 start_date start_date must be a date'],
+      ['GET', '/v3/stats', { qs: { start_date: '2026-01-01', end_date: 'x' } }, '400 end_date end_date must be a date'],
+      [
+        'GET',
+        '/v3/stats',
+        { qs: { start_date: '2026-02-01', end_date: '2026-01-01' } },
+        '400 start_date start_date must',
+      ],
+      ['GET', '/v3/suppression/others', {}, '404 null there is no such list'],
+      ['GET', '/v3/suppression/constructor', {}, '404 null there is no such list'],
+      ['GET', '/v3/suppression/bounces/nobody', {}, '400 email email is not an email address'],
+      ['GET', '/v3/suppression/bounces', { qs: { limit: 501 } }, '400 limit limit must be'],
+      ['GET', '/v3/suppression/bounces', { qs: { email: 'a\r\nb' } }, '400 email email is not an email address'],
+      ['POST', '/v3/asm/suppressions/global', { body: {} }, '400 recipient_emails recipient_emails must be an array'],
+      ['POST', '/v3/asm/suppressions/global', { body: { recipient_emails: [7] } }, '400 recipient_emails'],
+      [
+        'POST',
+        '/v3/asm/suppressions/global',
+        { body: { recipient_emails: ['a@b.test\r\nBcc: c@d.test'] } },
+        '400 recip',
+      ],
+      ['POST', '/v3/asm/suppressions/global', { body: { recipient_emails: many } }, 'must have at most 1000 items'],
+    ] as const)
+      expect(await refused(method, url, more)).toContain(sentence);
+  });
+
+  test('shows and changes nothing of another organization', async () => {
+    const other = await now.service.makeOrganization();
+    const { value: by } = await now.service.makeKey(other, await now.service.makeDomain(other, 'b.test'));
+    expect((await ask('sendgrid', 'GET', '/v3/suppression/spam_reports', { by })).body).toEqual([]);
+    expect((await ask('sendgrid', 'DELETE', '/v3/suppression/spam_reports/bob@example.net', { by })).status).toBe(404);
+    expect((await ask('sendgrid', 'DELETE', '/v3/asm/suppressions/global/eve@example.net', { by })).status).toBe(204);
+    expect((await ours('/v1/suppressions?address=eve@example.net')).data).toHaveLength(1);
+  });
+});
