@@ -258,6 +258,8 @@ const SETTINGS = {
     'OUTBOX_ADMIN_KEY',
     text((value) => readSecret(value) === 'live', 'set a key made by `outbox keys generate`').optional(),
   ],
+  /** File for the first keys and sign-in link. Absent: they are printed. */
+  firstKeyFile: ['OUTBOX_FIRST_KEY_FILE', z.string().optional()],
   /** Absent: the built-in plan. */
   plansFile: ['PLANS_FILE', z.string().optional()],
   /** How many readings of contents and exports are put on record, in percent. */

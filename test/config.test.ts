@@ -195,7 +195,10 @@ describe('the configuration', () => {
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       VARIABLES.filter(
-        (name) => !/^(?:DATA_DIR|AUDIT_WITNESSES|PLANS_FILE|OIDC_\w+|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(name),
+        (name) =>
+          !/^(?:DATA_DIR|AUDIT_WITNESSES|PLANS_FILE|OUTBOX_FIRST_KEY_FILE|OIDC_\w+|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(
+            name,
+          ),
       ).sort(),
     );
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);

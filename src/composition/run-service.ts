@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { createLogger, createSystem } from '../adapters/system.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
@@ -203,8 +204,47 @@ const print = (text: string): Promise<void> =>
 /** Without a terminal, standard output is JSON like the log, so that a collector parses every line. */
 const isTerminal = (): boolean => process.stdout.isTTY === true || process.stderr.isTTY === true;
 
-const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Service): string => {
-  const facts = baseUrl === undefined ? undefined : { baseUrl, firstKeys, capturing: mail.kind === 'capture', places };
+const READABLE_BY_ITS_USER = 0o600;
+
+/**
+ * Writes the first keys and the sign-in link to a file, so that they are not in a log that is kept.
+ * @throws {StartRefused} The keys are still unknown then, so the next start makes new ones.
+ */
+const writeFirstKeys = async (path: string, facts: ReadyFacts): Promise<void> => {
+  const { live, test } = facts.firstKeys ?? { live: null, test: null };
+  const link = linkOf(facts);
+  const lines = [
+    ...(live === null ? [] : [`OUTBOX_KEY=${live}`]),
+    ...(test === null ? [] : [`OUTBOX_TEST_KEY=${test}`]),
+    ...(link === null ? [] : [`DASHBOARD_LINK=${link}`]),
+  ];
+  try {
+    // A file of before may have other permissions, or be a link.
+    await rm(path, { force: true });
+    await writeFile(path, `${lines.join('\n')}\n`, { mode: READABLE_BY_ITS_USER, flag: 'wx' });
+  } catch (error) {
+    throw new StartRefused(
+      `OUTBOX_FIRST_KEY_FILE: ${path} cannot be written: ${(error as Error).message}: set a path in a folder that this user may write`,
+    );
+  }
+};
+
+/** The facts to print, with the first keys in a file if the operator named one. @throws {StartRefused} */
+const readyFacts = async (
+  { mail, firstKeyFile }: Config,
+  baseUrl: string,
+  { firstKeys, places }: Service,
+): Promise<ReadyFacts> => {
+  const facts = { baseUrl, firstKeys, capturing: mail.kind === 'capture', places };
+  if (firstKeyFile === undefined || firstKeys === null) return facts;
+  await writeFirstKeys(firstKeyFile, facts);
+  return { ...facts, firstKeys: null, firstKeyFile };
+};
+
+const readyText = async (config: Config, service: Service): Promise<string> => {
+  const { roles } = config;
+  const { baseUrl, places } = service;
+  const facts = baseUrl === undefined ? undefined : await readyFacts(config, baseUrl, service);
   if (!isTerminal()) {
     const line = { level: 'info', time: createSystem().now().toISOString(), pid: process.pid, roles: [...roles] };
     return `${JSON.stringify({ ...line, ...(facts === undefined ? { places } : readyFields(facts)), msg: 'Outbox is ready' })}\n`;
@@ -213,7 +253,7 @@ const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Serv
 };
 
 const announce = async (config: Config, service: Service, logger: Logger): Promise<void> => {
-  await print(readyText(config, service));
+  await print(await readyText(config, service));
   const warning = linkWarning(config);
   if (warning !== null) logger.warn({}, warning);
   // The database may be unavailable for a moment; the service keeps running.
@@ -256,6 +296,8 @@ export interface ReadyFacts {
   readonly baseUrl: string;
   /** Secrets created at this start; null at later ones. */
   readonly firstKeys: FirstKeys | null;
+  /** The file that has them. */
+  readonly firstKeyFile?: string;
   readonly capturing: boolean;
   /** Locations of data, log and queue, one sentence each. */
   readonly places: readonly string[];
@@ -268,6 +310,12 @@ const linkOf = ({ baseUrl, firstKeys }: ReadyFacts): string | null =>
   firstKeys?.link == null ? null : signInUrl(baseUrl, firstKeys.link);
 
 const keyLines = (facts: ReadyFacts): readonly string[] => {
+  if (facts.firstKeyFile !== undefined)
+    return [
+      'The first admin keys and a link to the dashboard are in this file, which only this user can read:',
+      facts.firstKeyFile,
+      '',
+    ];
   if (facts.firstKeys === null) return [];
   const { live, test } = facts.firstKeys;
   const link = linkOf(facts);
@@ -328,6 +376,7 @@ export const readyFields = (facts: ReadyFacts): Readonly<Record<string, unknown>
   ...(facts.firstKeys?.live == null ? {} : { liveKey: facts.firstKeys.live }),
   ...(facts.firstKeys?.test == null ? {} : { testKey: facts.firstKeys.test }),
   ...(linkOf(facts) === null ? {} : { dashboard: linkOf(facts) }),
+  ...(facts.firstKeyFile === undefined ? {} : { firstKeyFile: facts.firstKeyFile }),
   firstStep: facts.capturing ? firstMessage(facts) : firstDomain(facts),
   ...(facts.capturing ? { inbox: `${facts.baseUrl}/v1/inbox` } : {}),
   reference: `${facts.baseUrl}/docs`,

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { apiClient } from '../support/api-client.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
@@ -55,6 +57,31 @@ test('a first start killed between creating its keys and printing them prints th
   // Each of these is one append: the organization, its domain, the test key and the live key.
   const { output } = await runToEnd({ dataDir: data.path, env: { OUTBOX_FAIL_POINT: 'after-append-other#4' } });
   expect(output).not.toContain('Outbox is ready');
+  program = await startProgram({ dataDir: data.path });
+  await expectWorkingKeys(program);
+}, 120_000);
+
+test('the first keys go to a file if one is named, readable by its user alone, and never into the output', async () => {
+  const file = join(data.path, 'first-keys');
+  await writeFile(file, 'from before', { mode: 0o644 });
+  program = await startProgram({ dataDir: data.path, env: { OUTBOX_FIRST_KEY_FILE: file } });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const written = await readFile(file, 'utf8');
+  const [, live, test] =
+    /^OUTBOX_KEY=(ob_live_\w+)\nOUTBOX_TEST_KEY=(ob_test_\w+)\nDASHBOARD_LINK=http\S+#\S+\n$/.exec(written) ?? [];
+  await expectWorkingKeys({ ...program, keys: { live: live ?? '', test: test ?? '' } });
+  expect(program.output()).not.toMatch(/ob_(?:live|test)_|sign-in#/);
+  expect(program.output()).toContain(file);
+  await program.end('SIGTERM');
+  program = await startProgram({ dataDir: data.path, env: { OUTBOX_FIRST_KEY_FILE: file } });
+  expect(await readFile(file, 'utf8')).toBe(written);
+}, 120_000);
+
+test('a first start that cannot write the file of its keys says so, and the next start makes new ones', async () => {
+  const file = join(data.path, 'absent', 'first-keys');
+  const { code, output } = await runToEnd({ dataDir: data.path, env: { OUTBOX_FIRST_KEY_FILE: file } });
+  expect([code, output]).toEqual([1, expect.stringContaining(`OUTBOX_FIRST_KEY_FILE: ${file} cannot be written`)]);
+  expect(output).not.toMatch(/ob_(?:live|test)_/);
   program = await startProgram({ dataDir: data.path });
   await expectWorkingKeys(program);
 }, 120_000);
