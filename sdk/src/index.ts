@@ -20,6 +20,6 @@ export {
 export { type StreamedEvent, type StreamOptions, type StreamQuery, streamEvents } from './event-stream.ts';
 export type { List } from './list.ts';
 export type { Attachment, RenderReact, SendBatch, SendMessage } from './message-body.ts';
-export { createOutbox, type Outbox } from './outbox.ts';
+export { type ClientOptions, createOutbox, type Outbox } from './outbox.ts';
 export type { ChangeOptions, Operation, RequestOptions, SendOptions } from './request.ts';
 export { type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from './webhooks.ts';

@@ -23,13 +23,16 @@ export type Outbox = {
   request(operation: Operation, options?: RequestOptions): Promise<Response>;
 };
 
-const required = (value: string | undefined, name: string, variable: string): string => {
+/** Options of a client; those that are undefined have their default. */
+export type ClientOptions = { readonly [Name in keyof Configuration]?: Configuration[Name] | undefined };
+
+const required = (value: string | null | undefined, name: string, variable: string): string => {
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   throw new TypeError(`${name} is required: pass it, or set ${variable}`);
 };
 
 /** @throws {TypeError} if a field is missing or invalid. Messages never contain the key. */
-const configured = (given: Partial<Configuration>): Configuration => ({
+const configured = (given: ClientOptions): Configuration => ({
   ...given,
   apiKey: required(given.apiKey ?? environment('OUTBOX_API_KEY'), 'apiKey', 'OUTBOX_API_KEY'),
   baseUrl: required(given.baseUrl ?? environment('OUTBOX_URL'), 'baseUrl', 'OUTBOX_URL'),
@@ -40,7 +43,7 @@ const configured = (given: Partial<Configuration>): Configuration => ({
  * @param given `apiKey` and `baseUrl`, or the variables OUTBOX_API_KEY and OUTBOX_URL.
  * @throws {TypeError} if one of them is missing or malformed.
  */
-export const createOutbox = (given: Partial<Configuration> = {}): Outbox => {
+export const createOutbox = (given: ClientOptions = {}): Outbox => {
   const call = createCall(configured(given));
   const made = Object.fromEntries(Object.entries(resources).map(([name, make]) => [name, make(call)])) as {
     readonly [Name in keyof Resources]: ReturnType<Resources[Name]>;

@@ -83,8 +83,9 @@ const checkedKey = (key: string): string => {
   throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters');
 };
 
-export const headersOf = (authorization: string, operation: Operation, options: Options): Headers => {
-  const headers = new Headers({ authorization, accept: operation.accept ?? 'application/json' });
+export const headersOf = (authorization: string | null, operation: Operation, options: Options): Headers => {
+  const headers = new Headers({ accept: operation.accept ?? 'application/json' });
+  if (authorization !== null) headers.set('authorization', authorization);
   if (isServer()) headers.set('user-agent', `outbox-sdk/${VERSION}`);
   if (operation.body !== undefined) headers.set('content-type', 'application/json');
   if (operation.takesIdempotencyKey) {

@@ -163,7 +163,7 @@ const marksOf = async (
 
 export const listKeysCommand: OperatorCommand = {
   name: 'keys list',
-  usage: '[--organization ORG_ID]',
+  usage: '[--organization ORG_ID] [--all]',
   summary: 'lists the keys without their secrets; last use may be a minute old',
   run: async (operator, invocation) => {
     const { context, system } = operator;

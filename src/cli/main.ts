@@ -13,4 +13,9 @@ if (script === 'outbox' && userFolder !== undefined) {
   process.chdir(userFolder);
 }
 
-await import('./run.ts');
+const { runProgram } = await import('./run.ts');
+await runProgram({
+  commands: async () => (await import('./commands.ts')).COMMANDS,
+  runForOperator: async (command, invocation, terminal) =>
+    (await import('./run-for-operator.ts')).runForOperator(command, invocation, terminal),
+});

@@ -253,7 +253,7 @@ export const verifyDomainCommand: OperatorCommand = {
 
 export const listDomainsCommand: OperatorCommand = {
   name: 'domains list',
-  usage: '[--organization ORG_ID]',
+  usage: '[--organization ORG_ID] [--all]',
   summary: 'lists the domains',
   run: async (operator, invocation) => {
     const context = contextOf(operator);

@@ -11,8 +11,9 @@ import {
   takesName,
 } from './command.ts';
 import { CUSTOMER_COMMANDS } from './customer/commands.ts';
-import { resolveTarget } from './customer/profile.ts';
-import { createService } from './customer/service.ts';
+import { isSignedIn, resolveTarget } from './customer/profile.ts';
+import { createService, ServiceRefused } from './customer/service.ts';
+import { descriptionOf } from './options.ts';
 import {
   CommandFailed,
   createTerminal,
@@ -26,10 +27,15 @@ import {
 
 /**
  * Runs the command of the process's arguments. The modules that operator commands need, which are the whole service, are
- * loaded only for them.
+ * loaded only for them, and are not part of the package for customers.
  */
 
-const allCommands = async (): Promise<readonly Command[]> => (await import('./commands.ts')).COMMANDS;
+/** The commands of a program. */
+export interface Program {
+  /** All commands, including those for customers. */
+  commands(): Promise<readonly Command[]>;
+  runForOperator(command: OperatorCommand, invocation: Invocation, terminal: Terminal): Promise<Result>;
+}
 
 const linesOf = ({ name, usage, summary }: Command): readonly string[] => [
   `  ${name} ${usage}`.trimEnd(),
@@ -37,31 +43,47 @@ const linesOf = ({ name, usage, summary }: Command): readonly string[] => [
 ];
 
 const help = (commands: readonly Command[]): string => {
-  const [ofCustomers, ofOperators] = [true, false].map((wanted) =>
-    commands.filter((each) => CUSTOMER_COMMANDS.includes(each) === wanted).flatMap(linesOf),
+  const [ofCustomers = [], ofOperators = []] = [true, false].map((wanted) =>
+    commands.filter((each) => (each.needs === undefined) === !wanted).flatMap(linesOf),
   );
   return [
-    'outbox <command> [options]   (--json prints JSON; --version)',
+    'outbox <command> [options]   (--json prints JSON; --version; outbox help <command> describes its options)',
     '',
-    'For customers, through the HTTP API (--profile NAME selects saved credentials):',
-    ...(ofCustomers ?? []),
-    '',
-    "For operators, on the service's machine:",
-    ...(ofOperators ?? []),
+    'Through the HTTP API (--profile NAME selects saved credentials):',
+    ...ofCustomers,
+    ...(ofOperators.length === 0 ? [] : ['', "For operators, on the service's machine:", ...ofOperators]),
   ].join('\n');
+};
+
+const optionLines = ({ name, usage, needs }: Command): readonly string[] => {
+  const all = Object.keys(optionsIn(`${usage} ${needs === 'service' ? '--profile NAME' : ''} --json`));
+  const width = Math.max(...all.map((option) => option.length));
+  return all.map((option) => `      --${option.padEnd(width)}  ${descriptionOf(name, option)}`);
 };
 
 const named = (commands: readonly Command[], words: readonly string[]): Command | undefined =>
   commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
 
-/** If two commands share a name, the operator's is the one with `--organization`. */
-const isOperators = (words: readonly string[]): boolean => words.some((word) => /^--organization(?:=|$)/.test(word));
+/** Options of the operator's command, if a customer's has the same name. */
+const isOperators = (words: readonly string[]): boolean =>
+  words.some((word) => /^--(?:organization(?:=.*)?|all)$/.test(word));
 
-const find = async (words: readonly string[]): Promise<Command> => {
+const namesProfile = (words: readonly string[]): boolean => words.some((word) => /^--profile(?:=.*)?$/.test(word));
+
+const needsOrganization = ({ usage }: Command): boolean => /(?:^|[^[])--organization/.test(usage);
+
+/**
+ * The customer's of two commands with one name, unless there are no credentials and the operator's needs no organization:
+ * `keys list` lists the keys of all organizations on the service's machine, and your own everywhere else.
+ */
+const find = async (program: Program, words: readonly string[]): Promise<Command> => {
   const customers = isOperators(words) ? undefined : named(CUSTOMER_COMMANDS, words);
-  const command = customers ?? named(await allCommands(), words);
+  if (customers !== undefined && (namesProfile(words) || (await isSignedIn()))) return customers;
+  const all = await program.commands();
+  const operators = all.filter((command) => command.needs === undefined && !(customers && needsOrganization(command)));
+  const command = named(operators, words) ?? customers ?? named(all, words);
   if (command !== undefined) return command;
-  throw noCommand(await allCommands(), words);
+  throw noCommand(all, words);
 };
 
 /** The words before the options. Later words may be secrets. */
@@ -90,7 +112,9 @@ const helpFor = (all: readonly Command[], words: readonly string[]): string => {
   const one = named(isOperators(words) ? all : [...CUSTOMER_COMMANDS, ...all], asked);
   const found = asked.length === 1 ? groupOf(all, asked) : [one].filter((each) => each !== undefined);
   if (found.length === 0) throw noCommand(all, asked);
-  return found.flatMap(linesOf).join('\n');
+  const [only] = found;
+  if (only === undefined || found.length > 1) return found.flatMap(linesOf).join('\n');
+  return [...linesOf(only), ...optionLines(only)].join('\n');
 };
 
 /** Matches API keys, sign-in links and auditor tokens, which are never printed. */
@@ -134,25 +158,6 @@ const print = (command: Command, result: Result, json: boolean): void => {
   console.log(json ? printableJson(result) : printable(textOf(result)));
 };
 
-const runForOperator = async (
-  command: OperatorCommand,
-  invocation: Invocation,
-  terminal: Terminal,
-): Promise<Result> => {
-  const { readConfig } = await import('../config.ts');
-  const { openOperator } = await import('../composition/open-operator.ts');
-  const { requireSameLog } = await import('../projections/checkpoints.ts');
-  const config = readConfig(process.env);
-  const operator = await openOperator(config);
-  try {
-    // Guards against a shell without the service's EVENTSTORE_URL, which would find another log in the same database.
-    if (command.takesOtherLog !== true) await requireSameLog(operator.pool, await operator.store.logId());
-    return await command.run(operator, invocation, config, terminal);
-  } finally {
-    await operator.close();
-  }
-};
-
 /** Ctrl-C aborts what the command waits for; a second Ctrl-C ends the process. */
 const interruptible = async <T>(command: Command, end: AbortController, work: () => Promise<T>): Promise<T> => {
   if (command.needs !== 'service' && !('endsBySignal' in command)) return work();
@@ -178,11 +183,16 @@ const runForCustomer = async (
   return command.run(createService({ target, signal, note }), invocation, terminal);
 };
 
-const run = async (command: Command, invocation: Invocation, terminal: Terminal): Promise<Result | undefined> => {
+const run = async (
+  program: Program,
+  command: Command,
+  invocation: Invocation,
+  terminal: Terminal,
+): Promise<Result | undefined> => {
   requireOptions(command, invocation);
   if (command.needs === 'nothing') return command.run(invocation, terminal);
   if (command.needs === 'service') return runForCustomer(command, invocation, terminal);
-  return runForOperator(command, invocation, terminal);
+  return program.runForOperator(command, invocation, terminal);
 };
 
 const version = async (): Promise<string> => (await import('../composition/instances.ts')).version();
@@ -195,27 +205,56 @@ const EXPECTED: ReadonlySet<string> = new Set(['DomainError', 'StartRefused']);
 const isExpected = (error: unknown): error is Error =>
   error instanceof UsageError || error instanceof CommandFailed || (error instanceof Error && EXPECTED.has(error.name));
 
-// A closed pipe means the reader has seen enough (`outbox messages list | head`).
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed));
+/** Name of an exit code in the table. */
+const codeName = (exitCode: number): string =>
+  Object.entries(EXIT).find(([, code]) => code === exitCode)?.[0] ?? 'failed';
 
-let failureCode: number = EXIT.failed;
-try {
-  const words = process.argv.slice(2);
+/** An error as the service returns it, so that programs read both alike. */
+const errorBody = (error: unknown, exitCode: number): object => {
+  if (error instanceof ServiceRefused) return { error: error.body };
+  const code = error instanceof UsageError ? 'usage' : codeName(exitCode);
+  return { error: { message: error instanceof Error ? error.message : String(error), code } };
+};
+
+const printError = (error: unknown, exitCode: number, json: boolean): void => {
+  if (json) console.error(printableJson(errorBody(error, exitCode)));
+  else console.error(isExpected(error) ? printable(error.message) : error);
+};
+
+/** @returns the exit code. */
+const runCommand = async (program: Program, command: Command, words: readonly string[]): Promise<number> => {
+  const { json, ...invocation } = parse(command, words);
+  const end = new AbortController();
+  const terminal = createTerminal({ json, signal: end.signal });
+  const result = await interruptible(command, end, () => run(program, command, invocation, terminal));
+  if (result === undefined) return 0;
+  print(command, result, json);
+  return command.exitCode?.(result) ?? 0;
+};
+
+/** Text that the words ask for instead of a command; undefined: a command. */
+const textFor = async (program: Program, words: readonly string[]): Promise<string | undefined> => {
+  const [first] = words;
+  if (first === undefined || first === 'help') return helpFor(await program.commands(), words.slice(1));
+  if (first === '--version' || first === 'version') return version();
   const asksHelp = words.includes('--help') || words.includes('-h');
-  if (words.length === 0 || words[0] === 'help') console.log(helpFor(await allCommands(), words.slice(1)));
-  else if (words[0] === '--version' || words[0] === 'version') console.log(await version());
-  else if (asksHelp) console.log(helpFor(await allCommands(), words));
-  else {
-    const command = await find(words);
+  return asksHelp ? helpFor(await program.commands(), words) : undefined;
+};
+
+/** Runs the words of the process and sets its exit code. */
+export const runProgram = async (program: Program): Promise<void> => {
+  // A closed pipe means the reader has seen enough (`outbox messages list | head`).
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed));
+  const words = process.argv.slice(2);
+  let failureCode: number = EXIT.failed;
+  try {
+    const text = await textFor(program, words);
+    if (text !== undefined) return console.log(text);
+    const command = await find(program, words);
     failureCode = command.failureCode ?? failureCode;
-    const { json, ...invocation } = parse(command, words);
-    const end = new AbortController();
-    const terminal = createTerminal({ json, signal: end.signal });
-    const result = await interruptible(command, end, () => run(command, invocation, terminal));
-    if (result !== undefined) print(command, result, json);
-    process.exitCode = result === undefined ? 0 : (command.exitCode?.(result) ?? 0);
+    process.exitCode = await runCommand(program, command, words);
+  } catch (error) {
+    process.exitCode = (error instanceof CommandFailed ? error.exitCode : undefined) ?? failureCode;
+    printError(error, process.exitCode, words.includes('--json'));
   }
-} catch (error) {
-  console.error(isExpected(error) ? printable(error.message) : error);
-  process.exitCode = (error instanceof CommandFailed ? error.exitCode : undefined) ?? failureCode;
-}
+};

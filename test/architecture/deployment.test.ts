@@ -63,7 +63,7 @@ describe('the image', () => {
     ]);
     const keywords = instructions.map((line) => line.split(' ')[0]);
     expect(keywords).not.toContain('ADD');
-    expect(keywords.filter((keyword) => keyword === 'COPY')).toHaveLength(3);
+    expect(keywords.filter((keyword) => keyword === 'COPY')).toHaveLength(4);
     expect(instructions.findIndex((line) => line.startsWith('RUN npm ci'))).toBeLessThan(
       instructions.indexOf('COPY src ./src'),
     );

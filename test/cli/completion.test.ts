@@ -28,7 +28,7 @@ const offered = async (...words: readonly string[]): Promise<readonly string[]> 
 
 describe('completion in bash', () => {
   test('offers commands, their arguments, their options and values', async () => {
-    expect(await offered('messages', '')).toEqual(['list', 'show', 'explain', 'tail']);
+    expect(await offered('messages', '')).toEqual(['list', 'show', 'explain', 'resend', 'tail', 'cancel']);
     expect(await offered('me')).toEqual(['members', 'messages']);
     expect(await offered('keys', 'rotate', '--gr')).toEqual(['--grace-minutes']);
     expect(await offered('keys', 'rotate', 'key_x', '--')).toContain('--organization');

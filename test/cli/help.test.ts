@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { optionsIn } from '../../src/cli/command.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { descriptionOf } from '../../src/cli/options.ts';
 import { configFolder, outbox } from './customer/customer.ts';
 
 const ALL_LINES_MIN = 80;
@@ -10,13 +13,22 @@ describe('help', () => {
         outbox(words),
       ),
     );
-    expect(one?.stdout).toBe('  messages show MSG_ID\n      shows a message and the status of each recipient\n');
+    expect(one?.stdout).toBe(
+      [
+        '  messages show MSG_ID',
+        '      shows a message and the status of each recipient',
+        '      --profile  use these saved credentials; default: default',
+        '      --json     print JSON, also for errors',
+        '',
+      ].join('\n'),
+    );
     expect(group?.stdout.match(/^ {2}\S+ \S+/gm)).toEqual([
       '  messages list',
       '  messages show',
       '  messages explain',
       '  messages resend',
       '  messages tail',
+      '  messages cancel',
     ]);
     expect(byOption).toEqual(group);
     expect(all?.stdout.split('\n').length).toBeGreaterThan(ALL_LINES_MIN);
@@ -34,6 +46,14 @@ describe('help', () => {
   });
 });
 
+test('every option of every command has a description', () => {
+  const described = COMMANDS.flatMap(({ name, usage }) =>
+    Object.keys(optionsIn(`${usage} --json --profile NAME`)).map((option) => descriptionOf(name, option)),
+  );
+  expect(described.length).toBeGreaterThan(150);
+  expect(described.filter((text) => text.trim() === '')).toEqual([]);
+});
+
 describe('an unknown command', () => {
   test.each([
     [['nonsense'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
@@ -41,13 +61,14 @@ describe('an unknown command', () => {
     [['nonsense', '--help'], "unknown command 'nonsense'. List commands with `outbox help`\n"],
     [
       ['messages'],
-      "'messages' needs a second word: expected list, show, explain, resend, tail. See `outbox help messages`\n",
+      "'messages' needs a second word: expected list, show, explain, resend, tail, cancel. See `outbox help messages`\n",
     ],
     [
-      ['messages', 'lose', '--json', 'x'],
-      "unknown command 'messages lose': expected list, show, explain, resend, tail. See `outbox help messages`\n",
+      ['messages', 'lose', '--limit', 'x'],
+      "unknown command 'messages lose': expected list, show, explain, resend, tail, cancel. See `outbox help messages`\n",
     ],
-    [['--json'], 'no command given. List commands with `outbox help`\n'],
+    [['--limit'], 'no command given. List commands with `outbox help`\n'],
+    [['--json'], '{"error":{"message":"no command given. List commands with `outbox help`","code":"usage"}}\n'],
   ])('%j lists the commands that exist', async (words, stderr) => {
     expect(await outbox(words)).toEqual({ code: 1, stdout: '', stderr });
   });

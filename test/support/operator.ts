@@ -11,6 +11,14 @@ export interface OperatorOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** An error in the way of `--json`, with its message as the output for people has it. */
+const readable = (error: unknown): never => {
+  const { stderr = '' } = error as { stderr?: string };
+  const line = stderr.split('\n').find((one) => one.startsWith('{"error":'));
+  if (line === undefined) throw error;
+  throw Object.assign(error as Error, { stderr: `${JSON.parse(line).error.message}\n` });
+};
+
 /** Runs `outbox …` as the operator does, while the service may be running. @throws with its output. */
 export const operator = async (
   { dataDir, env = {} }: OperatorOptions,
@@ -20,7 +28,7 @@ export const operator = async (
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
     maxBuffer: 50_000_000,
-  });
+  }).catch(readable);
   return JSON.parse(stdout);
 };
 

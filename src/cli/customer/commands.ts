@@ -13,6 +13,7 @@ import {
   tailEventsCommand,
   tailMessagesCommand,
 } from './messages.ts';
+import { RESOURCE_COMMANDS } from './resources.ts';
 import { statsCommand } from './stats.ts';
 
 /** Commands for customers. None of them loads modules that only the service needs. */
@@ -35,5 +36,6 @@ export const CUSTOMER_COMMANDS: readonly Command[] = [
   createOwnKeyCommand,
   rotateOwnKeyCommand,
   statsCommand,
+  ...RESOURCE_COMMANDS,
   mcpCommand,
 ];

@@ -6,7 +6,7 @@ import type { explanationSchema } from '../../http/resources/messages/explain.ts
 import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { type Invocation, optional, optionalCount, type Result, repeated, type ServiceCommand } from '../command.ts';
 import { CommandFailed, printable, printableLine, readStdin, table, UsageError } from '../terminal.ts';
-import { eventLine, followFeed } from './listen.ts';
+import { eventLine } from './listen.ts';
 import type { Answer, RequestOptions, Service } from './service.ts';
 
 /** Sends one message. The service validates it and names the invalid fields. */
@@ -45,7 +45,7 @@ const readFileOf = async (path: string): Promise<Buffer> => {
 };
 
 /** @throws {CommandFailed} if the file is not UTF-8: decoding it would change the text that is sent. */
-const textIn = async (path: string): Promise<string> => {
+export const textIn = async (path: string): Promise<string> => {
   const bytes = path === STDIN ? await readStdin() : await readFileOf(path);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -347,7 +347,7 @@ const tailCommand = (
     const query = { types, ...Object.fromEntries(filters.filter(([, value]) => value !== undefined)) };
     let shown = 0;
     let reached: string | undefined;
-    for await (const { cursor, event } of followFeed(service, query, optional(invocation, 'after'))) {
+    for await (const { cursor, event } of service.events(query, optional(invocation, 'after'))) {
       terminal.print({ ...event, cursor }, () => printable(eventLine(event)));
       reached = cursor;
       shown += 1;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { access, mkdir, open, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
@@ -156,6 +156,16 @@ const fromEnvironment = async (name: string, given: string, key: string): Promis
   // Credentials of one service must not be sent to another.
   if (kept !== null && kept.url === url) return { ...kept, profile: name };
   throw unsigned(`${url === undefined ? 'OUTBOX_URL' : 'OUTBOX_API_KEY'} is not set`);
+};
+
+/** True if variables or the default profile name a service. */
+export const isSignedIn = async (): Promise<boolean> => {
+  const { OUTBOX_URL: url = '', OUTBOX_API_KEY: key = '', OUTBOX_PROFILE: profile = '' } = process.env;
+  if (`${url}${key}${profile}` !== '') return true;
+  return access(profilePath(profileName(undefined))).then(
+    () => true,
+    () => false,
+  );
 };
 
 /** @param option profile requested by name, which takes precedence. @throws {CommandFailed} if the profile has no credentials. */

@@ -1,12 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
+import {
+  ApiError,
+  type Attempt,
+  ConnectionError,
+  createCall,
+  OutboxError,
+  responseOf,
+  type StreamedEvent,
+  streamEvents,
+} from '../../../sdk/src/index.ts';
 import { CommandFailed, EXIT } from '../terminal.ts';
 import type { Target } from './profile.ts';
 
-/** Responses of the service: a body or an error. */
-
-/** Exceeds the largest page. A longer response is not from this service. */
-const ANSWER_BYTES_MAX = 64_000_000;
+/**
+ * A service as commands use it: the client of the SDK, with the credentials of a profile, and with errors that have an
+ * exit code. Retries and time-outs are those of the SDK.
+ */
 
 const TRANSIENT: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
@@ -16,40 +25,37 @@ const exitCodeOf = (status: number): number | undefined => {
   return TRANSIENT.has(status) ? EXIT.unavailable : undefined;
 };
 
-interface ErrorFields {
-  readonly message: string;
-  readonly code: string;
-  /** Sentences for people, by field name. */
-  readonly details: readonly string[];
-  readonly retryAfterSeconds: number | undefined;
-}
+/** Options of the SDK have other names here. */
+const inOurWords = (message: string): string =>
+  message.replaceAll('baseUrl', 'the URL').replaceAll('apiKey', 'the API key');
 
 /** The service rejected the request. */
 export class ServiceRefused extends CommandFailed {
   override readonly name = 'ServiceRefused';
   readonly status: number;
-  readonly code: string;
   /** Sentences for people from the error's `details`. */
   readonly details: readonly string[];
   /** The message, split into sentences. */
   readonly sentences: readonly string[];
-  readonly retryAfterSeconds: number | undefined;
+  /** The error in the response, for programs. */
+  readonly body: object;
 
-  constructor(status: number, said: ErrorFields, requestId: string | null) {
+  constructor(error: ApiError) {
+    const { status, code, requestId, details: byField } = error;
+    const said = inOurWords(error.message);
     const request = requestId === null ? '' : ` [request ${requestId}]`;
-    const details = said.details.filter((sentence) => sentence !== said.message);
-    const sentences = [`${said.message} (${said.code})${request}`, ...details];
+    const details = Object.values(byField).flat();
+    const sentences = [`${said} (${code})${request}`, ...details.filter((sentence) => sentence !== said)];
     super(sentences.join('\n  '), exitCodeOf(status));
-    this.sentences = sentences;
     this.status = status;
-    this.code = said.code;
-    this.details = said.details;
-    this.retryAfterSeconds = said.retryAfterSeconds;
+    this.details = details;
+    this.sentences = sentences;
+    this.body = { message: said, code, status, request_id: requestId, details: byField };
   }
 }
 
 /** The service is unreachable or temporarily unusable. A proxy may have answered in its place. */
-export class Unreachable extends CommandFailed {
+class Unreachable extends CommandFailed {
   override readonly name = 'Unreachable';
   constructor(message: string) {
     super(message, EXIT.unavailable);
@@ -59,69 +65,12 @@ export class Unreachable extends CommandFailed {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const errorFieldsIn = (status: number, body: unknown): ErrorFields => {
-  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
-  const { message, code, details, retry_after: retryAfter } = error;
-  const sentences = isRecord(details) ? Object.values(details).flat() : [];
-  return {
-    message: typeof message === 'string' ? message : `the service returned status ${status}`,
-    code: typeof code === 'string' ? code : `HTTP ${status}`,
-    details: sentences.filter((each): each is string => typeof each === 'string'),
-    retryAfterSeconds: typeof retryAfter === 'number' ? retryAfter : undefined,
-  };
-};
-
-/** undefined if the text is not JSON. */
-export const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
-const textOf = async (response: Response): Promise<string> => {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > ANSWER_BYTES_MAX) throw new Unreachable(`the response is larger than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-};
-
-/** @param text the response body. */
-const refusedIn = ({ status, headers }: Response, text: string): ServiceRefused =>
-  new ServiceRefused(status, errorFieldsIn(status, parsed(text)), headers.get('x-request-id'));
-
 /** Validates the body of a response. @throws {CommandFailed} if it is not a response of Outbox. */
 export const checked = <Value>(schema: z.ZodType<Value>, { body }: Pick<Answer<unknown>, 'body'>): Value => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   throw new CommandFailed('the response is not from Outbox: check the URL');
 };
-
-/**
- * HTTP client of a service, following the client rules of specification §7. Transient failures are retried a limited
- * number of times with exponential backoff and jitter, a 429 waits as long as the response asks, and a request that may
- * have been carried out is repeated only if it is idempotent.
- */
-
-/** Time-out of one attempt. Lower: slow networks fail. Higher: a hung service is noticed late. */
-const TIMEOUT_MS = 35_000;
-const RETRIES_MAX = 4;
-/** Time-out of all attempts and pauses; fits two rate-limit pauses. Longer: a person stares at the prompt. */
-const IN_ALL_MS = 150_000;
-/** Statuses after which the request was certainly not carried out. A 503 may come with an unknown outcome. */
-const REFUSED: ReadonlySet<number> = new Set([429]);
-const RATE_LIMIT_SECONDS = 60;
-const FIRST_WAIT_MS = 500;
-const WAIT_MS_MAX = 20_000;
-/** Minimum pause before a retry. */
-const WAIT_MS_MIN = 100;
-/** Longer pauses are announced. */
-const SAID_MS = 2_000;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -149,139 +98,114 @@ interface ServiceOptions {
 }
 
 export interface Service extends Required<ServiceOptions> {
-  /** Host and port. */
-  readonly place: string;
   /**
    * Sends a request and retries it where that can help.
-   * @throws {ServiceRefused} @throws {Unreachable}
+   * @throws {ServiceRefused} @throws {CommandFailed}
    */
   ask<Body>(method: string, path: string, options?: RequestOptions): Promise<Answer<Body>>;
-  /** Sends one request whose response may be endless. @throws {ServiceRefused} @throws {Unreachable} */
-  open(path: string, query: Query, accept: string, until: AbortSignal): Promise<Response>;
+  /** Events as they happen, from a cursor or from now on, until the signal aborts. @throws {ServiceRefused} */
+  events(query: Query, after: string | undefined): AsyncGenerator<StreamedEvent>;
 }
 
-/** Milliseconds: exponential backoff with full jitter. */
-export const backOff = (tried: number): number =>
-  WAIT_MS_MIN + Math.random() * Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (tried - 1));
-
-const waitAfterAnswer = ({ status, retryAfterSeconds }: ServiceRefused, tried: number): number => {
-  const asked = retryAfterSeconds ?? (status === 429 ? RATE_LIMIT_SECONDS : 0);
-  return asked * 1000 + backOff(tried);
-};
-
-/** Milliseconds until the next attempt; null: no further attempt. @param tried number of attempts so far, from 1. */
-export const waitAfter = (error: unknown, tried: number, isRepeatable: boolean): number | null => {
-  if (error instanceof Unreachable) return isRepeatable ? backOff(tried) : null;
-  const isTransient = error instanceof ServiceRefused && (isRepeatable ? TRANSIENT : REFUSED).has(error.status);
-  return isTransient ? waitAfterAnswer(error, tried) : null;
-};
-
-export const firstLine = (error: unknown): string => (error as Error).message.split('\n')[0] ?? '';
-
-const urlOf = ({ url, session, environment }: Target, path: string, query: Query = {}): string => {
-  const all = { ...query, environment: session === undefined ? undefined : environment };
-  const given = Object.entries(all).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
-  return `${url}${path}${search === '' ? '' : `?${search}`}`;
-};
+/** Longer pauses are announced. */
+const ANNOUNCED_MS = 2_000;
 
 /**
  * With a session cookie, the service accepts changes only from its own pages. This is the member's own program, so it
  * sends the same headers.
  */
-const sessionHeaders = (url: string, session: string): Record<string, string> => {
+const sessionHeaders = (url: string, session: string): Readonly<Record<string, string>> => {
   const page = { origin: new URL(url).origin, 'sec-fetch-site': 'same-origin' };
   return session === '' ? page : { ...page, cookie: session };
 };
 
-const credentialsOf = ({ url, key, session }: Target): Record<string, string> => {
-  if (session !== undefined) return sessionHeaders(url, session);
-  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+/** The environment of a key is part of the key; a member chooses one. */
+const urlFor = ({ session, environment }: Target, url: string): URL => {
+  const to = new URL(url);
+  if (session !== undefined && environment !== undefined) to.searchParams.set('environment', environment);
+  return to;
 };
 
-const requestOf = (target: Target, method: string, options: RequestOptions): RequestInit => {
-  const { body, ifMatch, idempotencyKey } = options;
-  const headers = new Headers({ accept: 'application/json', 'user-agent': 'outbox-cli', ...credentialsOf(target) });
-  if (body !== undefined) headers.set('content-type', 'application/json');
-  if (ifMatch !== undefined) headers.set('if-match', ifMatch);
-  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
-  return { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+const headersFor = ({ url, session }: Target, given: RequestInit['headers']): Headers => {
+  const headers = new Headers(given);
+  const more = { 'user-agent': 'outbox-cli', ...(session === undefined ? {} : sessionHeaders(url, session)) };
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
+  return headers;
 };
 
-const reasonOf = (error: unknown): string => {
-  if ((error as Error).name === 'TimeoutError') return 'the request timed out';
-  const { cause = error } = error as Error;
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return message || code || 'unknown';
+/** `fetch` with the credentials of a member, which rejects the pages of other servers. */
+const fetchFor =
+  (target: Target): typeof globalThis.fetch =>
+  async (input, init) => {
+    const url = urlFor(target, String(input));
+    const response = await fetch(url, { ...init, headers: headersFor(target, init?.headers) });
+    const isPage = response.ok && response.headers.get('content-type')?.startsWith('text/html') === true;
+    if (!isPage) return response;
+    await response.body?.cancel();
+    throw new OutboxError(`the response from ${url.origin} is not from Outbox: check the URL`);
+  };
+
+/** The error that a command reports for one of the SDK. */
+const failureOf = (error: unknown): unknown => {
+  if (error instanceof ApiError) return new ServiceRefused(error);
+  if (error instanceof ConnectionError) return new Unreachable(error.message);
+  if (error instanceof OutboxError || error instanceof TypeError) return new CommandFailed(inOurWords(error.message));
+  return error;
 };
 
-interface RetryState {
-  readonly tried: number;
-  readonly isRepeatable: boolean;
-  /** Deadline on the `performance.now()` clock. */
-  readonly untilMs: number;
-}
+const firstLine = (error: unknown): string => inOurWords((error as Error).message.split('\n')[0] ?? '');
 
+const reported = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw failureOf(error);
+  }
+};
+
+/** @throws {CommandFailed} if the key or the URL is malformed. */
 export const createService = ({ target, signal, note = () => undefined }: ServiceOptions): Service => {
-  const place = new URL(target.url).origin;
-
-  /** Maps transport errors to `Unreachable`: they are not responses of the service. */
-  const onTheWay = (error: unknown): never => {
-    signal.throwIfAborted();
-    throw error instanceof CommandFailed ? error : new Unreachable(`cannot reach ${place}: ${reasonOf(error)}`);
-  };
-
-  const attempt = async <Body>(url: string, request: RequestInit, timeoutMs: number): Promise<Answer<Body>> => {
-    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await fetch(url, { ...request, redirect: 'manual', signal: until }).catch(onTheWay);
-    const text = await textOf(response).catch(onTheWay);
-    if (!response.ok) throw refusedIn(response, text);
-    const body = parsed(text);
-    if (text !== '' && body === undefined)
-      throw new CommandFailed(`the response from ${place} is not from Outbox: check the URL`);
-    return { body: body as Body, headers: response.headers };
-  };
-
-  /** @throws the error if no further attempt helps. */
-  const waitOrThrow = async (error: unknown, { tried, isRepeatable, untilMs }: RetryState): Promise<void> => {
-    signal.throwIfAborted();
-    const wait = tried > RETRIES_MAX ? null : waitAfter(error, tried, isRepeatable);
-    if (wait === null || performance.now() + wait > untilMs) throw error;
-    if (wait > SAID_MS) note(`${firstLine(error)}: retrying in ${Math.round(wait / 1000)} s`);
-    await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted());
-  };
-
-  const persistently = async <T>(work: (timeoutMs: number) => Promise<T>, isRepeatable: boolean): Promise<T> => {
-    const untilMs = performance.now() + IN_ALL_MS;
-    for (let tried = 1; ; tried += 1) {
-      try {
-        return await work(Math.max(1, Math.min(TIMEOUT_MS, untilMs - performance.now())));
-      } catch (error) {
-        await waitOrThrow(error, { tried, isRepeatable, untilMs });
-      }
+  const makeCall = (described: (attempt: Attempt) => string | undefined) => {
+    const onAttempt = (attempt: Attempt): void => {
+      const next = attempt.error === null ? undefined : described(attempt);
+      if (next !== undefined && !signal.aborted) note(`${firstLine(attempt.error)}: ${next}`);
+    };
+    try {
+      const apiKey = target.session === undefined ? (target.key ?? null) : null;
+      return createCall({ apiKey, baseUrl: target.url, fetch: fetchFor(target), onAttempt });
+    } catch (error) {
+      throw failureOf(error);
     }
   };
+  const call = makeCall(({ retryInMs }) =>
+    retryInMs !== null && retryInMs > ANNOUNCED_MS ? `retrying in ${Math.round(retryInMs / 1000)} s` : undefined,
+  );
+  // A stream is continued instead of retried.
+  const streaming = makeCall(({ error, retryInMs }) => {
+    const ends = error instanceof ApiError && !TRANSIENT.has(error.status);
+    return retryInMs === null && !ends ? 'reconnecting' : undefined;
+  });
 
   return {
     target,
     signal,
     note,
-    place,
     ask: <Body>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<Body>> => {
-      const request = requestOf(target, method, options);
-      const url = urlOf(target, path, options.query);
-      const isRepeatable = method !== 'POST' || options.idempotencyKey !== undefined;
-      return persistently((timeoutMs) => attempt<Body>(url, request, timeoutMs), isRepeatable);
+      const { query = {}, body, ifMatch, idempotencyKey } = options;
+      const isSend = idempotencyKey !== undefined;
+      const operation = { method, path, query, body, ...(isSend ? { takesIdempotencyKey: true as const } : {}) };
+      return reported(async () => {
+        const answer = await call.json<Body>(operation, { signal, ifMatch, idempotencyKey });
+        const response = typeof answer === 'object' && answer !== null ? responseOf(answer) : undefined;
+        return { body: answer, headers: response?.headers ?? new Headers() };
+      });
     },
-    open: async (path, query, accept, until) => {
-      const headers = { ...credentialsOf(target), accept };
-      const response = await fetch(urlOf(target, path, query), {
-        headers,
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, until]),
-      }).catch(onTheWay);
-      if (!response.ok) throw refusedIn(response, await textOf(response).catch(onTheWay));
-      return response;
+    events: async function* (query, after) {
+      try {
+        yield* streamEvents(streaming, { ...query, after }, { signal });
+      } catch (error) {
+        if (!signal.aborted) throw failureOf(error);
+      }
     },
   };
 };

@@ -35,7 +35,7 @@ const problemIn = (source: string, field: string): string | null => {
   const tag = source.indexOf(LIQUID_TAG);
   if (tag >= 0)
     return `${field} line ${lineOf(source, tag)} contains {%, which starts a Liquid tag: convert it by hand`;
-  const other = source.matchAll(PLACEHOLDER).find(([, inner = '']) => !isConvertible(inner.trim()));
+  const other = [...source.matchAll(PLACEHOLDER)].find(([, inner = '']) => !isConvertible(inner.trim()));
   if (other === undefined) return null;
   const shown = other[0].slice(0, SHOWN_CHARACTERS_MAX);
   return `${field} line ${lineOf(source, other.index)} has ${shown}, which is written differently in Liquid: convert it by hand`;

@@ -3,7 +3,7 @@ import { type Difference, differencesOf } from '../../domain/template/difference
 import { atOnce } from '../../lib/async/async.ts';
 import type { Invocation, Result, ServiceCommand } from '../command.ts';
 import { type Answer, checked, type Service, ServiceRefused } from '../customer/service.ts';
-import { type Progress, UsageError } from '../terminal.ts';
+import { EXIT, type Progress, UsageError } from '../terminal.ts';
 import {
   digestOf,
   LOCALE,
@@ -104,26 +104,22 @@ interface Row {
   readonly changes?: readonly Difference[];
 }
 
-/** Exit codes. */
-const FAILED = 1;
-const DIFFERENT = 2;
-const CONFLICT = 3;
 const CODES: Readonly<Record<string, number>> = {
-  refused: FAILED,
-  conflict: CONFLICT,
-  differs: DIFFERENT,
-  'only here': DIFFERENT,
-  'only on the service': DIFFERENT,
-  'to create': DIFFERENT,
-  'to change': DIFFERENT,
-  'to publish': DIFFERENT,
-  'to write': DIFFERENT,
+  refused: EXIT.failed,
+  conflict: EXIT.conflict,
+  differs: EXIT.different,
+  'only here': EXIT.different,
+  'only on the service': EXIT.different,
+  'to create': EXIT.different,
+  'to change': EXIT.different,
+  'to publish': EXIT.different,
+  'to write': EXIT.different,
 };
 
 /** Reports the most urgent result: errors, then conflicts, then differences. */
 const exitCode = (result: Result): number => {
   const codes = Array.isArray(result) ? result.map((row) => CODES[String(row.result)] ?? 0) : [];
-  return [FAILED, CONFLICT, DIFFERENT].find((code) => codes.includes(code)) ?? 0;
+  return [EXIT.failed, EXIT.conflict, EXIT.different].find((code) => codes.includes(code)) ?? 0;
 };
 
 interface Pair {

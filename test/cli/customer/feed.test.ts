@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { eventLine, followFeed, listenCommand } from '../../../src/cli/customer/listen.ts';
+import { eventLine, listenCommand } from '../../../src/cli/customer/listen.ts';
 import { tailMessagesCommand } from '../../../src/cli/customer/messages.ts';
 import { freePort } from '../../support/free-port.ts';
 import { clientOf, outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
@@ -45,8 +46,12 @@ describe('a tail', () => {
     const frame = (number: number): string =>
       `id: c${number}\nevent: x\ndata: ${JSON.stringify({ id: `evt_${number}`, type: 'x', timestamp: 't', data: {} })}\n\n`;
     const url = await startDouble((request, response) => {
-      const after = new URL(request.url ?? '', 'http://x').searchParams.get('after');
-      asked.push(after);
+      if (request.headers.accept !== 'text/event-stream') return void response.end('{"data":[],"next_cursor":"c0"}');
+      asked.push(new URL(`http://x${request.url}`).searchParams.get('after'));
+      response.setHeader('content-type', 'text/event-stream');
+      connect(response);
+    });
+    const connect = (response: ServerResponse): void => {
       if (asked.length === 1) {
         response.write(`id: c0\n\n${frame(1)}${frame(2).slice(0, 20)}`);
         setTimeout(() => response.destroy(), 50);
@@ -57,21 +62,21 @@ describe('a tail', () => {
         response.write(frame(2).replaceAll('\n', '\r\n'));
         response.write(`id: c3\nevent: end\ndata: {"reason":"service_stopping","next_cursor":"c3"}\n\n`);
       }
-    });
+    };
     const terminal = testTerminal();
     const seen: string[] = [];
-    for await (const { event } of followFeed(clientOf(url, 'ob_live_x', terminal), {}, undefined)) {
+    for await (const { event } of clientOf(url, 'ob_live_x', terminal).events({}, undefined)) {
       seen.push(event.id);
       if (seen.length === 2) break;
     }
     expect(seen).toEqual(['evt_1', 'evt_2']);
-    expect(asked).toEqual([null, 'c1', 'c1']);
-    expect(terminal.notes).toHaveLength(2);
+    expect(asked).toEqual(['c0', 'c1', 'c1']);
+    expect(terminal.notes).toEqual([expect.stringMatching(/: reconnecting$/)]);
   });
 
   test('ends when its key stops working, and at a frame that never ends', async () => {
     const refused = clientOf(now.url, 'ob_live_wrong');
-    await expect(followFeed(refused, {}, undefined).next()).rejects.toMatchObject({ status: 401, exitCode: 4 });
+    await expect(refused.events({}, undefined).next()).rejects.toMatchObject({ status: 401, exitCode: 4 });
     await expect(run(tailMessagesCommand, { after: 'nonsense' })).rejects.toMatchObject({ status: 400 });
   });
 

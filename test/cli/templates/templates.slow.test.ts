@@ -127,7 +127,7 @@ describe('the document', () => {
     const [, workflow = ''] = await blocks('yaml');
     const { jobs } = parse(workflow);
     const runs = jobs.templates.steps.flatMap(({ run: line }: { run?: string }) => line ?? []);
-    const commands = [...runs.join('\n').matchAll(/outbox\.mjs (templates \w+) \.\/templates(?: --(\w+))?/g)];
+    const commands = [...runs.join('\n').matchAll(/outbox (templates \w+) \.\/templates(?: --(\w+))?/g)];
     expect(commands.map(([, name]) => name)).toEqual([diffTemplatesCommand.name, pushTemplatesCommand.name]);
     expect(commands[1]?.[2]).toBe('publish');
   });

@@ -1,0 +1,360 @@
+import type { z } from 'zod';
+import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
+import type { domainSchema } from '../../http/resources/domains/domain.ts';
+import { type Invocation, optional, optionalCount, type Result, required, type ServiceCommand } from '../command.ts';
+import { CommandFailed, table } from '../terminal.ts';
+import { nameIn, textIn } from './messages.ts';
+import type { RequestOptions, Service } from './service.ts';
+
+/**
+ * Commands that list and change the resources of an organization: domains, keys, suppressions, webhooks, templates,
+ * events and captured mail. Each is one request, or one for each page of a list.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Page {
+  readonly data: readonly Fields[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+const PAGE = 100;
+const LISTED_DEFAULT = 25;
+/** Higher: a mistyped limit reads for minutes. Lower: large lists take several runs with `--after`. */
+const LISTED_MAX = 10_000;
+
+type Query = NonNullable<RequestOptions['query']>;
+
+/** Reads pages until the limit. */
+const listed = async (
+  { ask }: Service,
+  path: string,
+  { limit, after, ...query }: Query & { readonly limit: number },
+): Promise<{ readonly found: readonly Fields[]; readonly next: string | null }> => {
+  const found: Fields[] = [];
+  let next = typeof after === 'string' ? after : null;
+  do {
+    const asked = { ...query, limit: Math.min(PAGE, limit - found.length), after: next ?? undefined };
+    const { body } = await ask<Page>('GET', path, { query: asked });
+    found.push(...body.data);
+    next = body.has_more ? body.next_cursor : null;
+  } while (next !== null && found.length < limit);
+  return { found, next };
+};
+
+interface ListDescription {
+  readonly name: string;
+  readonly summary: string;
+  readonly path: string;
+  /** Query parameters by option. */
+  readonly filters?: Readonly<Record<string, string>>;
+  /** Fields of the table, by heading. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const cell = (value: unknown): string | null => {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value)) return value.map((one) => cell(one) ?? '-').join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
+
+const listCommand = ({ name, summary, path, filters = {}, columns }: ListDescription): ServiceCommand => ({
+  name,
+  usage: `${Object.keys(filters)
+    .map((option) => `[--${option} VALUE] `)
+    .join('')}[--limit N] [--after CURSOR]`,
+  summary,
+  needs: 'service',
+  run: async (service, invocation, terminal) => {
+    const given = Object.entries(filters).map(([option, parameter]) => [parameter, optional(invocation, option)]);
+    const limit = Math.min(optionalCount(invocation, 'limit') ?? LISTED_DEFAULT, LISTED_MAX);
+    const query = { ...Object.fromEntries(given), limit, after: optional(invocation, 'after') };
+    const { found, next } = await listed(service, path, query);
+    if (terminal.json) return found;
+    const rows = found.map((one) => Object.values(columns).map((field) => cell(one[field])));
+    terminal.print({}, () => (rows.length === 0 ? 'none' : table(Object.keys(columns), rows, terminal.columns)));
+    if (next !== null) terminal.note(`for more: --after ${next}`);
+    return undefined;
+  },
+});
+
+/** A command that changes or reads one resource by its id. */
+const oneCommand = (
+  { what, ...description }: Pick<ServiceCommand, 'name' | 'usage' | 'summary' | 'textOf'> & { readonly what: string },
+  ask: (service: Service, id: string, invocation: Invocation) => Promise<Fields | undefined>,
+): ServiceCommand => ({
+  ...description,
+  needs: 'service',
+  run: async (service, invocation) => {
+    const id = nameIn(invocation, what);
+    return (await ask(service, id, invocation)) ?? { [what.split(':')[0] ?? 'id']: decodeURIComponent(id), done: true };
+  },
+});
+
+const definedIn = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+// Domains
+
+type Domain = z.infer<typeof domainSchema>;
+
+const DOMAIN = 'domain: NAME or DOM_ID';
+const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
+
+/** @param domain id or name, percent-encoded. @throws {CommandFailed} if the organization has no such domain. */
+const domainIdOf = async (service: Service, domain: string): Promise<string> => {
+  if (DOMAIN_ID.test(domain)) return domain;
+  const name = decodeURIComponent(domain).toLowerCase();
+  const { found } = await listed(service, '/v1/domains', { limit: LISTED_MAX });
+  const match = found.find((one) => one.name === name);
+  if (match !== undefined) return String(match.id);
+  throw new CommandFailed(`domain ${name} not found. List domains with \`outbox domains list\``);
+};
+
+const recordLines = ({ name, status, records }: Domain): string => {
+  const shown = records.flatMap(({ type, name: host, value, status: state, purpose }) => [
+    `${purpose}: ${state}`,
+    `  ${type}  ${host}`,
+    `  ${value}`,
+  ]);
+  return [`${name}: ${status}`, ...shown].join('\n');
+};
+
+const domainText = (result: Result): string => recordLines(result as unknown as Domain);
+
+const showDomain = async (service: Service, domain: string, method = 'GET', action = ''): Promise<Fields> =>
+  (await service.ask<Fields>(method, `/v1/domains/${await domainIdOf(service, domain)}${action}`)).body;
+
+const domainCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'domains list',
+    summary: 'lists your domains (operators: add --all)',
+    path: '/v1/domains',
+    columns: { ID: 'id', STATUS: 'status', NAME: 'name' },
+  }),
+  oneCommand(
+    {
+      name: 'domains add',
+      usage: 'NAME',
+      summary: 'adds a domain and prints its DNS records',
+      what: 'name: NAME',
+      textOf: domainText,
+    },
+    async ({ ask }, name) =>
+      (await ask<Fields>('POST', '/v1/domains', { body: { name: decodeURIComponent(name) } })).body,
+  ),
+  oneCommand(
+    {
+      name: 'domains records',
+      usage: 'DOMAIN',
+      summary: 'prints the DNS records to publish, and the state of each',
+      what: DOMAIN,
+      textOf: domainText,
+    },
+    (service, domain) => showDomain(service, domain),
+  ),
+  oneCommand(
+    {
+      name: 'domains verify',
+      usage: 'DOMAIN',
+      summary: 'checks the DNS records of a domain now (operators: add --organization)',
+      what: DOMAIN,
+      textOf: domainText,
+    },
+    (service, domain) => showDomain(service, domain, 'POST', '/verify'),
+  ),
+  oneCommand(
+    { name: 'domains delete', usage: 'DOMAIN', summary: 'deletes a domain and its keys', what: DOMAIN },
+    async (service, domain) => {
+      await service.ask('DELETE', `/v1/domains/${await domainIdOf(service, domain)}`);
+      return undefined;
+    },
+  ),
+];
+
+// API keys
+
+const KEY = 'key: KEY_ID';
+
+const keyCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'keys list',
+    summary: 'lists your API keys without their secrets (operators: add --all)',
+    path: '/v1/api-keys',
+    columns: {
+      ID: 'id',
+      STATUS: 'status',
+      ENVIRONMENT: 'environment',
+      PERMISSIONS: 'permissions',
+      'LAST USED': 'last_used_at',
+      NAME: 'name',
+    },
+  }),
+  oneCommand(
+    {
+      name: 'keys revoke',
+      usage: 'KEY_ID',
+      summary: 'revokes a key at once (operators: add --organization)',
+      what: KEY,
+    },
+    async ({ ask }, id) => {
+      const { body } = await ask<SerializedApiKey>('POST', `/v1/api-keys/${id}/revoke`);
+      return { id: body.id, name: body.name, status: body.status };
+    },
+  ),
+];
+
+// Suppressions
+
+const SUPPRESSION = 'suppression: ADDRESS or SUP_ID';
+const SUPPRESSION_ID = /^sup_[a-z2-7]{26}$/;
+
+/** @param given id or address, percent-encoded. @throws {CommandFailed} if the address is not suppressed. */
+const suppressionIdsOf = async ({ ask }: Service, given: string): Promise<readonly string[]> => {
+  if (SUPPRESSION_ID.test(given)) return [given];
+  const address = decodeURIComponent(given);
+  const { body } = await ask<Page>('GET', '/v1/suppressions', { query: { address, limit: PAGE } });
+  if (body.data.length === 0) throw new CommandFailed(`${address} is not suppressed`);
+  return body.data.map(({ id }) => String(id));
+};
+
+const suppressionCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'suppressions list',
+    summary: 'lists the addresses that you do not send to, newest first',
+    path: '/v1/suppressions',
+    filters: { address: 'address', reason: 'reason', scope: 'scope' },
+    columns: { ID: 'id', 'CREATED AT': 'created_at', REASON: 'reason', SCOPE: 'scope', ADDRESS: 'address' },
+  }),
+  oneCommand(
+    {
+      name: 'suppressions add',
+      usage: 'ADDRESS [--scope all|transactional|bulk] [--note TEXT]',
+      summary: 'suppresses an address: no mail is sent to it',
+      what: 'address: ADDRESS',
+    },
+    async ({ ask }, address, invocation) => {
+      const [scope, note] = ['scope', 'note'].map((option) => optional(invocation, option));
+      const body = definedIn({ address: decodeURIComponent(address), scope, note });
+      return (await ask<Fields>('POST', '/v1/suppressions', { body })).body;
+    },
+  ),
+  oneCommand(
+    {
+      name: 'suppressions check',
+      usage: 'ADDRESS',
+      summary: 'says if an address is suppressed',
+      what: 'address: ADDRESS',
+    },
+    async ({ ask }, address) =>
+      (await ask<Fields>('GET', '/v1/suppressions/check', { query: { address: decodeURIComponent(address) } })).body,
+  ),
+  oneCommand(
+    {
+      name: 'suppressions remove',
+      usage: 'ADDRESS',
+      summary: 'removes the suppressions of an address, so that it gets mail again',
+      what: SUPPRESSION,
+    },
+    async (service, given) => {
+      for (const id of await suppressionIdsOf(service, given)) await service.ask('DELETE', `/v1/suppressions/${id}`);
+      return undefined;
+    },
+  ),
+  {
+    name: 'suppressions import',
+    usage: '--file FILE|-',
+    summary: 'adds the addresses of a CSV file with the column address, and optionally reason, scope and note',
+    needs: 'service',
+    run: async ({ ask }, invocation) => {
+      const body = { csv: await textIn(optional(invocation, 'file') ?? '-') };
+      return (await ask<Fields>('POST', '/v1/suppressions/import', { body })).body;
+    },
+  },
+];
+
+// Webhooks
+
+const WEBHOOK = 'webhook: WHK_ID';
+
+const webhookCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'webhooks list',
+    summary: 'lists your webhooks',
+    path: '/v1/webhooks',
+    columns: { ID: 'id', STATUS: 'status', EVENTS: 'events', URL: 'url' },
+  }),
+  {
+    name: 'webhooks add',
+    usage: '--url URL --events TYPES [--description TEXT]',
+    summary: 'adds a webhook and prints its signing secret once',
+    needs: 'service',
+    run: async ({ ask }, invocation) => {
+      const events = required(invocation, 'events')
+        .split(',')
+        .map((type) => type.trim());
+      const body = definedIn({
+        url: optional(invocation, 'url'),
+        events,
+        description: optional(invocation, 'description'),
+      });
+      return (await ask<Fields>('POST', '/v1/webhooks', { body })).body;
+    },
+  },
+  oneCommand(
+    { name: 'webhooks show', usage: 'WHK_ID', summary: 'shows a webhook and how its deliveries went', what: WEBHOOK },
+    async ({ ask }, id) => (await ask<Fields>('GET', `/v1/webhooks/${id}`)).body,
+  ),
+  oneCommand(
+    { name: 'webhooks ping', usage: 'WHK_ID', summary: 'posts a test event to a webhook', what: WEBHOOK },
+    async ({ ask }, id) => (await ask<Fields | undefined>('POST', `/v1/webhooks/${id}/ping`)).body,
+  ),
+  oneCommand(
+    { name: 'webhooks delete', usage: 'WHK_ID', summary: 'deletes a webhook', what: WEBHOOK },
+    async ({ ask }, id) => (await ask<undefined>('DELETE', `/v1/webhooks/${id}`)).body,
+  ),
+];
+
+const otherCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'templates list',
+    summary: 'lists your templates',
+    path: '/v1/templates',
+    columns: { ID: 'id', STATUS: 'status', VERSION: 'published_version', ALIAS: 'alias', NAME: 'name' },
+  }),
+  oneCommand(
+    {
+      name: 'messages cancel',
+      usage: 'MSG_ID',
+      summary: 'cancels a message that has not been sent yet',
+      what: 'message: MSG_ID',
+    },
+    async ({ ask }, id) => {
+      const { body } = await ask<Fields>('POST', `/v1/messages/${id}/cancel`);
+      return { id: body.id, status: body.status };
+    },
+  ),
+  listCommand({
+    name: 'events list',
+    summary: 'lists recent events, the oldest first; --after continues from a cursor',
+    path: '/v1/events',
+    filters: { types: 'types', message: 'message_id', domain: 'domain_id', tag: 'tag' },
+    columns: { ID: 'id', TIME: 'timestamp', TYPE: 'type' },
+  }),
+  listCommand({
+    name: 'inbox list',
+    summary: 'lists captured mail, while the service captures it instead of sending it',
+    path: '/v1/inbox',
+    filters: { to: 'to' },
+    columns: { ID: 'id', RECEIVED: 'received_at', SUBJECT: 'subject' },
+  }),
+];
+
+export const RESOURCE_COMMANDS: readonly ServiceCommand[] = [
+  ...domainCommands,
+  ...keyCommands,
+  ...suppressionCommands,
+  ...webhookCommands,
+  ...otherCommands,
+];
