@@ -51,3 +51,41 @@ test('a message is found by a recipient domain, and by what refused a recipient'
     times.get(labelKey({ organizationId: 'org_mine', environment: 'live' }, `code:${code}`));
   expect([ofCode('4.7.1'), ofCode('451'), ofCode('550')]).toEqual([1, 1, undefined]);
 });
+
+test('a message is found by each outcome that a recipient has, once, however often and in how many batches', async () => {
+  const { given, ids, pool } = await openWith([{ id: 'msg_1', at: minute(1), recipients: [recipient('rcp_1')] }]);
+  const machine = { ...LATER_EVENTS.RecipientOpened.data, messageId: 'msg_1', machine: 'scanner' as const };
+  for (const type of ['RecipientOpened', 'RecipientDeferred', 'RecipientComplained', 'RecipientUnsubscribed'] as const)
+    for (const _ of [1, 2]) {
+      const event = LATER_EVENTS[type];
+      expect(
+        await given('message-msg_1', [{ ...event, data: { ...event.data, messageId: 'msg_1' } } as never]),
+      ).toEqual([]);
+      expect(await given('message-msg_1', [{ type: 'RecipientOpened', data: machine } as never])).toEqual([]);
+    }
+  for (const outcome of [
+    'accepted',
+    'waiting',
+    'opened',
+    'machine_opened',
+    'deferred',
+    'complained',
+    'unsubscribed',
+  ] as const)
+    expect(await ids({ outcome }), outcome).toEqual(['msg_1']);
+  for (const outcome of ['clicked', 'delivered', 'bounced', 'suppressed', 'machine_clicked'] as const)
+    expect(await ids({ outcome }), outcome).toEqual([]);
+  for (const type of ['RecipientExpired', 'RecipientBounced'] as const) {
+    const event = LATER_EVENTS[type];
+    await given('message-msg_1', [{ ...event, data: { ...event.data, messageId: 'msg_1' } } as never]);
+  }
+  expect(await ids({ outcome: 'expired' })).toEqual([]);
+  expect(await ids({ outcome: 'waiting' })).toEqual([]);
+  expect(await ids({ outcome: 'bounced', recipientDomain: 'example.net', bounceClass: 'unknown' })).toEqual(['msg_1']);
+  expect(await ids({ outcome: 'bounced', recipientDomain: 'example.org' })).toEqual([]);
+  expect(await ids({ outcome: 'bounced', mailboxProvider: 'gmail' })).toEqual([]);
+  expect(await ids({ status: 'bounced' })).toEqual(['msg_1']);
+  expect(await ids({ status: 'expired' })).toEqual([]);
+  const { rows } = await pool.query('select label from read_models.message_labels group by label having count(*) > 1');
+  expect(rows).toEqual([]);
+});

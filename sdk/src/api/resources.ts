@@ -243,7 +243,7 @@ export const messages = (call: Call) => ({
    * List messages
    *
    * With `at`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
-   * its limit, and the filter `status` is not available.
+   * its limit, and the filters `status` and `outcome` are not available.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */

@@ -150,6 +150,7 @@ const LISTED_MAX = 10_000;
 /** Filters of `GET /v1/messages` by option name. */
 const FILTERS: Readonly<Record<string, string>> = {
   status: 'status',
+  outcome: 'outcome',
   to: 'to',
   from: 'from',
   subject: 'subject',

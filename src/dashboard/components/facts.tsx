@@ -98,18 +98,26 @@ interface FigureProps {
   readonly value: ComponentChildren;
   /** CSS class of the colour in plots. */
   readonly plot?: string;
+  /** Address of the messages that it counts. */
+  readonly href?: string | null;
   /** Context shown next to the number. */
   readonly children?: ComponentChildren;
 }
 
-export const Figure = ({ name, value, plot, children }: FigureProps): JSX.Element => (
+export const Figure = ({ name, value, plot, href, children }: FigureProps): JSX.Element => (
   <div>
     <dt>
       {plot !== undefined && <i class={`sw ${plot}`} />}
       {name}
     </dt>
     <dd>
-      {value}
+      {typeof href === 'string' ? (
+        <a href={href} title="View these messages">
+          {value}
+        </a>
+      ) : (
+        value
+      )}
       <small>{children ?? '\u00a0'}</small>
     </dd>
   </div>

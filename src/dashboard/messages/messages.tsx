@@ -12,13 +12,24 @@ import { useMay } from '../data/access.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useList, useRead, useResource } from '../data/queries.ts';
+import { waitingOf } from '../data/rates.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { count } from '../data/time.ts';
 import { cellFilter, MessageList } from './list.tsx';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
 import { MessageSearchBar } from './search.tsx';
-import { barsQuery, hoursAgo, listQuery, type MessageSearch, messagesCsv, searchOf } from './selection.ts';
+import {
+  barsQuery,
+  countQuery,
+  hoursAgo,
+  isOutcome,
+  listQuery,
+  type MessageSearch,
+  messagesCsv,
+  OUTCOMES,
+  searchOf,
+} from './selection.ts';
 import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
 
 const MONTH_HOURS = 720;
@@ -45,8 +56,8 @@ const WaysOut = ({ search: { filters, period }, isLater }: WaysProps): JSX.Eleme
         {isLater ? 'Last 30 days' : 'Any time'}
       </a>
     )}
-    {filters.status !== undefined && (
-      <a class="btn" href={withParameters({ status: null })}>
+    {(filters.status ?? filters.outcome) !== undefined && (
+      <a class="btn" href={withParameters({ status: null, outcome: null })}>
         Any status
       </a>
     )}
@@ -68,10 +79,10 @@ const NoneAtAll = (): JSX.Element => (
 export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.Element => {
   const { filters, period, since } = search;
   const isFiltered = Object.keys(filters).length > 0;
-  const { status, ...others } = filters;
+  const { status, outcome, ...others } = filters;
   const isShorter = period !== '30d' && period !== 'all';
   const later = useCount(filters, hoursAgo(MONTH_HOURS), isFiltered && isShorter);
-  const otherwise = useCount(others, since, status !== undefined);
+  const otherwise = useCount(others, since, (status ?? outcome) !== undefined);
   if (!isFiltered && period === 'all') return <NoneAtAll />;
   const found = [
     ...(later === null ? [] : [`${later} in the last 30 days`]),
@@ -199,7 +210,8 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
 
 /** Converts the search to an API filter; null: no match can be cancelled, or the filter would match everything. */
 export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<Record<string, string>> | null => {
-  const { message_id: id, status, ...given } = filters;
+  const { message_id: id, status, outcome, ...given } = filters;
+  if (outcome !== undefined) return null;
   const isWaiting = status === undefined || WAITING.includes(status);
   if (id !== undefined || !isWaiting || Object.keys(filters).length === 0) return null;
   return {
@@ -268,6 +280,20 @@ const Bars = ({ search }: { readonly search: MessageSearch }): JSX.Element | nul
   if (data === undefined) return <div class="hist waiting" />;
   return (
     <OutcomeBars stats={data} onNarrow={(since, until) => navigate(withParameters({ since, until, period: null }))} />
+  );
+};
+
+/** Number of recipients with the outcome, which is the figure that led here. */
+const Counted = ({ search }: { readonly search: MessageSearch }): JSX.Element | null => {
+  const query = countQuery(search);
+  const { data } = useResource<Stats>({ path: '/v1/stats', query: query ?? {}, enabled: query !== null });
+  const { outcome } = search.filters;
+  if (query === null || data === undefined || !isOutcome(outcome)) return null;
+  const many = outcome === 'waiting' ? waitingOf(data.totals) : (data.totals[outcome] ?? 0);
+  return (
+    <p class="muted">
+      {OUTCOMES[outcome]}: {count(many)} {many === 1 ? 'recipient' : 'recipients'} in these messages
+    </p>
   );
 };
 
@@ -377,6 +403,7 @@ export const Messages = (): JSX.Element => {
       </div>
       <MessageSearchBar search={search} messages={messages} />
       <Bars search={search} />
+      <Counted search={search} />
       {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
       {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}

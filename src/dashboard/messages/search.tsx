@@ -6,7 +6,16 @@ import { FilterChip } from '../components/screen.tsx';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
-import { BOUNCE_REASONS, filterIn, type Ids, type MessageSearch, messageIn, PERIODS, WORDS } from './selection.ts';
+import {
+  BOUNCE_REASONS,
+  filterIn,
+  type Ids,
+  type MessageSearch,
+  messageIn,
+  OUTCOMES,
+  PERIODS,
+  WORDS,
+} from './selection.ts';
 
 const STATUSES = [
   'accepted',
@@ -41,6 +50,14 @@ const idsOf = (names: ReturnType<typeof useNames>): Ids =>
 const nameOf = (names: ReturnType<typeof useNames>, filter: string, value: string): string =>
   (filter === 'key_id' || filter === 'domain_id' ? names[filter].get(value) : undefined) ?? value;
 
+/** Begins the values of outcomes among those of statuses. */
+const OUTCOME = 'outcome:';
+
+const choiceIn = (value: string) =>
+  value.startsWith(OUTCOME)
+    ? { status: null, outcome: value.slice(OUTCOME.length) }
+    : { status: value || null, outcome: null };
+
 const OFFERED_MAX = 40;
 
 /** Suggestions for the next input: filter words, then values of the organization. */
@@ -52,6 +69,7 @@ const offers = (
   const [word = ''] = text.split(':', 1);
   const values: Readonly<Record<string, () => Iterable<string>>> = {
     status: () => STATUSES,
+    outcome: () => Object.keys(OUTCOMES),
     key: () => keys.values(),
     domain: () => domains.values(),
     tag: () => messages.flatMap(({ tags }) => tags.map(({ name, value }) => `${name}:${value}`)),
@@ -77,7 +95,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
   const names = useNames();
   const input = useRef<HTMLInputElement>(null);
   useShortcuts({ '/': () => input.current?.focus() });
-  const { status, ...others } = search.filters;
+  const { status, outcome, ...others } = search.filters;
 
   const find = (event: Event): void => {
     event.preventDefault();
@@ -128,15 +146,24 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
         <Icon name="filter" />
         <span class="vh">Status</span>
         <select
-          value={status ?? ''}
-          onChange={(event) => navigate(withParameters({ status: event.currentTarget.value || null }))}
+          value={outcome === undefined ? (status ?? '') : `${OUTCOME}${outcome}`}
+          onChange={(event) => navigate(withParameters(choiceIn(event.currentTarget.value)))}
         >
           <option value="">Any status</option>
-          {STATUSES.map((one) => (
-            <option key={one} value={one}>
-              {STATES[one].word}
-            </option>
-          ))}
+          <optgroup label="Status of the message">
+            {STATUSES.map((one) => (
+              <option key={one} value={one}>
+                {STATES[one].word}
+              </option>
+            ))}
+          </optgroup>
+          <optgroup label="Outcome of any recipient">
+            {Object.entries(OUTCOMES).map(([one, word]) => (
+              <option key={one} value={`${OUTCOME}${one}`}>
+                {word}
+              </option>
+            ))}
+          </optgroup>
         </select>
       </label>
       <label class="btn choice">

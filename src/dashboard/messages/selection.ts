@@ -28,6 +28,7 @@ const FILTERS = [
   'to',
   'from',
   'status',
+  'outcome',
   'tag',
   'metadata',
   'subject',
@@ -85,6 +86,30 @@ export const searchOf = (query: URLSearchParams): MessageSearch => {
 /** Parameters of `GET /v1/messages`. */
 export const listQuery = ({ filters, since, until }: MessageSearch): Query => ({ ...filters, since, until, limit: 50 });
 
+/** Outcomes of recipients, as statistics count them. */
+export const OUTCOMES = {
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  deferred: 'Deferred at least once',
+  bounced: 'Bounced',
+  failed: 'Failed',
+  expired: 'Expired',
+  suppressed: 'Suppressed',
+  cancelled: 'Cancelled',
+  opened: 'Opened',
+  clicked: 'Clicked',
+  complained: 'Complained',
+  unsubscribed: 'Unsubscribed',
+  accepted: 'Accepted',
+} as const;
+export type Outcome = keyof typeof OUTCOMES;
+
+export const isOutcome = (text: string | undefined): text is Outcome =>
+  text !== undefined && Object.hasOwn(OUTCOMES, text);
+
+/** Outcomes that are no status of a message. */
+const MARKS: readonly string[] = ['waiting', 'opened', 'clicked', 'complained', 'unsubscribed'];
+
 const METRICS = 'accepted,delivered,bounced,failed,expired,suppressed,cancelled';
 const DAYS_BY_HOUR_MAX = 4;
 
@@ -110,6 +135,26 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
   };
 };
 
+/** Filters that statistics do not have. */
+const UNCOUNTED = [
+  'to',
+  'from',
+  'status',
+  'metadata',
+  'subject',
+  'message_id',
+  'request_id',
+  'smtp_code',
+] as const satisfies readonly Filter[];
+
+/** Parameters of `GET /v1/stats` that count the recipients with the outcome of the search; null: they cannot be counted. */
+export const countQuery = (search: MessageSearch): Query | null => {
+  const { filters, since } = search;
+  const isCounted = isOutcome(filters.outcome) && UNCOUNTED.every((name) => filters[name] === undefined);
+  if (!isCounted || since === null) return null;
+  return { ...barsQuery(search), granularity: 'month', metrics: null, bounce_class: filters.bounce_class };
+};
+
 const TOKEN = /^(?<name>[a-z_]+):\s*(?<value>\S.*)$/;
 /** Short forms of the API's filter names. */
 const SHORT: Readonly<Record<string, Filter>> = {
@@ -128,6 +173,7 @@ export const WORDS = [
   'to',
   'from',
   'status',
+  'outcome',
   'tag',
   'key',
   'template',
@@ -162,6 +208,11 @@ const timeIn = (text: string): string | null => {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 };
 
+const filterNamed = (name: string, value: string): Filter | undefined => {
+  if (name === 'status' && MARKS.includes(value)) return 'outcome';
+  return isFilter(name) ? name : SHORT[name];
+};
+
 type ParameterChanges = Readonly<Record<string, string | null>>;
 
 /**
@@ -173,7 +224,7 @@ export const filterIn = (text: string, ids: Ids = {}): ParameterChanges => {
   const { name = '', value = '' } = TOKEN.exec(typed)?.groups ?? {};
   const time = name === 'since' || name === 'until' ? timeIn(value) : null;
   if (time !== null) return { [name]: time, period: null };
-  const filter = isFilter(name) ? name : SHORT[name];
+  const filter = filterNamed(name, value);
   if (filter !== undefined) return { [filter]: ids[filter]?.get(value) ?? value };
   const guess = GUESSES.find(([pattern]) => pattern.test(typed));
   return { [guess?.[1] ?? 'subject']: typed };

@@ -11,7 +11,7 @@ import { useResource } from '../data/queries.ts';
 import { partsOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, useTimes } from '../data/time.ts';
 import { describeMessageEvent, messageEventsOf, useTail } from '../events/tail.ts';
-import { BOUNCE_REASONS, hoursAgo, PERIODS } from '../messages/selection.ts';
+import { BOUNCE_REASONS, hoursAgo, type Outcome, PERIODS } from '../messages/selection.ts';
 import { NeedsAttention } from './attention.tsx';
 import { FirstRun } from './first-run.tsx';
 
@@ -74,13 +74,19 @@ interface FigureProps {
   readonly name: string;
   readonly value: ComponentChildren;
   readonly note: ComponentChildren;
+  /** Address of the messages that the figure counts. */
+  readonly href: string;
   readonly children: ComponentChildren;
 }
 
-const Figure = ({ name, value, note, children }: FigureProps): JSX.Element => (
+const Figure = ({ name, value, note, href, children }: FigureProps): JSX.Element => (
   <div class="fig">
     <p class="dt">{name}</p>
-    <p class="dd">{value}</p>
+    <p class="dd">
+      <a href={href} title="View these messages">
+        {value}
+      </a>
+    </p>
     <small>{note}</small>
     {children}
   </div>
@@ -94,14 +100,18 @@ export const figuresQuery = (since: string, days: number) => ({
   compare: 'previous',
 });
 
+/** Messages with a recipient that has an outcome, accepted since then. */
+const messagesWith = (outcome: Outcome, since: string): string => linkTo('/messages', { outcome, since });
+
 interface PeriodProps {
   readonly stats: Stats;
   readonly before: Totals | undefined;
 }
 
-const Accepted = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => (
+const Accepted = ({ stats: { from, totals, data }, before }: PeriodProps): JSX.Element => (
   <Figure
     name="Accepted"
+    href={messagesWith('accepted', from)}
     value={count(totals.accepted ?? 0)}
     note={changeOf(totals.accepted ?? 0, before?.accepted ?? 0)}
   >
@@ -109,12 +119,13 @@ const Accepted = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element
   </Figure>
 );
 
-const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
+const Delivered = ({ stats: { from, totals, data }, before }: PeriodProps): JSX.Element => {
   const shareBefore = before?.rates.delivered ?? null;
   const note = partsOf(totals, 'delivered');
   return (
     <Figure
       name="Delivered"
+      href={messagesWith('delivered', from)}
       value={shareOf(totals.rates.delivered)}
       note={shareBefore === null ? note : `${note}, previously ${percent(shareBefore)}`}
     >
@@ -123,13 +134,14 @@ const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Elemen
   );
 };
 
-const Latency = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
+const Latency = ({ stats: { from, totals, data }, before }: PeriodProps): JSX.Element => {
   const took = totals.latency_ms;
   const tookBefore = before?.latency_ms ?? null;
   const note = took === null ? 'nothing delivered' : `p50 ${duration(took.p50)}, p99 ${duration(took.p99)}`;
   return (
     <Figure
       name="Time to deliver, p90"
+      href={messagesWith('delivered', from)}
       value={took === null ? '–' : duration(took.p90)}
       note={tookBefore === null ? note : `${note}, previously ${duration(tookBefore.p90)}`}
     >
@@ -138,11 +150,12 @@ const Latency = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element 
   );
 };
 
-const Waiting = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
+const Waiting = ({ stats: { from, totals, data, previous }, before }: PeriodProps): JSX.Element => {
   const waitingBefore = before === undefined ? 0 : waitingOf(before);
   return (
     <Figure
       name="Waiting now"
+      href={messagesWith('waiting', previous?.from ?? from)}
       value={count(waitingOf(totals) + waitingBefore)}
       note={waitingBefore === 0 ? '' : `${count(waitingBefore)} accepted before this period`}
     >
@@ -215,7 +228,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
         <h2>Why mail bounced</h2>
         <span class="sp" />
         {all > 0 && (
-          <a class="lnk" href={linkTo('/messages', { status: 'bounced', period })}>
+          <a class="lnk" href={linkTo('/messages', { outcome: 'bounced', period })}>
             All {count(all)}
           </a>
         )}
@@ -225,7 +238,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
         <ul class="why3">
           {reasons.slice(0, REASONS_SHOWN).map(([reason, bounced]) => (
             <li key={reason}>
-              <a class="lnk" href={linkTo('/messages', { bounce_class: reason, period })}>
+              <a class="lnk" href={linkTo('/messages', { outcome: 'bounced', bounce_class: reason, period })}>
                 {BOUNCE_REASONS[reason] ?? 'Other reason'}
               </a>
               <span class="num b">{count(bounced)}</span>

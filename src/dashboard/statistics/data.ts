@@ -1,6 +1,8 @@
 import type { SerializedStats } from '../../http/resources/stats.ts';
 import type { Query } from '../data/api.ts';
+import { linkTo } from '../data/location.ts';
 import { zone } from '../data/store.ts';
+import type { Outcome } from '../messages/selection.ts';
 
 /** The query of the statistics screen: the parameters of `GET /v1/stats`, kept in the URL. */
 
@@ -117,12 +119,30 @@ const LISTED: Readonly<Record<Dimension, string>> = {
   bounce_class: 'bounce_class',
 };
 
+/** A time range, and optionally an outcome and values of the dimensions besides those of the search. */
+interface CountedMessages {
+  readonly since: string;
+  readonly until: string;
+  readonly outcome?: Outcome | null;
+  readonly group?: Readonly<Partial<Record<Dimension, string>>>;
+}
+
 /** Parameters of the message list for messages accepted within a time range. */
-export const messagesOf = ({ filters }: StatisticsSearch, since: string, until: string) => ({
+export const messagesOf = (search: StatisticsSearch, { since, until, outcome, group }: CountedMessages) => ({
   since,
   until,
-  ...Object.fromEntries(Object.entries(filters).map(([name, value]) => [LISTED[name as Dimension], value])),
+  outcome: outcome ?? null,
+  ...Object.fromEntries(
+    Object.entries({ ...search.filters, ...group }).map(([name, value]) => [LISTED[name as Dimension], value]),
+  ),
 });
+
+/**
+ * Address of the messages that a figure counts; null: outcomes are counted at their own times, by which messages are not
+ * listed.
+ */
+export const messagesBehind = (search: StatisticsSearch, counted: CountedMessages): string | null =>
+  search.attribution === 'event' ? null : linkTo('/messages', messagesOf(search, counted));
 
 /** The day of a timestamp in the format of a date field. */
 export const dayOf = (at: string): string => {

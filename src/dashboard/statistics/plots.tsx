@@ -3,7 +3,8 @@ import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
 import { linkTo, withParameters } from '../data/location.ts';
 import { definitionOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
-import { DIMENSIONS, type Dimension, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
+import type { Outcome } from '../messages/selection.ts';
+import { DIMENSIONS, type Dimension, messagesBehind, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
 
 /** Statistics as tables. */
 
@@ -16,14 +17,26 @@ const OTHERS = '(other)';
 const valuesOf = ({ group }: Group, groupBy: readonly Dimension[]): readonly string[] =>
   typeof group === 'string' ? [group] : groupBy.map((name) => group?.[name] ?? '');
 
+/** A number, with a link to the messages that it counts. */
+const Linked = ({ href, children }: { readonly href: string | null; readonly children: string }): JSX.Element =>
+  href === null ? (
+    <span>{children}</span>
+  ) : (
+    <a class="lnk" href={href} title="View these messages">
+      {children}
+    </a>
+  );
+
 interface GroupTableProps {
+  readonly search: StatisticsSearch;
+  readonly stats: Stats;
   readonly groups: readonly Group[];
-  readonly groupBy: readonly Dimension[];
   nameOf(dimension: Dimension, value: string): string;
 }
 
 /** Totals per group. The name of a group narrows the screen to it. */
-export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.Element => {
+export const GroupTable = ({ search, stats, groups, nameOf }: GroupTableProps): JSX.Element => {
+  const { groupBy } = search;
   const most = Math.max(1, ...groups.map(({ accepted = 0 }) => accepted));
   return (
     <table>
@@ -45,7 +58,11 @@ export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.El
           const values = valuesOf(group, groupBy);
           const isOne = values.every((value) => value !== '' && value !== OTHERS && !value.startsWith('(expired '));
           const named = values.map((value, index) => nameOf(groupBy[index] ?? 'domain', value)).join(' · ');
-          const narrowed = Object.fromEntries(groupBy.map((name, index) => [name, values[index]]));
+          const narrowed: Readonly<Partial<Record<Dimension, string>>> = Object.fromEntries(
+            groupBy.map((name, index) => [name, values[index]]),
+          );
+          const behind = (outcome: Outcome) =>
+            isOne ? messagesBehind(search, { since: stats.from, until: stats.to, outcome, group: narrowed }) : null;
           return (
             <tr key={values.join('\n')}>
               <td class="b">
@@ -58,9 +75,15 @@ export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.El
                 )}
                 <span class="mini" style={{ width: `${((group.accepted ?? 0) / most) * 100}%` }} />
               </td>
-              <td class="r num">{count(group.accepted ?? 0)}</td>
-              <td class="r num">{shareOf(group.rates.delivered)}</td>
-              <td class="r num">{shareOf(group.rates.bounced)}</td>
+              <td class="r num">
+                <Linked href={behind('accepted')}>{count(group.accepted ?? 0)}</Linked>
+              </td>
+              <td class="r num">
+                <Linked href={behind('delivered')}>{shareOf(group.rates.delivered)}</Linked>
+              </td>
+              <td class="r num">
+                <Linked href={behind('bounced')}>{shareOf(group.rates.bounced)}</Linked>
+              </td>
               <td class="r num hide-s">{timeOrDash(group.latency_ms?.p90)}</td>
             </tr>
           );
@@ -97,14 +120,18 @@ const changeOf = (now: number, before: number): string => {
 };
 
 /** Cells for the previous period. */
-const beforeOf = (now: Totals, before: Totals | undefined, name: (typeof METRICS)[number][0]): readonly string[] => {
+const beforeOf = (
+  now: Totals,
+  before: Totals | undefined,
+  name: (typeof METRICS)[number][0],
+): readonly [string, string, string] => {
   if (before === undefined) return ['–', '', ''];
   const [is, was] = [now[name] ?? 0, before[name] ?? 0];
   return [count(was), rateOf(before, name), changeOf(is, was)];
 };
 
 /** Every outcome and rate, compared with the previous period. */
-export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }) => (
+export const ComparedTable = ({ search, stats }: { readonly search: StatisticsSearch; readonly stats: Stats }) => (
   <table>
     <thead>
       <tr>
@@ -118,16 +145,22 @@ export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly 
     </thead>
     <tbody>
       {METRICS.map(([name, word]) => {
-        const [was, share, change] = beforeOf(now, before, name);
+        const { totals: now, from, to, previous } = stats;
+        const [was, share, change] = beforeOf(now, previous?.totals, name);
+        const behind = (since: string, until: string) => messagesBehind(search, { since, until, outcome: name });
         return (
           <tr key={name}>
             <td class="b">
               {word}
               {definitionOf(name) !== null && <small class="muted"> {definitionOf(name)}</small>}
             </td>
-            <td class="r num">{count(now[name] ?? 0)}</td>
+            <td class="r num">
+              <Linked href={behind(from, to)}>{count(now[name] ?? 0)}</Linked>
+            </td>
             <td class="r num">{rateOf(now, name)}</td>
-            <td class="r num">{was}</td>
+            <td class="r num">
+              <Linked href={previous === undefined ? null : behind(previous.from, previous.to)}>{was}</Linked>
+            </td>
             <td class="r num hide-s">{share}</td>
             <td class="r num hide-s">{change}</td>
           </tr>
@@ -145,6 +178,14 @@ const PARTS = [
   ['other', 'plot-suppressed'],
   ['bounced', 'plot-bounced'],
 ] as const;
+
+/** Columns of the table, which has no sum of other outcomes: each number leads to its messages. */
+const TABLE = ['delivered', 'waiting', 'bounced', 'failed', 'expired', 'suppressed', 'cancelled'] as const;
+
+const outcomeIn = (row: Bucket | undefined, name: (typeof TABLE)[number]): number => {
+  if (row === undefined) return 0;
+  return name === 'waiting' ? waitingOf(row) : (row[name] ?? 0);
+};
 
 /** Outcomes of recipients, from bottom to top of a bar. Grouped by event time, no recipient is pending. */
 const partsOf = (row: Omit<Bucket, 'start'>, isByEvent: boolean): Bar['parts'] => {
@@ -188,17 +229,21 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
       title: titleOf(times, granularity, row.start),
       parts: partsOf(row, isByEvent),
       before: before === undefined ? null : partsOf(before, isByEvent).reduce((sum, { value }) => sum + value, 0),
-      href: linkTo('/messages', messagesOf(search, row.start, until)),
+      href: linkTo(
+        '/messages',
+        messagesOf(search, { since: row.start, until, outcome: isByEvent ? null : 'accepted' }),
+      ),
       linkWord: isByEvent ? 'View messages accepted then' : 'View these messages',
     };
   });
   const parts = bars[0]?.parts ?? [];
+  const columns = TABLE.filter((name) => !(isByEvent && name === 'waiting'));
   const table = (
     <table>
       <thead>
         <tr>
           <th>From, {times.zone}</th>
-          {parts.map(({ name }) => (
+          {columns.map((name) => (
             <th class="r" key={name}>
               {name}
             </th>
@@ -207,16 +252,24 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
         </tr>
       </thead>
       <tbody>
-        {bars.map((bar) => (
+        {bars.map((bar, index) => (
           <tr key={bar.key}>
             <td>
               <a class="lnk" href={bar.href}>
                 {bar.title}
               </a>
             </td>
-            {bar.parts.map(({ name, value }) => (
+            {columns.map((name) => (
               <td class="r num" key={name}>
-                {count(value)}
+                <Linked
+                  href={messagesBehind(search, {
+                    since: bar.key,
+                    until: bars[index + 1]?.key ?? stats.to,
+                    outcome: name,
+                  })}
+                >
+                  {count(outcomeIn(stats.data[index], name))}
+                </Linked>
               </td>
             ))}
             <td class="r num">{bar.before === null ? '–' : count(bar.before)}</td>

@@ -8,8 +8,17 @@ import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
 import { partsOf, shareOf } from '../data/rates.ts';
 import { count, percent } from '../data/time.ts';
+import type { Outcome } from '../messages/selection.ts';
 import { StatisticsBar } from './bar.tsx';
-import { DIMENSIONS, type Dimension, type StatisticsSearch, type Stats, searchOf, statsQuery } from './data.ts';
+import {
+  DIMENSIONS,
+  type Dimension,
+  messagesBehind,
+  type StatisticsSearch,
+  type Stats,
+  searchOf,
+  statsQuery,
+} from './data.ts';
 import { ComparedTable, GroupTable, Latency, Outcomes, type Totals, timeOrDash } from './plots.tsx';
 
 interface DeltaProps {
@@ -36,27 +45,30 @@ const points = (now: Totals, before: Totals | undefined, rate: Rate): number | n
 };
 const inPoints = (size: number): string => (size * 100).toFixed(2);
 
-const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }): JSX.Element => {
+const Key = ({ search, stats }: { readonly search: StatisticsSearch; readonly stats: Stats }): JSX.Element => {
+  const { totals: now, from: since, to: until } = stats;
+  const before = stats.previous?.totals;
+  const behind = (outcome: Outcome) => messagesBehind(search, { since, until, outcome });
   const { accepted = 0, latency_ms: latency } = now;
   const was = before?.accepted ?? 0;
   return (
     <Figures>
-      <Figure name="Accepted" value={count(accepted)}>
+      <Figure name="Accepted" value={count(accepted)} href={behind('accepted')}>
         <Delta change={was === 0 ? null : (accepted - was) / was} text={percent} />
         {was === 0 ? 'none in the previous period' : 'from the previous period'}
       </Figure>
-      <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)}>
+      <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)} href={behind('delivered')}>
         <Delta change={points(now, before, 'delivered')} text={inPoints} />
         {partsOf(now, 'delivered')}
       </Figure>
-      <Figure name="Bounced" plot="plot-bounced" value={shareOf(now.rates.bounced)}>
+      <Figure name="Bounced" plot="plot-bounced" value={shareOf(now.rates.bounced)} href={behind('bounced')}>
         <Delta change={points(now, before, 'bounced')} text={inPoints} isBad />
         {partsOf(now, 'bounced')}
       </Figure>
-      <Figure name="Time to deliver, p90" value={timeOrDash(latency?.p90)}>
+      <Figure name="Time to deliver, p90" value={timeOrDash(latency?.p90)} href={behind('delivered')}>
         {latency && `p50 ${timeOrDash(latency.p50)}, p99 ${timeOrDash(latency.p99)}`}
       </Figure>
-      <Figure name="Complained" value={shareOf(now.rates.complained)}>
+      <Figure name="Complained" value={shareOf(now.rates.complained)} href={behind('complained')}>
         <Delta change={points(now, before, 'complained')} text={inPoints} isBad />
         {partsOf(now, 'complained')}
       </Figure>
@@ -82,7 +94,9 @@ const Groups = ({ search, nameOf }: GroupsProps): JSX.Element | null => {
         <span class="muted">{groups.length === 1 ? '1 group' : `${groups.length} groups`}</span>
       </header>
       {error !== null && <Fault error={error} />}
-      {groups.length > 0 && <GroupTable groups={groups} groupBy={search.groupBy} nameOf={nameOf} />}
+      {data !== undefined && groups.length > 0 && (
+        <GroupTable search={search} stats={data} groups={groups} nameOf={nameOf} />
+      )}
     </section>
   );
 };
@@ -157,7 +171,7 @@ export const Statistics = (): JSX.Element => {
       {stats !== undefined && isEmpty(stats) && <Nothing search={search} />}
       {stats !== undefined && !isEmpty(stats) && (
         <div class={isPlaceholderData ? 'dimmed' : ''}>
-          <Key now={stats.totals} before={stats.previous?.totals} />
+          <Key search={search} stats={stats} />
           <Outcomes search={search} stats={stats} shown={shown} />
           <div class="two2">
             <Groups search={search} nameOf={nameOf} />
@@ -168,7 +182,7 @@ export const Statistics = (): JSX.Element => {
               <h2>Compared with the previous period</h2>
             </header>
             <div class="scroll">
-              <ComparedTable now={stats.totals} before={stats.previous?.totals} />
+              <ComparedTable search={search} stats={stats} />
             </div>
           </section>
         </div>

@@ -1,12 +1,15 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { messageStatus, type RecipientStatus } from '../../domain/message/message.ts';
+import { messageStatus } from '../../domain/message/message.ts';
 import { asRecords, type Database, rowsInto } from '../database.ts';
 import { defineProjection, earlierMessages, known } from '../projection.ts';
+import type { LabelledOutcome } from './outcomes.ts';
 import {
   type AcceptedMessage,
   insertLabels,
   type Label,
+  labelKey,
+  labelOf,
   labelsOfAcceptance,
   labelsOfRefusal,
   type RefusalEvent,
@@ -139,7 +142,13 @@ const accept = (changes: Changes, event: AcceptedMessage): void => {
   const { messageId, recipients } = event.data;
   changes.set(messageId, {
     accepted: event,
-    recipients: recipients.map(({ id, kind, domain }) => ({ id, kind, domain, status: 'accepted' })),
+    recipients: recipients.map(({ id, kind, domain }) => ({
+      id,
+      kind,
+      domain,
+      status: 'accepted',
+      ...(event.data.trial === true && { trial: true }),
+    })),
     expiresAt: event.data.expiresAt,
     scheduledAt: null,
     updatedAt: event.metadata.occurredAt,
@@ -166,13 +175,45 @@ const set =
     message.updatedAt = metadata.occurredAt;
   };
 
+type OutcomeEvent = RecordedEvent<Extract<MessageEvent, { readonly type: RecipientEventType }>>;
+type RecipientEventType = {
+  [E in MessageEvent as E['type']]: E extends { readonly data: RecipientEvent['data'] } ? E['type'] : never;
+}[MessageEvent['type']];
+
+/** Notes an outcome of the recipients an event concerns, with a label of the message if it is the first. */
+const note = (changes: Changes, event: OutcomeEvent, outcome: LabelledOutcome): void => {
+  const { messageId } = event.data;
+  const message = known(changes, messageId);
+  const ids = 'recipientIds' in event.data ? event.data.recipientIds : [event.data.recipientId];
+  const isNoted = ({ outcomes = [] }: StoredRecipient): boolean => outcomes.includes(outcome);
+  const further = message.recipients.filter((one) => ids.includes(one.id) && !isNoted(one));
+  if (further.length === 0) return;
+  if (!message.recipients.some(isNoted)) {
+    const key = labelKey(event.metadata, labelOf('outcome', outcome));
+    message.further.push({ key, createdAt: message.createdAt, messageId });
+  }
+  message.recipients = message.recipients.map((one) =>
+    further.includes(one) ? { ...one, outcomes: [...(one.outcomes ?? []), outcome] } : one,
+  );
+  message.updatedAt = event.metadata.occurredAt;
+};
+
+/** Handler that notes an outcome and sets values. */
+const outcome =
+  (name: LabelledOutcome, values: Partial<StoredRecipient>) =>
+  (changes: Changes, event: OutcomeEvent): void => {
+    note(changes, event, name);
+    set(values)(changes, event);
+  };
+
 /** Handler of a refusal. */
 const refused =
-  (status: RecipientStatus) =>
+  (status: 'deferred' | 'bounced') =>
   (changes: Changes, event: RefusalEvent): void => {
     const { messageId, recipientId } = event.data;
     const message = known(changes, messageId);
     message.further.push(...labelsOfRefusal(event, message));
+    note(changes, event, status);
     const { codes, bounceClass } = refusalOf(event);
     const before = message.recipients.find(({ id }) => id === recipientId)?.codes ?? [];
     const all = [...new Set([...before, ...codes])];
@@ -183,14 +224,16 @@ const refused =
     })(changes, event);
   };
 
-/** Marks what a person did. What machines did is in the events alone. */
+/** Marks what a person did. What machines did is noted only as an outcome. */
 const engaged =
-  (values: Partial<StoredRecipient>) =>
+  (what: 'opened' | 'clicked') =>
   (
     changes: Changes,
     event: RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>,
   ): void => {
-    if (event.data.machine === undefined && event.data.first === true) set(values)(changes, event);
+    const { machine, first } = event.data;
+    note(changes, event, machine === undefined ? what : `machine_${what}`);
+    if (machine === undefined && first === true) set({ [what]: true })(changes, event);
   };
 
 const schedule = (
@@ -278,7 +321,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 9,
+  version: 10,
   categories: ['message'],
   tables: ['messages', 'message_labels', 'key_sends'],
   handlers: {
@@ -287,20 +330,20 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     MessageRescheduled: schedule,
     RecipientsHeld: hold,
     AttemptStarted: set({ status: 'sending' }),
-    AttemptOutcomeUnknown: set({ status: 'deferred' }),
+    AttemptOutcomeUnknown: outcome('deferred', { status: 'deferred' }),
     RecipientDelivered: set({ status: 'delivered' }),
     RecipientDeferred: refused('deferred'),
     RecipientBounced: refused('bounced'),
-    RecipientExpired: set({ status: 'expired' }),
-    RecipientFailed: set({ status: 'failed' }),
-    RecipientSuppressed: set({ status: 'suppressed' }),
-    RecipientCancelled: set({ status: 'cancelled' }),
-    RecipientOpened: engaged({ opened: true }),
-    RecipientClicked: engaged({ clicked: true }),
-    RecipientComplained: set({ complained: true }),
+    RecipientExpired: outcome('expired', { status: 'expired' }),
+    RecipientFailed: outcome('failed', { status: 'failed' }),
+    RecipientSuppressed: outcome('suppressed', { status: 'suppressed' }),
+    RecipientCancelled: outcome('cancelled', { status: 'cancelled' }),
+    RecipientOpened: engaged('opened'),
+    RecipientClicked: engaged('clicked'),
+    RecipientComplained: outcome('complained', { complained: true }),
     RecipientReportNoted: 'ignored',
     RecipientsResent: 'ignored',
-    RecipientUnsubscribed: set({ unsubscribed: true }),
+    RecipientUnsubscribed: outcome('unsubscribed', { unsubscribed: true }),
   },
   begin,
   write,

@@ -8,13 +8,30 @@ import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from '../database.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
+import {
+  havingOutcome,
+  type LabelledOutcome,
+  labelledOutcome,
+  type MessageOutcome,
+  outcomeOfStatus,
+} from './outcomes.ts';
 
 /** Labels by which messages are found: insert-only rows in list order, one per label and message. */
 
 /** Kinds of labels. Potentially personal values are stored as keyed digests: addresses, tags and metadata. */
-type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template' | 'domain' | 'provider' | 'code' | 'bounce';
+type LabelKind =
+  | 'to'
+  | 'from'
+  | 'tag'
+  | 'metadata'
+  | 'template'
+  | 'domain'
+  | 'provider'
+  | 'code'
+  | 'bounce'
+  | 'outcome';
 
-const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
+export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
 
 /** @param version null: any. */
 export const templateLabel = (templateId: string, version: number | null): string =>
@@ -141,6 +158,10 @@ export interface StoredRecipient extends Partial<Marks> {
   readonly codes?: readonly string[];
   /** Reason of the bounce; absent: not bounced. */
   readonly bounceClass?: BounceCategory;
+  /** Outcomes that it has had, of which the message has labels; absent: none. */
+  readonly outcomes?: readonly LabelledOutcome[];
+  /** Recipient of a test send, which statistics do not count. */
+  readonly trial?: true;
 }
 
 export type ListedRecipient = StoredRecipient & Marks;
@@ -195,6 +216,8 @@ export interface ListMessages {
   /** Mailbox provider of one of its recipients. */
   readonly mailboxProvider: string | null;
   readonly bounceClass: string | null;
+  /** Outcome of one of its recipients. */
+  readonly outcome: MessageOutcome | null;
   readonly stream: string | null;
   /** The key that sent it. */
   readonly keyId: string | null;
@@ -234,7 +257,6 @@ const list = (further: string): string => `
     and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))${further}
   order by m.created_at desc, m.message_id desc
   limit $9`;
-const LIST = list('');
 
 /** Labels that it must bear besides. @param row of the message, or one of its labels. */
 const havingLabels = (row: string, parameter: string): string => `
@@ -253,13 +275,13 @@ const listByLabel = (further: string): string => `
     ${havingLabels('l', '$17')}${further}
   order by l.created_at desc, l.message_id desc
   limit $9`;
-const LIST_BY_LABEL = listByLabel('');
 
 /** Few: these alone are looked at. Many: a page of the list has them soon. */
-const LIST_WITH_FEW = list(`
-    and m.message_id = any ($16::text[])${havingLabels('m', '$17')}`);
-const LIST_WITH_MANY = list(havingWords('$16'));
-const LIST_BY_LABEL_WITH_MANY = listByLabel(havingWords('$18'));
+const listWithFew = (further: string): string =>
+  list(`
+    and m.message_id = any ($16::text[])${havingLabels('m', '$17')}${further}`);
+const listWithMany = (further: string): string => list(`${havingWords('$16')}${further}`);
+const listByLabelWithMany = (further: string): string => listByLabel(`${havingWords('$18')}${further}`);
 
 /** Higher: useless reads of ids. Lower: a page scans more of the list. */
 const FEW_MAX = 10_000;
@@ -308,23 +330,27 @@ const listed = (row: Row): ListedMessage => ({
 
 /** Keys of labels the message must bear; the rarest kind first, because the list is read along the first one. */
 const labelsOf = (by: ListMessages): readonly string[] => {
-  const { toDigest, metadataDigest, tagDigest, template, fromDigest, recipientDomain, smtpCodes } = by;
-  const { bounceClass, mailboxProvider } = by;
-  return [
-    ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
-    ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
-    ...smtpCodes.toReversed().map((code) => labelOf('code', code)),
-    ...(bounceClass === null ? [] : [labelOf('bounce', bounceClass)]),
-    ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
-    ...(template === null ? [] : [labelOf('template', template)]),
-    ...(recipientDomain === null ? [] : [labelOf('domain', recipientDomain)]),
-    ...(mailboxProvider === null ? [] : [labelOf('provider', mailboxProvider)]),
-    ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
-  ].map((label) => labelKey(by, label));
+  const values: readonly (readonly [LabelKind, string | null])[] = [
+    ['metadata', by.metadataDigest],
+    ['to', by.toDigest],
+    ...by.smtpCodes.toReversed().map((code) => ['code', code] as const),
+    ['bounce', by.bounceClass],
+    ['outcome', labelledOutcome(by.outcome) ?? outcomeOfStatus(by.status)],
+    ['tag', by.tagDigest],
+    ['template', by.template],
+    ['domain', by.recipientDomain],
+    ['provider', by.mailboxProvider],
+    ['from', by.fromDigest],
+  ];
+  return values.flatMap(([kind, value]) => (value === null ? [] : [labelKey(by, labelOf(kind, value))]));
 };
 
+/** Parameters that all statements have. */
+const COMMON = 15;
+
 interface Statement {
-  readonly text: string;
+  /** @param further conditions on the message. */
+  text(further: string): string;
   /** Parameters behind the common fifteen. */
   readonly further: readonly unknown[];
 }
@@ -334,10 +360,10 @@ const statementFor = async (db: Database, by: ListMessages): Promise<Statement> 
   const [label, ...others] = labels;
   const along = label === undefined ? [] : [label, others];
   const { searchWords: words } = by;
-  if (words.length === 0) return { text: label === undefined ? LIST : LIST_BY_LABEL, further: along };
+  if (words.length === 0) return { text: label === undefined ? list : listByLabel, further: along };
   const { rows } = await db.query<{ readonly id: string | null }>(WITH_WORDS, [words]);
-  if (rows.length <= FEW_MAX) return { text: LIST_WITH_FEW, further: [rows.map(({ id }) => id), labels] };
-  return { text: label === undefined ? LIST_WITH_MANY : LIST_BY_LABEL_WITH_MANY, further: [...along, words] };
+  if (rows.length <= FEW_MAX) return { text: listWithFew, further: [rows.map(({ id }) => id), labels] };
+  return { text: label === undefined ? listWithMany : listByLabelWithMany, further: [...along, words] };
 };
 
 /** Messages of one environment, newest first. */
@@ -347,8 +373,9 @@ export const listMessages = async (db: Database, by: ListMessages): Promise<List
   const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret, by.stream];
   const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
   const { text, further } = await statementFor(db, by);
+  const outcome = havingOutcome(by, COMMON + further.length);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.
-  const { rows } = await db.query<Row>(text, [...values, ...further]);
+  const { rows } = await db.query<Row>(text(outcome.sql), [...values, ...further, ...outcome.values]);
   return pageOf(rows.map(listed), limit, ({ createdAt, messageId }) => ({ createdAt, id: messageId }));
 };
 

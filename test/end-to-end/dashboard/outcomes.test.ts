@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { apiClient, eventually } from '../../support/api-client.ts';
+import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { type Dashboard, FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
@@ -19,6 +19,60 @@ const open = async (dashboard: Dashboard, size: Size) => {
   return opened;
 };
 
+const ENDED = ['delivered', 'bounced', 'failed', 'expired', 'suppressed', 'cancelled'];
+
+const waitingIn = (totals: Readonly<Record<string, number>>): number =>
+  ENDED.reduce((left, name) => left - (totals[name] ?? 0), totals.accepted ?? 0);
+
+interface AnyRecipient {
+  readonly address: string;
+  readonly status: string;
+  readonly opened: boolean;
+  readonly clicked: boolean;
+  readonly complained: boolean;
+  readonly unsubscribed: boolean;
+}
+
+const WAITING: readonly string[] = ['accepted', 'scheduled', 'sending', 'deferred'];
+
+/** Whether the recipient of a message of this test has the outcome. */
+const hasOutcome = (recipient: AnyRecipient, outcome: string): boolean => {
+  if (outcome === 'accepted') return true;
+  if (outcome === 'waiting') return WAITING.includes(recipient.status);
+  return recipient.status === outcome || recipient[outcome as keyof AnyRecipient] === true;
+};
+
+interface ShownFigure {
+  readonly text: string;
+  /** Address of its messages. */
+  readonly href: string;
+}
+
+const figureIn = (totals: Readonly<Record<string, number>>, outcome: string): number | undefined =>
+  outcome === 'waiting' ? waitingIn(totals) : totals[outcome];
+
+/** Compares a figure with the statistics of the same period, and with the messages that it leads to. */
+const compareFigure = async ({ text, href }: ShownFigure, api: ApiClient): Promise<void> => {
+  const { searchParams } = new URL(href, 'http://127.0.0.1');
+  const [outcome = '', since = '', until, place = ''] = ['outcome', 'since', 'until', 'recipient_domain'].map(
+    (name) => searchParams.get(name) ?? '',
+  );
+  searchParams.delete('environment');
+  const { body } = await api.get(`/v1/messages?limit=100&${searchParams}`);
+  const period = new URLSearchParams({
+    granularity: 'month',
+    from: since,
+    ...(until && { to: until }),
+    ...(place && { recipient_domain: place }),
+  });
+  const number = figureIn((await api.get(`/v1/stats?${period}`)).body.totals, outcome);
+  // Shares and times are not counts.
+  if (/^[\d,]+$/.test(text)) expect([href, text]).toEqual([href, String(number)]);
+  const recipients: AnyRecipient[] = body.data.flatMap((one: { recipients: AnyRecipient[] }) => one.recipients);
+  const matching = recipients.filter((one) => one.address.endsWith(place) && hasOutcome(one, outcome));
+  expect([href, matching.length]).toEqual([href, number]);
+};
+
 describe.skipIf(chromiumIsMissing)('a message that some recipients did not get', () => {
   let partial: string;
   const dashboard = startDashboard(async (started) => {
@@ -31,6 +85,12 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
     await eventually(
       () => api.get(`/v1/messages/${partial}`),
       ({ body }) => body.partial === true,
+    );
+    for (const word of ['complained', 'suppressed', 'deferred+3600s'])
+      await api.post('/v1/messages/send', { ...mail, to: `${word}@sandbox.outbox.test`, subject: word });
+    await eventually(
+      () => api.get('/v1/stats?metrics=complained,suppressed,deferred'),
+      ({ body }) => body.totals.complained + body.totals.suppressed + body.totals.deferred === 3,
     );
   });
 
@@ -66,6 +126,54 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
     await page.getByRole('button', { name: /Show all recipients/ }).waitFor();
     expect(new URL(page.url()).searchParams.get('recipient')).toMatch(/^rcp_/);
     expect(await look(page, `recipient-${size.theme}-${size.width}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('has one rate in the overview and the statistics, each with what it is a share of', async () => {
+    const { page, complaints, close } = await open(dashboard, WIDE);
+    await page.goto('/dashboard?environment=test');
+    const figure = page.locator('.fig', { hasText: 'Delivered' });
+    await figure.getByText('41 of 53 accepted').waitFor();
+    expect(await figure.locator('.dd').innerText()).toBe('77.36 %');
+    await page.goto('/dashboard/statistics?environment=test&period=24h');
+    const counted = page.locator('.figs div', { hasText: /^Delivered/ });
+    await counted.getByText('41 of 53 accepted').waitFor();
+    expect(await counted.locator('dd').innerText()).toMatch(/^77\.36 %/);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    ['', '.fig .dd a', 4],
+    ['/statistics', '.figs dd a, table td a[title="View these messages"]', 20],
+    ['/statistics?tables=outcomes', 'section[aria-label^="Outcomes"] td a[title="View these messages"]', 20],
+  ])('leads from each figure of /dashboard%s to the messages that it counts', async (path, links, least) => {
+    const { page, complaints, close } = await open(dashboard, WIDE);
+    await page.goto(`/dashboard${path}${path.includes('?') ? '&' : '?'}environment=test`);
+    await page.locator(links).first().waitFor();
+    const figures = await page
+      .locator(links)
+      .evaluateAll((all) =>
+        all.map((link) => ({ text: link.textContent ?? '', href: link.getAttribute('href') ?? '' })),
+      );
+    expect(figures.length).toBeGreaterThanOrEqual(least);
+    for (const figure of figures) await compareFigure(figure, testApi(dashboard));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('lists complaints from the search, with how many recipients they are', async () => {
+    const { page, complaints, close } = await open(dashboard, WIDE);
+    await page.goto('/dashboard/messages?environment=test');
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('outcome:complained');
+    await page.getByText('Complained: 1 recipient in these messages').waitFor();
+    expect(await page.locator('.lr').count()).toBe(1);
+    expect(await look(page, 'messages-complained')).toEqual(FINE);
+    await page.getByLabel('Search messages').fill('status:unsubscribed');
+    await page.keyboard.press('Enter');
+    await page.getByText('No matching messages').waitFor();
+    expect(new URL(page.url()).searchParams.get('outcome')).toBe('unsubscribed');
     expect(complaints).toEqual([]);
     await close();
   });

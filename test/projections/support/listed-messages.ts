@@ -25,6 +25,7 @@ export const ALL: ListMessages = {
   recipientDomain: null,
   mailboxProvider: null,
   bounceClass: null,
+  outcome: null,
   stream: null,
   smtpCodes: [],
   keyId: null,

@@ -17,6 +17,7 @@ import {
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import type { ListCursor, ListPage } from '../../../projections/database.ts';
+import { MESSAGE_OUTCOMES } from '../../../projections/messages/outcomes.ts';
 import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
@@ -122,9 +123,14 @@ export const exactFilters = () => ({
     .describe('Only messages with this tag: `order:1234`.'),
 });
 
+const BY_OUTCOME = `Only messages with a recipient that \`GET /v1/stats\` counts under this metric: the same recipient must also match \
+\`recipient_domain\`, \`mailbox_provider\` and \`bounce_class\`. \`waiting\`: a recipient without a final outcome. \`deferred\`: deferred at \
+least once, whatever followed. Test sends of templates are left out, as in statistics.`;
+
 /** Filters of the list of messages. All are backed by indexes. */
 export const messageFilters = () => ({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('Only messages with this status.'),
+  outcome: z.enum(MESSAGE_OUTCOMES).optional().describe(BY_OUTCOME),
   to: address().describe(`Only messages to this address. ${BY_WORDS}`),
   from: address().describe(`Only messages from this address. ${BY_WORDS}`),
   tag: tag().describe(
@@ -255,8 +261,9 @@ const secretOf = ({ key_id, secret }: Filters): number | null => {
   throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
 };
 
-const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Filters) => ({
+const filtersOf = ({ status, outcome, key_id, request_id, message_id, since, until }: Filters) => ({
   status: status ?? null,
+  outcome: outcome ?? null,
   keyId: key_id ?? null,
   requestId: request_id ?? null,
   messageId: orNull(message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
@@ -316,11 +323,12 @@ const serializePage = async (
   return listOf(serialized, hasMore, encodeCursor(LIST, next));
 };
 
-/** Statuses are those of now. @throws {DomainError} `invalid_request`. */
-const refuseStatus = ({ status }: ListQuery): void => {
-  if (status === undefined) return;
-  const problem = 'status cannot be combined with at, because it filters by the current status';
-  throw new DomainError('invalid_request', problem, { details: { status: [problem] } });
+/** Statuses and outcomes are those of now. @throws {DomainError} `invalid_request`. */
+const refuseStatus = (asked: ListQuery): void => {
+  const name = (['status', 'outcome'] as const).find((one) => asked[one] !== undefined);
+  if (name === undefined) return;
+  const problem = `${name} cannot be combined with at, because it filters by the current status`;
+  throw new DomainError('invalid_request', problem, { details: { [name]: [problem] } });
 };
 
 /** A message of the list with its state at a moment. */
@@ -346,7 +354,7 @@ const messagesThen = async (
 };
 
 const DESCRIPTION = `With \`at\`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
-its limit, and the filter \`status\` is not available.`;
+its limit, and the filters \`status\` and \`outcome\` are not available.`;
 
 export const listMessagesRoute = endpoint(
   'GET /v1/messages',
