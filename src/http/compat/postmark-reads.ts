@@ -215,7 +215,7 @@ const getPostmarkOverviewRoute = endpoint(
   },
 );
 
-/** As long as our statistics go at once by month. */
+/** Longest period in which these counts are added up. A longer one is slower to read. */
 const DAYS = 365;
 const DAY_MS = 86_400_000;
 
@@ -318,7 +318,7 @@ const createPostmarkSuppressionsRoute = endpoint(
   },
 );
 
-/** A complaint cannot be taken back by the sender, as with Postmark. */
+/** The sender cannot remove a complaint, as with Postmark. */
 const REMOVABLE = ['bounce', 'unsubscribe', 'manual', 'import'] as const;
 
 const deletePostmarkSuppressionsRoute = endpoint(

@@ -10,6 +10,7 @@ import { entryIn, findSuppressed, listSuppressed, suppress, unsuppress } from '.
 import {
   as,
   type FieldRules,
+  ignored,
   type List,
   perform,
   refused,
@@ -230,6 +231,7 @@ const CHANGE: FieldRules = {
 const CONTACT: FieldRules = {
   ...CHANGE,
   email: as('email'),
+  audienceId: ignored, // version 2 repeats it from the path
   segments: refused(NOT_STORED),
   topics: refused('is not supported: use POST /v1/topics/{id}/opt-ins'),
 };
@@ -264,7 +266,7 @@ const unsubscribedIn = (rules: FieldRules, body: unknown) => {
   return { unsubscribed: unsubscribed === true, email };
 };
 
-/** Sets or clears the flag. @returns id of the suppression, or the address where there is none. */
+/** Sets or clears the flag. @returns id of the suppression, or else the address. */
 const setUnsubscribed = async (route: RouteContext, call: Call<unknown, unknown>, email: string, flag: boolean) => {
   if (flag) {
     const [one] = await suppress(route, call, { addresses: [email], scope: 'bulk' }, { addresses: 'email' });

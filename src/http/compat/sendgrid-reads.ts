@@ -50,7 +50,7 @@ const listNamed = ({ request }: Call<unknown, unknown>): SuppressionList => {
   const { list } = request.params as { readonly list: string };
   const found = Object.hasOwn(LISTS, list) ? LISTS[list] : undefined;
   if (found !== undefined) return found;
-  throw new DomainError('not_found', `there is no such list of suppressions: ${Object.keys(LISTS).join(', ')} are`);
+  throw new DomainError('not_found', `no such list of suppressions: use ${Object.keys(LISTS).join(', ')}`);
 };
 
 const NAMES: PathNames = { address: 'email' };
@@ -114,7 +114,7 @@ const deleteSendgridSuppressionRoute = endpoint(
   },
 );
 
-/** As many as ours accepts at once. */
+/** Our own operation accepts no more at once. */
 const EMAILS_MAX = 1_000;
 
 const suppressSendgridGloballyRoute = endpoint(

@@ -159,6 +159,17 @@ const TRACKING_SETTINGS: FieldRules = {
 
 const SUBSTITUTIONS_REMEDY = 'is not supported: use template_id with dynamic_template_data';
 
+/** The service writes this header, and `nodemailer-sendgrid` always sends one. */
+const MESSAGE_ID = 'message-id';
+
+const takeHeaders: FieldRule = (value) => ({
+  fields: {
+    headers: isSent(value)
+      ? Object.fromEntries(Object.entries(value).filter(([name]) => name.toLowerCase() !== MESSAGE_ID))
+      : value,
+  },
+});
+
 /** Rules for the fields that all messages of a request share. */
 const SHARED: FieldRules = {
   from: mailbox('from'),
@@ -166,7 +177,7 @@ const SHARED: FieldRules = {
   content: takeContent,
   attachments: listOf('attachments', ATTACHMENT, withDisposition),
   template_id: (value) => ({ fields: { template: { id: value } } }),
-  headers: as('headers'),
+  headers: takeHeaders,
   categories: takeCategories,
   custom_args: as('metadata'),
   send_at: takeSendAt,
@@ -187,7 +198,7 @@ const PERSONALIZATION: FieldRules = {
   cc: mailboxes('cc'),
   bcc: mailboxes('bcc'),
   subject: as('subject'),
-  headers: as('headers'),
+  headers: takeHeaders,
   custom_args: as('metadata'),
   send_at: takeSendAt,
   substitutions: refused(SUBSTITUTIONS_REMEDY),
@@ -281,7 +292,12 @@ export const sendSendgridMailRoute = endpoint(
         return { fields: combined(shared.fields, own.fields), problems: own.problems };
       },
       names: SENDGRID_NAMES,
-      placeOf: (index) => `personalizations[${index}].`,
+      placeOf: (index, field) => {
+        const [name = ''] = field.split(/[.[]/, 1);
+        const own = people[index];
+        const isShared = Object.hasOwn(rest, name) && !(isSent(own) && Object.hasOwn(own, name));
+        return isShared ? '' : `personalizations[${index}].`;
+      },
     });
     const [first] = sent;
     if (first !== undefined && !(first instanceof DomainError))

@@ -100,7 +100,7 @@ export const listSuppressed = async (
   );
 };
 
-/** The suppression of an address; null: nothing suppresses it, or its caller sees none of it. */
+/** The suppression of an address; null: nothing suppresses it, or its caller may not see why. */
 export const findSuppressed = async (
   route: RouteContext,
   call: Call<unknown, unknown>,

@@ -153,7 +153,9 @@ const entriesOf = (details: Details): readonly Problem[] =>
 const inNames = (error: unknown, nameOf: (path: string) => string): unknown => {
   if (!(error instanceof DomainError) || error.details === undefined) return error;
   const { code, message, details, retryAfterSeconds } = error;
-  const problems = entriesOf(details).map((one) => vendorProblem(one, nameOf));
+  const all = entriesOf(details).map((one) => vendorProblem(one, nameOf));
+  // Messages of one request can share a field.
+  const problems = [...new Map(all.map((problem) => [problem[1], problem])).values()];
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   return new DomainError(code, message, { details: detailsOf(problems), ...later });
 };
@@ -270,8 +272,11 @@ interface Batch extends Pick<AcceptBatch, 'strict'> {
   readonly messages: readonly unknown[];
   readonly translate: (sent: Fields, index: number) => Required<TranslatedFields>;
   readonly names: PathNames;
-  /** Path of a message, with its dot if a path follows: `[3].`, which `to` follows. */
-  readonly placeOf: (index: number) => string;
+  /**
+   * Path of a message, with its dot if a path follows: `[3].`, which `to` follows.
+   * @param field path in the message, in the vendor's names.
+   */
+  readonly placeOf: (index: number, field: string) => string;
 }
 
 const translated = ({ translate }: Batch, sent: unknown, index: number): unknown => {
@@ -291,7 +296,8 @@ export const sendMany = async (route: RouteContext, call: SendCall, batch: Batch
     const [prefix, index] = MESSAGE.exec(path) ?? [];
     if (prefix === undefined) return vendorPath(path, names);
     const rest = vendorPath(path.slice(prefix.length), names);
-    return rest === '' ? placeOf(Number(index)).replace(/\.$/, '') : `${placeOf(Number(index))}${rest}`;
+    const place = placeOf(Number(index), rest);
+    return rest === '' ? place.replace(/\.$/, '') : `${place}${rest}`;
   };
   const { system } = route.deps.context;
   const items = await mapConcurrently(messages, { system, concurrency: 1 }, (sent, index) =>

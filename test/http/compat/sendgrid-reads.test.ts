@@ -13,7 +13,7 @@ interface Response {
   readonly body: any;
 }
 type Request = { readonly method: string; readonly url: string; readonly qs?: object; readonly body?: object };
-/** What `@sendgrid/mail` sends with: an instance of `@sendgrid/client`. */
+/** The instance of `@sendgrid/client` that `@sendgrid/mail` uses. */
 interface Client {
   setApiKey(key: string): void;
   setDefaultRequest(name: string, value: string): void;
@@ -82,7 +82,7 @@ carol@example.net,unsubscribe,
     expect(found.body).toEqual({ recipient_email: 'dan@example.net' });
     expect((await call('DELETE', '/v3/asm/suppressions/global/dan@example.net')).statusCode).toBe(204);
     expect((await call('GET', '/v3/asm/suppressions/global/dan@example.net')).body).toEqual({});
-    // A complaint is not taken back with an unsubscription.
+    // The complaint stays.
     await call('POST', '/v3/asm/suppressions/global', { body: { recipient_emails: ['bob@example.net'] } });
     expect(await refused('DELETE', '/v3/asm/suppressions/global/bob@example.net')).toContain('409 null the address is');
   });
@@ -120,9 +120,9 @@ carol@example.net,unsubscribe,
         { qs: { start_date: '2026-02-01', end_date: '2026-01-01' } },
         '400 start_date start_date must',
       ],
-      ['GET', '/v3/suppression/others', {}, '404 null there is no such list'],
-      ['GET', '/v3/suppression/constructor', {}, '404 null there is no such list'],
-      ['GET', '/v3/suppression/bounces/nobody', {}, '400 email email is not an email address'],
+      ['GET', '/v3/suppression/others', {}, '404 null no such list'],
+      ['GET', '/v3/suppression/constructor', {}, '404 null no such list'],
+      ['GET', '/v3/suppression/bounces/no-address', {}, '400 email email is not an email address'],
       ['GET', '/v3/suppression/bounces', { qs: { limit: 501 } }, '400 limit limit must be'],
       ['GET', '/v3/suppression/bounces', { qs: { email: 'a\r\nb' } }, '400 email email is not an email address'],
       ['POST', '/v3/asm/suppressions/global', { body: {} }, '400 recipient_emails recipient_emails must be an array'],
@@ -136,6 +136,42 @@ carol@example.net,unsubscribe,
       ['POST', '/v3/asm/suppressions/global', { body: { recipient_emails: many } }, 'must have at most 1000 items'],
     ] as const)
       expect(await refused(method, url, more)).toContain(sentence);
+  });
+
+  test('names a field where the program wrote it, and once', async () => {
+    const to = [{ email: 'g@example.net' }];
+    const errorsOf = async (more: object) => {
+      const base = { from: { email: 'a@a.test' }, subject: 'Hi', content: [{ type: 'text/plain', value: 'Hi' }] };
+      const payload = { ...base, personalizations: [{ to }, { to }], ...more };
+      const { body } = await ask('sendgrid', 'POST', '/v3/mail/send', { payload });
+      return body.errors.map(({ message }: { readonly message: string }) => message);
+    };
+    expect(await errorsOf({ attachments: [{ filename: 'a', content: '!' }] })).toEqual([
+      'attachments[0].content must be base64 (RFC 4648 §4) without line breaks',
+    ]);
+    expect(await errorsOf({ personalizations: [{ to }, { to, subject: 'x\r\ny' }] })).toEqual([
+      expect.stringContaining('personalizations[1].subject'),
+    ]);
+    expect(await errorsOf({ personalizations: [{ to }, {}] })).toEqual(['personalizations[1].to is required']);
+    expect(await errorsOf({ from: { email: 'nobody' } })).toEqual([expect.stringMatching(/^from\.email /)]);
+    expect(await errorsOf({ headers: { Bcc: 'x@y.test' } })).toEqual([expect.stringMatching(/^headers\.Bcc /)]);
+    expect(await errorsOf({ headers: 'x' })).toEqual([expect.stringMatching(/^headers /)]);
+  });
+
+  test('writes its own Message-ID, whatever the program sends', async () => {
+    const headers = { 'message-id': '<x@evil.test>\r\nBcc: x@y.test', 'X-Order': '1' };
+    const mail = {
+      from: { email: 'a@a.test' },
+      subject: 'Id',
+      content: [{ type: 'text/plain', value: 'Hi' }],
+      headers,
+    };
+    const payload = { ...mail, personalizations: [{ to: [{ email: 'h@example.net' }], headers }] };
+    const sent = await ask('sendgrid', 'POST', '/v3/mail/send', { payload });
+    expect(sent.status).toBe(202);
+    const id = sent.headers['x-message-id'];
+    expect(await ours(`/v1/messages/${id}`)).toMatchObject({ message_id: `<${id}@a.test>` });
+    expect((await ours(`/v1/messages/${id}/content`)).headers).toEqual({ 'X-Order': '1' });
   });
 
   test('shows and changes nothing of another organization', async () => {
