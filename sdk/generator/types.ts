@@ -116,11 +116,48 @@ export const reachable = (
   return found;
 };
 
-/** A declaration of a component. */
-export const declarationOf = (component: string, schema: Schema): string => {
-  const writing = { indent: '', isSent: component.endsWith('Request') };
+const isSentIn = (component: string): boolean => component.endsWith('Request');
+
+const isSameField = (name: string, one: Schema, other: Schema): boolean =>
+  JSON.stringify(one.properties?.[name]) === JSON.stringify(other.properties?.[name]) &&
+  one.required?.includes(name) === other.required?.includes(name);
+
+const sizeOf = ({ properties = {} }: Schema): number => Object.keys(properties).length;
+
+/** Fewer fields in common are a coincidence. */
+const SHARED_FIELDS_MIN = 4;
+
+/** The component with most fields that is all part of this one; undefined: none. */
+export const baseOf = (component: string, components: Readonly<Record<string, Schema>>): string | undefined => {
+  const schema = components[component] ?? {};
+  const names = Object.keys(components);
+  const isBase = (other: string): boolean => {
+    const base = components[other] ?? {};
+    if (other === component || isSentIn(other) !== isSentIn(component) || sizeOf(base) < SHARED_FIELDS_MIN)
+      return false;
+    const comesFirst = sizeOf(base) < sizeOf(schema) || names.indexOf(other) < names.indexOf(component);
+    return comesFirst && Object.keys(base.properties ?? {}).every((name) => isSameField(name, base, schema));
+  };
+  return names.filter(isBase).sort((one, other) => sizeOf(components[other] ?? {}) - sizeOf(components[one] ?? {}))[0];
+};
+
+const without = (schema: Schema, base: Schema): Schema => ({
+  ...schema,
+  properties: Object.fromEntries(
+    Object.entries(schema.properties ?? {}).filter(([name]) => base.properties?.[name] === undefined),
+  ),
+});
+
+/** A declaration of a component. What it shares with another is not repeated. */
+export const declarationOf = (component: string, components: Readonly<Record<string, Schema>>): string => {
+  const schema = components[component] ?? {};
+  const writing = { indent: '', isSent: isSentIn(component) };
   const comment = commentOf(schema.description, '');
   const name = nameOf(component);
-  if (schema.properties !== undefined) return `${comment}export interface ${name} ${membersOf(schema, writing)}\n`;
-  return `${comment}export type ${name} = ${typeOf(schema, writing)};\n`;
+  if (schema.properties === undefined) return `${comment}export type ${name} = ${typeOf(schema, writing)};\n`;
+  const base = baseOf(component, components);
+  if (base === undefined) return `${comment}export interface ${name} ${membersOf(schema, writing)}\n`;
+  const more = without(schema, components[base] ?? {});
+  if (sizeOf(more) === 0) return `${comment}export type ${name} = ${nameOf(base)};\n`;
+  return `${comment}export interface ${name} extends ${nameOf(base)} ${membersOf(more, writing)}\n`;
 };

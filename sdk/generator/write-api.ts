@@ -150,9 +150,10 @@ const schemasSource = (document: Document, operations: readonly Located[]): stri
     schemas,
   );
   const components = Object.keys(schemas).filter((name) => used.has(name) && name !== 'Page' && name !== TWIN);
+  const declared = Object.fromEntries(components.map((name) => [name, schemas[name] ?? {}]));
   return (
     HEADER +
-    components.map((name) => declarationOf(name, schemas[name] ?? {})).join('\n') +
+    components.map((name) => declarationOf(name, declared)).join('\n') +
     operations
       .map(queryDeclaration)
       .filter(Boolean)

@@ -1,5 +1,14 @@
 import { createDeadline, type Deadline } from './deadline.ts';
-import { ConnectionError, errorOf, OutboxError, REDIRECTED, requestIdOf, TimedOutError } from './errors.ts';
+import {
+  ConnectionError,
+  errorOf,
+  NotFoundError,
+  OutboxError,
+  REDIRECTED,
+  requestIdOf,
+  ServerError,
+  TimedOutError,
+} from './errors.ts';
 import { type List, listOf } from './list.ts';
 import { type Body, encodeBody, type RenderReact } from './message-body.ts';
 import { authorizationOf, baseOf, headersOf, isRepeatable, type Operation, type Options, urlOf } from './request.ts';
@@ -178,6 +187,25 @@ const tell = (
     .catch(() => undefined);
 };
 
+/**
+ * Attempts of one request. A deletion may succeed behind a 503 or a lost response: if a later attempt of the same call
+ * does not find the resource, it is deleted.
+ */
+const attemptsOf = <Answer>({ method }: Operation): ((one: Try<Answer>) => Promise<TryResponse<Answer>>) => {
+  let isUncertain = false;
+  return async (one) => {
+    try {
+      return await attempt(one);
+    } catch (error) {
+      const isGone = error instanceof NotFoundError && error.code === 'not_found';
+      if (method === 'DELETE' && isUncertain && isGone)
+        return { answer: undefined as Answer, response: new Response(null, { status: error.status }) };
+      isUncertain ||= error instanceof ServerError || error instanceof ConnectionError;
+      throw error;
+    }
+  };
+};
+
 export const createCall = (configuration: Configuration): Call => {
   const authorization = configuration.apiKey === null ? null : authorizationOf(configuration.apiKey);
   const base = baseOf(configuration.baseUrl);
@@ -195,8 +223,9 @@ export const createCall = (configuration: Configuration): Call => {
     const headers = headersOf(authorization, operation, options);
     const body = await encodeBody(operation.body, configuration.renderReact);
     const fetch = configuration.fetch ?? globalThis.fetch;
+    const tryOnce = attemptsOf<Answer>(operation);
     const { answer } = await withRetries(
-      (timeoutMs) => attempt({ url, fetch, request: { method, headers }, body, signal, timeoutMs, read, isReadLater }),
+      (timeoutMs) => tryOnce({ url, fetch, request: { method, headers }, body, signal, timeoutMs, read, isReadLater }),
       {
         ...limits,
         signal,

@@ -26,6 +26,16 @@ const outboxWith = (more: Partial<Configuration> = {}): Outbox =>
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
 const ok = json(202, { id: 'msg_1', object: 'message' }, { 'x-request-id': 'req_1' });
 
+test('options that are undefined, such as an unset variable, have their default', async () => {
+  vi.stubEnv('OUTBOX_API_KEY', 'ob_test_x');
+  vi.stubEnv('OUTBOX_URL', server.url);
+  server.script(ok);
+  const unset: string | undefined = process.env.OUTBOX_NO_SUCH_VARIABLE;
+  const { messages } = createOutbox({ apiKey: unset, baseUrl: unset, timeoutMs: undefined, fetch: undefined });
+  expect(await messages.send(MAIL)).toMatchObject({ id: 'msg_1' });
+  vi.unstubAllEnvs();
+});
+
 describe('a mistake found before anything is sent', () => {
   test.each([
     [{ apiKey: '' }, 'apiKey is required: pass it, or set OUTBOX_API_KEY'],

@@ -25,4 +25,17 @@ describe('the SDK generated from /openapi.json', () => {
       expect(new Set(names).size).toBe(names.length);
     }
   });
+
+  test('repeats no schema in another', () => {
+    const interfaces = [...(files['schemas.ts'] ?? '').matchAll(/^export interface (\w+(?<!Query)) \{([\s\S]*?)^\}/gm)];
+    expect(interfaces.length).toBeGreaterThan(50);
+    const bodies = new Map<string, string>();
+    const copies = interfaces.flatMap(([, name = '', body = '']) => {
+      const first = bodies.get(body);
+      bodies.set(body, first ?? name);
+      return first === undefined || body.split('\n').length < 6 ? [] : [[first, name]];
+    });
+    expect(copies).toEqual([]);
+    expect(files['schemas.ts']).toMatch(/^export interface GetKeyAnswer extends ApiKey \{/m);
+  });
 });

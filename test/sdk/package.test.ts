@@ -1,12 +1,18 @@
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../sdk/package.json' with { type: 'json' };
 
 const SOURCE = fileURLToPath(new URL('../../sdk/src/index.ts', import.meta.url));
 const GZIPPED_BYTES_MAX = 12_000;
+
+const run = promisify(execFile);
 
 /** A program as built by a bundler for browsers. */
 const bundled = async (program: string): Promise<string> => {
@@ -51,5 +57,32 @@ describe('the package of the SDK', () => {
     expect([...readme.matchAll(/(\d+) kB/g)].map(([, size]) => Number(size))).toEqual(
       [sending, verifying, whole].map((code) => Math.round(gzipSync(code).length / 1_000)),
     );
+  });
+
+  test('can be loaded by require, with types, where an ES module cannot be', async () => {
+    const sdk = fileURLToPath(new URL('../../sdk/', import.meta.url));
+    const folder = await mkdtemp(join(tmpdir(), 'outbox-require-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { stdout: packed } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sdk });
+    expect(packed).toContain('dist/commonjs/index.js');
+    await run('mkdir', [join(folder, 'node_modules')]);
+    for (const [name, target] of [
+      ['outbox-sdk', sdk],
+      ['@types', join(sdk, '../node_modules/@types')],
+      ['undici-types', join(sdk, '../node_modules/undici-types')],
+    ] as const)
+      await symlink(target, join(folder, 'node_modules', name));
+    const program = `import { createOutbox } from 'outbox-sdk';
+console.log(typeof createOutbox({ apiKey: process.env.KEY, baseUrl: process.env.URL }).messages.send);
+`;
+    await writeFile(join(folder, 'program.cts'), program);
+    const compiler = join(sdk, '../node_modules/.bin/tsc');
+    const strict = ['--strict', '--exactOptionalPropertyTypes', '--module', 'node16', '--target', 'es2022'];
+    await run(compiler, [...strict, '--types', 'node', 'program.cts'], { cwd: folder });
+    const ran = await run(process.execPath, ['--no-experimental-require-module', 'program.cjs'], {
+      cwd: folder,
+      env: { KEY: 'ob_test_x', URL: 'https://mail.example.com' },
+    });
+    expect(ran.stdout).toBe('function\n');
   });
 });

@@ -243,3 +243,28 @@ describe('the wait', () => {
     }
   });
 });
+
+describe('a deletion', () => {
+  test.each([
+    ['a 503', refusal(503, 'unavailable')],
+    ['a lost response', reset],
+  ])('that succeeded behind %s is no error when the next attempt finds nothing', async (_, first) => {
+    server.script(first, refusal(404, 'not_found'));
+    await expect(outboxWith().webhooks.delete('whk_x')).resolves.toBeUndefined();
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test.each([
+    ['of nothing', [refusal(404, 'not_found')]],
+    ['that was refused before', [refusal(429, 'rate_limit_exceeded', { retry_after: 0 }), refusal(404, 'not_found')]],
+    ['that a proxy answers', [refusal(503, 'unavailable'), json(404, {})]],
+  ])('%s is an error', async (_, scripts) => {
+    server.script(...scripts);
+    expect((await failureOf(outboxWith().webhooks.delete('whk_x'))).status).toBe(404);
+  });
+
+  test('is the only change whose missing resource is no error', async () => {
+    server.script(refusal(503, 'unavailable'), refusal(404, 'not_found'));
+    expect((await failureOf(outboxWith().webhooks.update('whk_x', {}))).status).toBe(404);
+  });
+});

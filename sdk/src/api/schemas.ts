@@ -1320,58 +1320,14 @@ export interface Message {
   })[];
 }
 
-export interface ResentMessage {
-  id: string;
-  object: 'message';
-  message_id: string;
-  status: 'accepted' | 'scheduled';
-  environment: 'live' | 'test';
-  created_at: string;
-  scheduled_at?: string | undefined;
-  recipients: ({
-    id: string;
-    address: string;
-    kind: 'to' | 'cc' | 'bcc';
-    status: 'accepted' | 'scheduled';
-  })[];
-  analysis?: {
-    score: number;
-    verdict: 'pass' | 'warn' | 'fail';
-    findings: Finding[];
-  } | undefined;
+export interface ResentMessage extends SentMessage {
   /** Id of the message that was sent again. */
   resend_of: string;
   /** true: it was sent again before, and this request sent nothing. */
   replayed: boolean;
 }
 
-export interface CreatedApiKey {
-  id: string;
-  object: 'api_key';
-  name: string;
-  domain_id: string;
-  permissions: ('send' | 'read' | 'manage' | 'admin')[];
-  environment: 'live' | 'test';
-  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
-  rate_limits: {
-    send: number;
-    read: number;
-    manage: number;
-  };
-  allowed_cidrs: string[];
-  expires_at: string | null;
-  created_at: string;
-  last_used_at: string | null;
-  /** IP address of the last request with this key. */
-  last_used_address: string | null;
-  last4: string;
-  /** `revoked`: ended permanently, by request or because its domain was deleted. */
-  status: 'active' | 'expired' | 'revoked';
-  earlier_secrets: ({
-    expires_at: string;
-    last_used_at: string | null;
-    last4: string;
-  })[];
+export interface CreatedApiKey extends ApiKey {
   key: string;
 }
 
@@ -1673,34 +1629,7 @@ export interface ApiKeySecret {
   last_send_at: string | null;
 }
 
-export interface RotatedApiKey {
-  id: string;
-  object: 'api_key';
-  name: string;
-  domain_id: string;
-  permissions: ('send' | 'read' | 'manage' | 'admin')[];
-  environment: 'live' | 'test';
-  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
-  rate_limits: {
-    send: number;
-    read: number;
-    manage: number;
-  };
-  allowed_cidrs: string[];
-  expires_at: string | null;
-  created_at: string;
-  last_used_at: string | null;
-  /** IP address of the last request with this key. */
-  last_used_address: string | null;
-  last4: string;
-  /** `revoked`: ended permanently, by request or because its domain was deleted. */
-  status: 'active' | 'expired' | 'revoked';
-  earlier_secrets: ({
-    expires_at: string;
-    last_used_at: string | null;
-    last4: string;
-  })[];
-  key: string;
+export interface RotatedApiKey extends CreatedApiKey {
   previous_key_expires_at: string;
 }
 
@@ -1776,19 +1705,7 @@ export interface Domain {
   created_at: string;
 }
 
-export interface Template {
-  object: 'template';
-  id: string;
-  alias: string;
-  name: string;
-  description: string | null;
-  status: 'draft' | 'published';
-  /** Version that messages use if they do not name one. null: not published yet. */
-  published_version: number | null;
-  /** true: there are unpublished changes. */
-  has_draft: boolean;
-  created_at: string;
-  updated_at: string;
+export interface Template extends ListedTemplate {
   /** Content of the draft, or of the newest version if there is no draft. */
   content: TemplateContent;
 }
@@ -1836,17 +1753,7 @@ export interface ListedTemplate {
   updated_at: string;
 }
 
-export interface PublishedTemplateVersion {
-  object: 'template_version';
-  template_id: string;
-  version: number;
-  /** true: messages that do not name a version use this one. */
-  published: boolean;
-  published_at: string;
-  /** The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
-  published_by: string;
-  /** SHA-256 of the content, in hex. */
-  content_digest: string;
+export interface PublishedTemplateVersion extends ListedTemplateVersion {
   /** Analysis of the template rendered with its example values. null: a variable has no example. */
   analysis: TemplateAnalysis | null;
 }
@@ -1859,14 +1766,7 @@ export interface TemplateAnalysis {
   size_bytes: number;
 }
 
-export interface TemplateFinding {
-  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-deceptive' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-attachment-unused' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
-  severity: 'info' | 'warning' | 'error';
-  message: string;
-  field: string;
-  line?: number | undefined;
-  column?: number | undefined;
-  fix: string;
+export interface TemplateFinding extends Finding {
   /** Field of the template, such as `html` or `locales.de.html`. null: unknown. */
   source: {
     field: string;
@@ -1888,17 +1788,7 @@ export interface ListedTemplateVersion {
   content_digest: string;
 }
 
-export interface TemplateVersion {
-  object: 'template_version';
-  template_id: string;
-  version: number;
-  /** true: messages that do not name a version use this one. */
-  published: boolean;
-  published_at: string;
-  /** The publisher: `key:` and the id of the API key, `member:` and the id of the member, or `operator`. */
-  published_by: string;
-  /** SHA-256 of the content, in hex. */
-  content_digest: string;
+export interface TemplateVersion extends ListedTemplateVersion {
   content: TemplateContent;
 }
 
@@ -1939,33 +1829,7 @@ export interface RenderedTemplate {
   analysis: TemplateAnalysis;
 }
 
-export interface CreatedWebhook {
-  id: string;
-  object: 'webhook';
-  url: string;
-  events: string[];
-  description: string | null;
-  environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
-  status: 'enabled' | 'disabled' | 'paused';
-  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
-  owned_by: {
-    type: 'key' | 'member' | 'operator' | 'service';
-    id: string | null;
-  };
-  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
-  disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
-  failing_since: string | null;
-  filters: {
-    /** Only events of these sending domains and of their messages. Empty: all. */
-    domain_ids: string[];
-    /** Only events of messages with one of these tags. Empty: all. */
-    tags: string[];
-  };
-  /** Names of the custom headers. Their values are not shown. */
-  header_names: string[];
-  created_at: string;
+export interface CreatedWebhook extends Webhook {
   secret: string;
 }
 
@@ -1998,34 +1862,7 @@ export interface Webhook {
   created_at: string;
 }
 
-export interface RotatedWebhook {
-  id: string;
-  object: 'webhook';
-  url: string;
-  events: string[];
-  description: string | null;
-  environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
-  status: 'enabled' | 'disabled' | 'paused';
-  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
-  owned_by: {
-    type: 'key' | 'member' | 'operator' | 'service';
-    id: string | null;
-  };
-  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
-  disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
-  failing_since: string | null;
-  filters: {
-    /** Only events of these sending domains and of their messages. Empty: all. */
-    domain_ids: string[];
-    /** Only events of messages with one of these tags. Empty: all. */
-    tags: string[];
-  };
-  /** Names of the custom headers. Their values are not shown. */
-  header_names: string[];
-  created_at: string;
-  secret: string;
+export interface RotatedWebhook extends CreatedWebhook {
   previous_secret_expires_at: string;
 }
 
@@ -2072,39 +1909,7 @@ export interface WebhookDelivery {
   })[];
 }
 
-export interface ShownWebhookDelivery {
-  id: string;
-  object: 'webhook_delivery';
-  webhook_id: string;
-  event_id: string;
-  event_type: string;
-  /** Recipient that the event is about. null: the event is not about a recipient. */
-  recipient: {
-    id: string;
-    address: string | null;
-    kind: 'to' | 'cc' | 'bcc' | null;
-  } | null;
-  /** Replay that the delivery belongs to. null: no replay. */
-  replay_id: string | null;
-  status: 'pending' | 'delivered' | 'failed';
-  created_at: string;
-  next_attempt_at: string | null;
-  attempts: ({
-    at: string;
-    request: {
-      url: string;
-      /** Headers of the request, without the signature. Values of custom headers are shown as `[hidden]`. */
-      headers: Record<string, string>;
-      body_bytes: number;
-      /** SHA-256 of the body that was posted, in hex. */
-      body_sha256: string;
-    };
-    /** Status of the response. null: there was no response. */
-    status: number | null;
-    duration_ms: number;
-    /** First 1 kB of the response, or the reason for which there was no response. */
-    response: string;
-  })[];
+export interface ShownWebhookDelivery extends WebhookDelivery {
   /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. */
   body: string;
 }
@@ -2561,47 +2366,7 @@ export interface RequestRefusalCounts {
   })[];
 }
 
-export interface ShownRequestRefusal {
-  /** The `X-Request-Id` of the response. */
-  id: string;
-  object: 'refused_request';
-  at: string;
-  /** API key that sent the request. null: not an API key. */
-  key_id: string | null;
-  /** Member who sent the request. null: not a member. */
-  member_id: string | null;
-  /** Auditor who sent the request. null: not an auditor. */
-  auditor_id: string | null;
-  method: string;
-  /** Path as documented, such as `/v1/messages/:id`. null: unknown path. */
-  route: string | null;
-  /** Requested path, without the query. Segments that could contain personal data are `***`. */
-  path: string;
-  status: number;
-  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
-  message: string;
-  /** The first 20 problems of the error’s `details`, or the place where the JSON is invalid. */
-  problems: ({
-    /** Name of the field, as in `details` of the error. */
-    field: string;
-    sentence: string;
-    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it. null: not in the body. */
-    pointer: string | null;
-    /** Line in the body as sent, from 1. null: not in the body, or too far into it to be located. */
-    line: number | null;
-    /** Column in that line, from 1, in UTF-16 code units. */
-    column: number | null;
-    /** Offset in `body.text` where the field starts. null: this part of the body is not shown. */
-    start: number | null;
-    /** Offset in `body.text` where the field ends. */
-    end: number | null;
-  })[];
-  /** IP address of the request. Only the key that sent it and live keys with `admin` see it. */
-  client_address: string | null;
-  user_agent: string | null;
-  duration_ms: number;
-  /** Number of requests that this entry represents. Above 1 for requests over a rate or concurrency limit, which are counted per minute. */
-  count: number;
+export interface ShownRequestRefusal extends RequestRefusal {
   /** Meaning of the code. */
   meaning: string;
   /** How to fix it. */
@@ -2897,17 +2662,7 @@ export interface AuditReport {
   } | null;
 }
 
-export interface AddedAuditor {
-  id: string;
-  object: 'auditor';
-  /** null: the address was erased. */
-  name: string | null;
-  email: string | null;
-  contents: boolean;
-  status: 'active' | 'expired';
-  expires_at: string;
-  token_last4: string;
-  created_at: string;
+export interface AddedAuditor extends Auditor {
   token: string;
 }
 
@@ -3022,23 +2777,7 @@ export interface Passkey {
   created_at: string;
 }
 
-export interface InvitedMember {
-  id: string;
-  object: 'member';
-  name: string;
-  /** null: the first owner has no address yet. */
-  email: string | null;
-  role: 'owner' | 'developer' | 'analyst' | 'auditor';
-  /** true: an operator, who can read the health of the service. Only the command line can grant this. */
-  operator: boolean;
-  /** `invited`: the person has not accepted the invitation yet. */
-  status: 'invited' | 'joined';
-  invited_at: string;
-  /** Time until which the invitation can be accepted. null: the person has joined, or the invitation has expired. */
-  invitation_expires_at: string | null;
-  joined_at: string | null;
-  /** Number of passkeys (`GET /v1/members/:id/passkeys`). */
-  passkeys: number;
+export interface InvitedMember extends Member {
   link: {
     object: 'sign_in_link';
     /** The link, shown only once. Browsers do not send the part after `#` to a server until the person confirms. */
@@ -3112,23 +2851,7 @@ export interface ListedCapturedMail {
   })[];
 }
 
-export interface CapturedMail {
-  id: string;
-  object: 'captured_mail';
-  received_at: string;
-  envelope: {
-    from: string;
-    to: string[];
-  };
-  subject: string | null;
-  size_bytes: number;
-  /** true: the mail contains a sign-in link. Only an owner who has recently confirmed their presence can read it. */
-  confidential: boolean;
-  attachments: ({
-    filename: string | null;
-    content_type: string;
-    size_bytes: number;
-  })[];
+export interface CapturedMail extends ListedCapturedMail {
   headers: {
     name: string;
     value: string;
@@ -3189,81 +2912,7 @@ export interface ListMessagesAnswer {
   } | undefined;
 }
 
-export interface GetMessageAnswer {
-  id: string;
-  object: 'message';
-  message_id: string;
-  status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
-  environment: 'live' | 'test';
-  created_at: string;
-  partial: boolean;
-  domain_id: string;
-  api_key_id: string;
-  stream: 'transactional' | 'bulk';
-  size_bytes: number;
-  expires_at: string;
-  /** Template that the message was rendered from. null: no template. */
-  template: {
-    id: string;
-    version: number;
-  } | null;
-  scheduled_at: string | null;
-  from: string | null;
-  subject: string | null;
-  tags: {
-    name: string;
-    value: string;
-  }[];
-  metadata: Record<string, string>;
-  /** `expired`: the content was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: it was removed because a recipient was erased. null: it cannot be read at the moment: try again later. */
-  content: 'stored' | 'expired' | 'erased' | null;
-  topic_id: string | null;
-  attempts: number;
-  /** Id of the message that this one sends again. null: none. */
-  resend_of: string | null;
-  /** Tracking that was applied to the html. */
-  tracking: {
-    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
-    opens: boolean;
-    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
-    clicks: boolean;
-  };
-  recipients: ({
-    id: string;
-    address: string | null;
-    kind: 'to' | 'cc' | 'bcc';
-    status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
-    complained: boolean;
-    unsubscribed: boolean;
-    /** true: a person opened it. Always false without open tracking. */
-    opened: boolean;
-    /** true: a person followed a link in it. Always false without click tracking. */
-    clicked: boolean;
-    reason: string | null;
-    category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
-    next_attempt_at: string | null;
-    /** Reason for which a due recipient is held. null: it is not held. */
-    held: {
-      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up' | 'organization_suspended';
-      since: string;
-      /** Latest time of the next check. */
-      until: string;
-    } | null;
-    smtp: {
-      code: number;
-      enhanced: string | null;
-      text: string | null;
-      mx: string | null;
-      tls: string | null;
-      cipher: string | null;
-      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
-      address: string | null;
-      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
-    } | null;
-    /** Id of the message that was sent to this recipient instead. null: not sent again. */
-    resent_as: string | null;
-    updated_at: string;
-  })[];
+export interface GetMessageAnswer extends Message {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3423,33 +3072,7 @@ export interface ListKeysAnswer {
   } | undefined;
 }
 
-export interface GetKeyAnswer {
-  id: string;
-  object: 'api_key';
-  name: string;
-  domain_id: string;
-  permissions: ('send' | 'read' | 'manage' | 'admin')[];
-  environment: 'live' | 'test';
-  /** Requests per minute by kind. If `rate_limit_ceilings` of the organization are lower, they apply instead: the header `RateLimit-Limit` has the effective limit. */
-  rate_limits: {
-    send: number;
-    read: number;
-    manage: number;
-  };
-  allowed_cidrs: string[];
-  expires_at: string | null;
-  created_at: string;
-  last_used_at: string | null;
-  /** IP address of the last request with this key. */
-  last_used_address: string | null;
-  last4: string;
-  /** `revoked`: ended permanently, by request or because its domain was deleted. */
-  status: 'active' | 'expired' | 'revoked';
-  earlier_secrets: ({
-    expires_at: string;
-    last_used_at: string | null;
-    last4: string;
-  })[];
+export interface GetKeyAnswer extends ApiKey {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3494,76 +3117,7 @@ export interface ListDomainsAnswer {
   } | undefined;
 }
 
-export interface GetDomainAnswer {
-  id: string;
-  object: 'domain';
-  name: string;
-  /** `degraded`: a required record is missing or wrong. The domain can still send until `fails_at`. `failed`: the domain cannot send until it is verified again. */
-  status: 'pending' | 'verified' | 'degraded' | 'failed';
-  /** How and when the domain was verified. null: the domain cannot send. */
-  verification: {
-    method: 'capture' | 'dns';
-    verified_at: string;
-  } | null;
-  /** Time when a degraded domain fails unless its records are correct again. */
-  fails_at: string | null;
-  /** Time of the next automatic check. null: the domain is checked only when you call `verify`. */
-  next_check_at: string | null;
-  records: ({
-    purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
-    type: 'TXT' | 'CNAME';
-    /** Full host name of the record. If your DNS provider appends the domain, enter only the part before it. */
-    name: string;
-    /** Value to publish. */
-    value: string;
-    /** true: the domain is verified only while this record is valid. */
-    required: boolean;
-    /** `not_needed`: mail is captured on this machine, so the record has no effect. */
-    status: 'pending' | 'verified' | 'not_needed';
-    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer. `include_broken`: your record is correct, but the SPF record that it includes is broken; the operator of this service must repair it. */
-    state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    /** Problem with the record and how to fix it. null: no problem. */
-    problem: string | null;
-    /** Purpose of the record, and hints for publishing it. */
-    advice: string;
-    /** Values found in the DNS, shortened and without mailboxes. */
-    seen: string[];
-    /** Time when this state was first found, or of the last requested check. */
-    checked_at: string | null;
-  })[];
-  dkim: ({
-    /** `pending`: its RSA record has not been found in the DNS yet. `active`: signs mail. `retired`: no longer signs. */
-    status: 'pending' | 'active' | 'retired';
-    hosts: string[];
-    /** Selectors of the keys that sign: those whose records were found in the DNS. */
-    signing: string[];
-    added_at: string | null;
-    activated_at: string | null;
-    /** Keep the records of retired keys until then: receivers verify mail in transit with them. */
-    safe_to_remove_at: string | null;
-    /** true: you can remove these records now. */
-    removable: boolean;
-  })[];
-  /** Results of the last DNS check. */
-  authentication: {
-    spf: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-  };
-  /** How the sender appears on recipient pages. null: by the name of the domain. */
-  branding: {
-    name: string | null;
-    color: string | null;
-    logo_url: string | null;
-  } | null;
-  /** Default tracking of mail from this domain. A message can override it. */
-  tracking: {
-    /** true: add an invisible image to the html. Loading it creates the event `message.opened`. */
-    opens: boolean;
-    /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
-    clicks: boolean;
-  };
-  created_at: string;
+export interface GetDomainAnswer extends Domain {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3644,28 +3198,7 @@ export interface GetWarmUpAnswer {
   }[];
 }
 
-export interface StartWarmUpAnswer {
-  object: 'domain_warm_up';
-  domain_id: string;
-  /** `none`: the warm-up was never started, or was ended early. */
-  status: 'none' | 'running' | 'over';
-  /** Quota of recipients per destination for each day of the plan. */
-  plan: number[];
-  starts_on: string | null;
-  /** Last day of the plan. */
-  ends_on: string | null;
-  /** Number of the current day, from 1. null: no plan is running. */
-  day: number | null;
-  /** Today’s quota for each destination. null: no plan is running. */
-  recipients_max: number | null;
-  /** The destinations with the most mail today, at most 100. */
-  today: {
-    /** Name of the mailbox provider. */
-    destination: string;
-    /** Recipients sent to, plus reserved ones. A twentieth of the quota is reserved at a time. */
-    recipients: number;
-  }[];
-}
+export type StartWarmUpAnswer = GetWarmUpAnswer;
 
 export interface ListTemplatesAnswer {
   object: 'list';
@@ -3681,21 +3214,7 @@ export interface ListTemplatesAnswer {
   } | undefined;
 }
 
-export interface GetTemplateAnswer {
-  object: 'template';
-  id: string;
-  alias: string;
-  name: string;
-  description: string | null;
-  status: 'draft' | 'published';
-  /** Version that messages use if they do not name one. null: not published yet. */
-  published_version: number | null;
-  /** true: there are unpublished changes. */
-  has_draft: boolean;
-  created_at: string;
-  updated_at: string;
-  /** Content of the draft, or of the newest version if there is no draft. */
-  content: TemplateContent;
+export interface GetTemplateAnswer extends Template {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3726,33 +3245,7 @@ export interface ListWebhooksAnswer {
   } | undefined;
 }
 
-export interface GetWebhookAnswer {
-  id: string;
-  object: 'webhook';
-  url: string;
-  events: string[];
-  description: string | null;
-  environment: 'live' | 'test';
-  /** `paused`: the key in `owned_by` has ended. Events wait until someone adopts the webhook. */
-  status: 'enabled' | 'disabled' | 'paused';
-  /** The actor who created the webhook, or last enabled it, adopted it or changed its URL. If this is a key without `read`, posts contain no mail contents. */
-  owned_by: {
-    type: 'key' | 'member' | 'operator' | 'service';
-    id: string | null;
-  };
-  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
-  disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
-  failing_since: string | null;
-  filters: {
-    /** Only events of these sending domains and of their messages. Empty: all. */
-    domain_ids: string[];
-    /** Only events of messages with one of these tags. Empty: all. */
-    tags: string[];
-  };
-  /** Names of the custom headers. Their values are not shown. */
-  header_names: string[];
-  created_at: string;
+export interface GetWebhookAnswer extends Webhook {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3828,35 +3321,7 @@ export interface ImportSuppressionsAnswer {
   }[];
 }
 
-export interface GetSuppressionAnswer {
-  id: string;
-  object: 'suppression';
-  /** null: the address was erased. */
-  address: string | null;
-  environment: 'live' | 'test';
-  status: 'active' | 'expired' | 'removed';
-  /** Mail that the active entries block together. */
-  scope: 'all' | 'transactional' | 'bulk' | 'topic';
-  /** Reason of the entry that blocks the most. `expires_at` belongs to this entry. */
-  reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
-  expires_at: string | null;
-  /** All entries, oldest first, including removed and expired ones. */
-  entries: ({
-    reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
-    scope: 'all' | 'transactional' | 'bulk' | 'topic';
-    /** Topic, if the scope is `topic`. Otherwise null. */
-    topic_id: string | null;
-    status: 'active' | 'expired' | 'removed';
-    /** Reply of the mail server, or your note. */
-    evidence: string | null;
-    /** Message that caused the entry. */
-    message_id: string | null;
-    recipient_id: string | null;
-    added_at: string;
-    expires_at: string | null;
-    removed_at: string | null;
-  })[];
-  created_at: string;
+export interface GetSuppressionAnswer extends Suppression {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3887,14 +3352,7 @@ export interface ListTopicsAnswer {
   } | undefined;
 }
 
-export interface GetTopicAnswer {
-  id: string;
-  object: 'topic';
-  name: string;
-  description: string | null;
-  default: 'in' | 'out';
-  domain_id: string | null;
-  created_at: string;
+export interface GetTopicAnswer extends Topic {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3904,12 +3362,7 @@ export interface GetTopicAnswer {
   } | undefined;
 }
 
-export interface ReadEventsAnswer {
-  object: 'list';
-  data: OutboxEvent[];
-  has_more: boolean;
-  next_cursor: string | null;
-}
+export type ReadEventsAnswer = ListMessageEventsAnswer;
 
 export interface SearchAnswer {
   object: 'list';
@@ -4075,116 +3528,11 @@ export interface GetOrganizationReputationAnswer {
   bulk_mail_paused_since: string | null;
 }
 
-export interface UpdateOrganizationAnswer {
-  id: string;
-  object: 'organization';
-  name: string;
-  /** Email address for notices from the service. null: no notices are sent. */
-  contact: string | null;
-  content_retention_days: number;
-  default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted from the API and by SMTP. */
-  html_validation: {
-    api: 'strict' | 'browser';
-    compat: 'strict' | 'browser';
-    smtp: 'strict' | 'browser';
-  };
-  timezone: string;
-  /** A member’s session ends after this many minutes without a request. */
-  session_idle_minutes: number;
-  /** A member’s session ends after this many hours even if it is used. */
-  session_hours: number;
-  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
-  contents_allowed_to: ('analyst' | 'auditor')[];
-  rate_limit_ceilings: {
-    send?: number | undefined;
-    read?: number | undefined;
-    manage?: number | undefined;
-  } | null;
-  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
-  legal_hold_since: string | null;
-  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
-  suspension: {
-    since: string;
-    /** Reason that the operator gave. */
-    reason: string;
-  } | null;
-  created_at: string;
-}
+export type UpdateOrganizationAnswer = GetOrganizationAnswer;
 
-export interface SetLegalHoldAnswer {
-  id: string;
-  object: 'organization';
-  name: string;
-  /** Email address for notices from the service. null: no notices are sent. */
-  contact: string | null;
-  content_retention_days: number;
-  default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted from the API and by SMTP. */
-  html_validation: {
-    api: 'strict' | 'browser';
-    compat: 'strict' | 'browser';
-    smtp: 'strict' | 'browser';
-  };
-  timezone: string;
-  /** A member’s session ends after this many minutes without a request. */
-  session_idle_minutes: number;
-  /** A member’s session ends after this many hours even if it is used. */
-  session_hours: number;
-  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
-  contents_allowed_to: ('analyst' | 'auditor')[];
-  rate_limit_ceilings: {
-    send?: number | undefined;
-    read?: number | undefined;
-    manage?: number | undefined;
-  } | null;
-  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
-  legal_hold_since: string | null;
-  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
-  suspension: {
-    since: string;
-    /** Reason that the operator gave. */
-    reason: string;
-  } | null;
-  created_at: string;
-}
+export type SetLegalHoldAnswer = GetOrganizationAnswer;
 
-export interface SetContentsRolesAnswer {
-  id: string;
-  object: 'organization';
-  name: string;
-  /** Email address for notices from the service. null: no notices are sent. */
-  contact: string | null;
-  content_retention_days: number;
-  default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted from the API and by SMTP. */
-  html_validation: {
-    api: 'strict' | 'browser';
-    compat: 'strict' | 'browser';
-    smtp: 'strict' | 'browser';
-  };
-  timezone: string;
-  /** A member’s session ends after this many minutes without a request. */
-  session_idle_minutes: number;
-  /** A member’s session ends after this many hours even if it is used. */
-  session_hours: number;
-  /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
-  contents_allowed_to: ('analyst' | 'auditor')[];
-  rate_limit_ceilings: {
-    send?: number | undefined;
-    read?: number | undefined;
-    manage?: number | undefined;
-  } | null;
-  /** Start of the legal hold: until it ends, neither retention nor erasures remove anything. null: no legal hold. */
-  legal_hold_since: string | null;
-  /** When and why the operator suspended the organization, which then cannot send mail. null: not suspended. */
-  suspension: {
-    since: string;
-    /** Reason that the operator gave. */
-    reason: string;
-  } | null;
-  created_at: string;
-}
+export type SetContentsRolesAnswer = GetOrganizationAnswer;
 
 export interface ReleaseOrganizationSendingAnswer {
   object: 'released_organization';
