@@ -162,7 +162,9 @@ export const LIST: Statement = {
         order by number desc
         limit $4
       ) as scanned
-      where ($5::text is null or state = $5) and ($6::text is null or strpos(event::text, '"type":"' || $6 || '"') > 0)
+      where ($5::text is null or state = $5
+          or ($5 = 'failing' and (state = 'failed' or (state = 'pending' and attempts > 0))))
+        and ($6::text is null or strpos(event::text, '"type":"' || $6 || '"') > 0)
       order by number desc
       limit $3
     ) as delivery

@@ -5,7 +5,6 @@ import { Fault } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { isFault, type Trouble, useAttention } from '../data/attention.ts';
 import { linkTo } from '../data/location.ts';
-import { hostOf } from '../data/names.ts';
 import { ago, count, sofar, useTimes } from '../data/time.ts';
 import { ReleaseDestination } from '../delivery/actions.tsx';
 
@@ -122,12 +121,25 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
   );
 };
 
+/** An endpoint by its path and description: several may have the same host. */
+const Endpoint = ({ webhook: { url, description } }: Pick<TroubleOf<'webhook'>, 'webhook'>): JSX.Element => (
+  <>
+    <bdi>{url.replace(/^https?:\/\//, '')}</bdi>
+    {description !== null && (
+      <>
+        {' '}
+        (<bdi>{description}</bdi>)
+      </>
+    )}
+  </>
+);
+
 const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> }): JSX.Element => {
-  const { id, url, status, failing_since: since, disabled_reason: reason } = trouble.webhook;
+  const { id, status, failing_since: since, disabled_reason: reason } = trouble.webhook;
   if (status === 'paused') {
     return (
       <Item trouble={trouble} title="Webhook paused" remedy={<LinkTo path={`/webhooks/${id}`} word="Adopt it" />}>
-        <bdi>{hostOf(url)}</bdi>: its API key has ended. Adopt the webhook to send its waiting events.
+        <Endpoint webhook={trouble.webhook} />: its API key has ended. Adopt the webhook to send its waiting events.
       </Item>
     );
   }
@@ -138,7 +150,7 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
       title={since === null ? 'Webhook disabled' : `A webhook has failed for ${sofar(since)}`}
       remedy={<LinkTo path={`/webhooks/${id}`} word="Open deliveries" />}
     >
-      <bdi>{hostOf(url)}</bdi> {since === null ? why : 'is failing'}. You can replay the missed events.
+      <Endpoint webhook={trouble.webhook} /> {since === null ? why : 'is failing'}. You can replay the missed events.
     </Item>
   );
 };

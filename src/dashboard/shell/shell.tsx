@@ -319,7 +319,7 @@ const MaybeOlder = (): JSX.Element | null => {
 };
 
 interface ShellProps {
-  /** undefined: there is no such screen. */
+  /** undefined: the address names no screen. */
   readonly screen: Screen | undefined;
   readonly children: ComponentChildren;
 }

@@ -29,7 +29,7 @@ const Ended = (): JSX.Element => {
   useEffect(show, []);
   useOtherTabs();
   return (
-    // The backdrop hides the page: whoever comes by is not signed in.
+    // The backdrop hides the page from people who are not signed in.
     <dialog ref={dialog} class="dlg ended" aria-label="Your session has ended" onClose={show}>
       <h2>Your session has ended</h2>
       <p class="two">

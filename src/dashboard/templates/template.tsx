@@ -236,7 +236,7 @@ const Conflict = ({ id, draft }: { readonly id: string; readonly draft: Draft })
     <>
       <Notice tone="wait" state="warning">
         <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
-        <span class="choices">
+        <span class="sides">
           <button type="button" class="btn small" onClick={() => void draft.keepMine()}>
             Keep mine
           </button>

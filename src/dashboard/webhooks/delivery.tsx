@@ -10,6 +10,7 @@ import { usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { checkSignature, type Verdict } from './signature.ts';
+import { ResendProgress } from './standing.tsx';
 
 /** Explains why a receiver rejects a webhook signature. All input stays in the browser. */
 const SignatureChecker = ({ delivery }: { readonly delivery: ShownWebhookDelivery }): JSX.Element => {
@@ -150,11 +151,16 @@ interface WebhookDeliveryProps {
 export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.Element => {
   const times = useTimes();
   const tab = tabOf(usePlace().query);
+  const [resent, setResent] = useState<{ readonly id: string; readonly before: number } | null>(null);
   const path = `/v1/webhooks/${webhookId}/deliveries/${id}`;
   const { data, error, isPlaceholderData } = useResource<ShownWebhookDelivery>({ path, everyMs: EVERY_MS });
   if (error !== null) return <Fault error={error} />;
   if (data === undefined) return <Skeleton rows={3} />;
   const { next_attempt_at: next } = data;
+  const resend = async (): Promise<void> => {
+    await request(`${path}/resend`, { method: 'POST' });
+    setResent({ id, before: data.attempts.length });
+  };
   return (
     <div class={isPlaceholderData ? 'dim' : ''}>
       <h2>
@@ -166,9 +172,10 @@ export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.El
           operation="POST /v1/webhooks/:id/deliveries/:delivery/resend"
           icon="send"
           isSmall
-          act={() => request(`${path}/resend`, { method: 'POST' })}
+          act={resend}
         />
       </h2>
+      {resent?.id === id && <ResendProgress attempts={data.attempts} before={resent.before} />}
       {data.attempts.length > 0 ? <Tries attempts={data.attempts} /> : <p class="muted pad">No attempts yet.</p>}
       <nav class="tabs" aria-label="Parts of the delivery">
         {(Object.keys(TABS) as Tab[]).map((one) => (

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type { SerializedReplay, SerializedWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
 import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
-import { ActButton } from '../components/action.tsx';
+import { ActButton, IfAllowed } from '../components/action.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
@@ -15,6 +15,7 @@ import { useShortcuts } from '../data/shortcuts.ts';
 import { zone } from '../data/store.ts';
 import { count, duration, useTimes } from '../data/time.ts';
 import { stateOf, WebhookDelivery } from './delivery.tsx';
+import { PingAnswer, PingButton, WebhookStanding } from './standing.tsx';
 import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook, WebhookStatus } from './webhooks.tsx';
 
 /** Polling interval while a replay runs. */
@@ -125,7 +126,7 @@ const EVERY_MS = 3_000;
 /** A webhook is disabled after failing for this long without a success. */
 const FAILING_MS_MAX = 5 * 86_400_000;
 
-const STATUSES = { all: 'All', pending: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const;
+const STATUSES = { all: 'All', pending: 'Waiting', failing: 'Failing', delivered: 'Delivered' } as const;
 type StatusFilter = keyof typeof STATUSES;
 
 const statusFilterOf = (query: URLSearchParams): StatusFilter => {
@@ -180,7 +181,7 @@ const DeliveryRow = ({
       </time>
       <small>
         <span class="ell">
-          {WORDS[delivery.status]}
+          {delivery.status === 'pending' && delivery.attempts.length > 0 ? 'failing' : WORDS[delivery.status]}
           {delivery.replay_id !== null && ', replayed'}
           {delivery.recipient !== null && (
             <>
@@ -296,6 +297,8 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
 
 /** A webhook: its health, its deliveries with their attempts, and replays. */
 export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
+  // Delivery of the last ping.
+  const [ping, setPing] = useState<string | null>(null);
   const path = `/v1/webhooks/${id}`;
   const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });
   if (error !== null) return <ScreenFault title="Webhook" error={error} retry={() => void refetch()} />;
@@ -315,20 +318,19 @@ export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={[path, urlOf(`${path}/deliveries`, { limit: 25 }), `${path}/replays`]} />
-          {webhook.status === 'enabled' && (
-            <ActButton
-              word="Ping"
-              operation="POST /v1/webhooks/:id/ping"
-              icon="pulse"
-              act={() => request(`${path}/ping`, { method: 'POST' })}
-            />
-          )}
+          {webhook.status === 'enabled' && <PingButton webhook={webhook} onPing={setPing} />}
           <RotateSecret webhook={webhook} />
           {webhook.status === 'paused' ? <AdoptWebhook webhook={webhook} /> : <SwitchWebhook webhook={webhook} />}
           <DeleteWebhook webhook={webhook} />
         </div>
       </div>
-      <ReplayBar webhook={webhook} />
+      <div class="stack">
+        {ping !== null && <PingAnswer key={ping} webhook={webhook} id={ping} />}
+        <WebhookStanding webhook={webhook} />
+      </div>
+      <IfAllowed operation="POST /v1/webhooks/:id/replay">
+        <ReplayBar webhook={webhook} />
+      </IfAllowed>
       <Deliveries id={id} />
     </>
   );

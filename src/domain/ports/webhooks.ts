@@ -11,6 +11,9 @@ import { formatId } from '../kernel/ids.ts';
 /** `pending`: owed; the next try is at `dueAt`. `failed`: all tries are used up. */
 export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
 
+/** `failing`: failed for good, or waiting for another attempt after a failed one. */
+export type WebhookDeliveryFilter = WebhookDeliveryState | 'failing';
+
 /** One event owed to one endpoint. It contains no personal data: addresses and texts are added when it is posted. */
 export interface OwedDelivery {
   readonly id: string;
@@ -199,7 +202,7 @@ export interface WebhookDeliveries {
     readonly webhookId: string;
     readonly limit: number;
     readonly after?: string;
-    readonly state?: WebhookDeliveryState | undefined;
+    readonly state?: WebhookDeliveryFilter | undefined;
     /** Type of the event. */
     readonly type?: string | undefined;
   }): Promise<WebhookDeliveryPage>;

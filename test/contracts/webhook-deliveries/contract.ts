@@ -251,6 +251,19 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await found({ state: 'delivered', after: String(page.next) })).toEqual(['evt_1']);
     });
 
+    test('are listed as failing after a failed attempt, whether or not another one follows', async () => {
+      const rows = ['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => owed('whk_1', id));
+      const [delivered, deferred, failed] = rows as [OwedDelivery, OwedDelivery, OwedDelivery];
+      await record(rows);
+      await deliveries.finish([
+        finished(delivered),
+        finished(deferred, { status: 502, state: 'pending', dueAt: after(5) }),
+        finished(failed, { status: 502, state: 'failed' }),
+      ]);
+      const page = await deliveries.list({ webhookId: 'whk_1', limit: 10, state: 'failing' });
+      expect(page.deliveries.map(({ event: { id } }) => id)).toEqual(['evt_3', 'evt_2']);
+    });
+
     test('are due again when they are resent, and their attempts are numbered on', async () => {
       const row = owed('whk_1', 'evt_1');
       await record([row]);

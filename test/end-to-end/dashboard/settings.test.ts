@@ -193,8 +193,10 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     const { body } = await dashboard.api.get('/v1/sessions');
     for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
     // Sign-out needs no user action: the stream of events ends and is not reopened.
+    await page.getByText('Your session has ended').waitFor();
+    expect(await page.getByRole('button', { name: 'Sign out', exact: true }).count()).toBe(0); // it is inert
+    await page.getByRole('button', { name: 'Discard and sign out' }).click();
     await page.getByLabel('API key').waitFor();
-    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await close();
   });
 });

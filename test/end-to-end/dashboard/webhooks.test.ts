@@ -40,7 +40,8 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByText(refuses.url).click();
     await page.getByText('"ann@example.net"').waitFor();
     await page.getByRole('link', { name: /message\.accepted.* · ann@example\.net/ }).waitFor();
-    await page.getByText('502').first().waitFor();
+    await page.getByText(/^Last answer: 502 in/).waitFor();
+    await page.getByText(/(?:1 delivery waits|\d+ deliveries wait) since/).waitFor();
     expect(await look(page, `webhook-${name}`)).toEqual(FINE);
     await page.getByRole('link', { name: 'Check a signature' }).click();
     await page.getByRole('button', { name: 'Check' }).waitFor();
@@ -70,6 +71,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('link').filter({ hasText: takes.url }).click();
     await page.getByRole('button', { name: 'Ping' }).click();
+    await page.getByText(/The endpoint answered the ping: 200 in/).waitFor();
     await page.getByRole('link', { name: 'webhook.ping' }).waitFor();
     const [post] = await eventually(
       async () => takes.posts,
@@ -107,14 +109,33 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByText('"ann@example.net"').waitFor();
     const posted = refuses.posts.length;
     await page.getByRole('button', { name: 'Send now' }).click();
-    await eventually(
-      async () => refuses.posts.length,
-      (posts) => posts > posted,
-    );
+    await page.getByText(/^Sent again: 502 in/).waitFor();
+    expect(refuses.posts.length).toBeGreaterThan(posted);
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText(/^Replay(?:ing|ed)$/).waitFor();
     const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/replays`);
     expect(body.data).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('list what fails and is tried again as failing, and say in place that a ping failed', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByRole('link', { name: 'Failing' }).click();
+    await page
+      .getByRole('link', { name: /message\.accepted/ })
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Ping' }).click();
+    await page.getByText(/^The ping failed: 502 in/).waitFor();
+    expect(await look(page, 'webhook-ping-1280')).toEqual(FINE);
+    await page.goto('/dashboard');
+    await page
+      .getByText(new URL(refuses.url).host + new URL(refuses.url).pathname.replace(/\/$/, ''))
+      .first()
+      .waitFor();
+    await page.getByRole('region', { name: 'Needs attention' }).getByText('gnp.exe').waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -25,6 +25,8 @@ interface Row extends OwedDelivery {
   readonly tries: Map<number, WebhookTry>;
 }
 
+const isFailing = ({ state, attempts }: Row): boolean => state === 'failed' || (state === 'pending' && attempts > 0);
+
 const shown = ({ id, webhookId, event, replayId, state, dueAt, createdAt, tries }: Row): WebhookDelivery => ({
   id,
   webhookId,
@@ -176,7 +178,9 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
         .sort((left, right) => right.number - left.number)
         .slice(0, SCANNED_MAX);
       const found = scanned.filter(
-        (row) => (state === undefined || row.state === state) && (type === undefined || row.event.type === type),
+        (row) =>
+          (state === undefined || row.state === state || (state === 'failing' && isFailing(row))) &&
+          (type === undefined || row.event.type === type),
       );
       const page = found.slice(0, limit);
       const end = scanned.length === SCANNED_MAX ? String(scanned.at(-1)?.number) : null;

@@ -136,7 +136,13 @@ const deliveriesOf = (id: string): string => `webhook-deliveries/${id}`;
 
 const deliveryFilter = z.strictObject({
   ...pageParameters,
-  status: z.enum(DELIVERY_STATES).optional().describe('Only deliveries with this status.'),
+  status: z
+    .enum([...DELIVERY_STATES, 'failing'])
+    .optional()
+    .describe(
+      'Only deliveries with this status. `failing`: those that have failed, and those that wait for another attempt after a ' +
+        'failed one.',
+    ),
   event_type: z.enum(CUSTOMER_EVENT_TYPES).optional().describe('Only deliveries of events of this type.'),
 });
 

@@ -128,6 +128,7 @@ describe('a delivery', () => {
     const idsOf = async (query: string): Promise<readonly string[]> =>
       (await ask('GET', `/v1/webhooks/${webhookId}/deliveries${query}`)).body.data.map((one: { id: string }) => one.id);
     expect(await idsOf('?status=failed')).toEqual([first]);
+    expect(await idsOf('?status=failing')).toEqual([first]);
     expect(await idsOf('?event_type=message.delivered')).toEqual([second]);
     expect(await idsOf('?status=failed&event_type=message.delivered')).toEqual([]);
     expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries?status=lost`)).status).toBe(400);
