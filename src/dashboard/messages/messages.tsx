@@ -291,7 +291,7 @@ const Counted = ({ search }: { readonly search: MessageSearch }): JSX.Element | 
   if (query === null || data === undefined || !isOutcome(outcome)) return null;
   const many = outcome === 'waiting' ? waitingOf(data.totals) : (data.totals[outcome] ?? 0);
   return (
-    <p class="muted">
+    <p class="muted counted">
       {OUTCOMES[outcome]}: {count(many)} {many === 1 ? 'recipient' : 'recipients'} in these messages
     </p>
   );
