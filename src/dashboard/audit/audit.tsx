@@ -3,74 +3,18 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditCheckpoint, AuditEntry } from '../../http/resources/audit/checkpoints.ts';
 import { CopyButton } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';
-import { ApiButton, Download, FilterChip } from '../components/screen.tsx';
+import { ApiButton, Download } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
-import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, useTimes } from '../data/time.ts';
 import { LogState, useNewest } from './checks.tsx';
-import {
-  type AuditSearch,
-  EntryDetails,
-  EntryRow,
-  filterIn,
-  logQuery,
-  type Names,
-  PERIODS,
-  searchOf,
-} from './entry.tsx';
-
-const SearchBar = ({ search }: { readonly search: AuditSearch }): JSX.Element => {
-  const [text, setText] = useState('');
-  const input = useRef<HTMLInputElement>(null);
-  useShortcuts({ '/': () => input.current?.focus() });
-  const find = (event: Event): void => {
-    event.preventDefault();
-    if (text.trim() === '') return;
-    const [name, value] = filterIn(text);
-    setText('');
-    navigate(withParameters({ [name]: value, entry: null }));
-  };
-  return (
-    <search class="bar">
-      <form class="field" onSubmit={find}>
-        <Icon name="search" />
-        {Object.entries(search.filters).map(([name, value]) => (
-          <FilterChip key={name} name={name} word={name.replace('_id', '')} value={value} removed={name} />
-        ))}
-        <input
-          ref={input}
-          type="text"
-          aria-label="Search the log"
-          placeholder="Key rotated, actor:operator, or the id of a key, domain or message"
-          autocomplete="off"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <kbd class="hide-s">/</kbd>
-      </form>
-      <label class="btn choice">
-        <Icon name="clock" />
-        <span class="vh">Time</span>
-        <select
-          value={search.period}
-          onChange={(event) => navigate(withParameters({ period: event.currentTarget.value, entry: null }))}
-        >
-          {Object.entries(PERIODS).map(([period, { word }]) => (
-            <option key={period} value={period}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </label>
-    </search>
-  );
-};
+import { EntryDetails, EntryRow, type Names } from './entry.tsx';
+import { type AuditSearch, AuditSearchBar, logQuery, searchOf } from './search.tsx';
 
 /** Explains how to verify an export elsewhere, and offers the file. */
 const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): JSX.Element => {
@@ -110,13 +54,23 @@ const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): J
   );
 };
 
+/** Entries between two visible ones: they are of workers, unless another filter hides more. */
+const Folded = ({ number }: { readonly number: number }): JSX.Element => (
+  <a class="folded" href={withParameters({ workers: 'include' })}>
+    <Icon name="rotate" />
+    {count(number)} {number === 1 ? 'event' : 'events'} of workers
+  </a>
+);
+
 interface LogProps {
+  /** True if nothing but events of workers is left out. */
+  readonly isFolded: boolean;
   readonly entries: readonly AuditEntry[];
   readonly names: Names;
   readonly selected: string | undefined;
 }
 
-const Log = ({ entries, names, selected }: LogProps): JSX.Element => {
+const Log = ({ isFolded, entries, names, selected }: LogProps): JSX.Element => {
   const times = useTimes();
   return (
     <>
@@ -124,8 +78,10 @@ const Log = ({ entries, names, selected }: LogProps): JSX.Element => {
         const day = times.day(entry.occurred_at);
         const before = entries[index - 1];
         const isFirst = before === undefined || times.day(before.occurred_at) !== day;
+        const folded = isFolded && before !== undefined ? before.leaf_index - entry.leaf_index - 1 : 0;
         return (
           <Fragment key={entry.event_id}>
+            {folded > 0 && <Folded number={folded} />}
             {isFirst && <div class="day">{day}</div>}
             <EntryRow entry={entry} names={names} isSelected={entry.event_id === selected} />
           </Fragment>
@@ -153,38 +109,78 @@ const useSelection = (entries: readonly AuditEntry[], selected: AuditEntry | und
   useShortcuts({ j: () => step(1), k: () => step(-1) });
 };
 
+/** Pages without an entry that are loaded automatically. Higher: a search for nothing takes longer to end. */
+const EMPTY_PAGES_MAX = 10;
+
+/** Goes on where a page found nothing: a search looks at some thousand entries at a time. */
+const useFurtherPages = (list: ReturnType<typeof useList<AuditEntry>>): boolean => {
+  const pages = list.data?.pages ?? [];
+  const isEmpty = pages.every(({ data }) => data.length === 0);
+  const goesOn = isEmpty && list.hasNextPage && pages.length < EMPTY_PAGES_MAX && list.error === null;
+  useEffect(() => {
+    if (goesOn && !list.isFetching) void list.fetchNextPage();
+  }, [goesOn, list.isFetching]);
+  return goesOn;
+};
+
+const NoEntries = ({ search: { filters, period, hasWorkers } }: { readonly search: AuditSearch }): JSX.Element => (
+  <Empty
+    icon="shield"
+    title="No matching entries"
+    actions={
+      <>
+        {(period !== 'all' || filters.since !== undefined || filters.until !== undefined) && (
+          <a class="btn" href={withParameters({ period: 'all', since: null, until: null })}>
+            Any time
+          </a>
+        )}
+        {!hasWorkers && (
+          <a class="btn" href={withParameters({ workers: 'include' })}>
+            Show worker events
+          </a>
+        )}
+        {Object.keys(filters).length > 0 && (
+          <a class="btn" href={linkTo('/audit')}>
+            Clear filters
+          </a>
+        )}
+      </>
+    }
+  >
+    Search for words of what was done, such as “invited”, “passkey” or “rotated”, for a person or for a key. The log
+    records every change to keys, domains and messages, and who read message contents.
+  </Empty>
+);
+
+const News = ({ list }: { readonly list: ReturnType<typeof useList<AuditEntry>> }): JSX.Element | null =>
+  useHasNews(list.dataUpdatedAt) ? (
+    <div class="new">
+      <button type="button" onClick={() => void list.refetch()}>
+        Newer entries
+      </button>
+    </div>
+  ) : null;
+
 interface EntriesProps {
+  readonly search: AuditSearch;
   readonly list: ReturnType<typeof useList<AuditEntry>>;
   readonly newest: AuditCheckpoint | undefined;
 }
 
 /** The entries, and the selected one next to them. */
-const Entries = ({ list, newest }: EntriesProps): JSX.Element => {
+const Entries = ({ search, list, newest }: EntriesProps): JSX.Element => {
   const { query } = usePlace();
   const names = new Map([...useKeyNames(), ...useDomainNames(), ...useMemberNames()]);
   const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const selected = entries.find(({ event_id: id }) => id === query.get('entry'));
-  const hasNews = useHasNews(list.dataUpdatedAt);
   useSelection(entries, selected);
-  if (entries.length === 0 && !list.hasNextPage) {
-    return (
-      <Empty icon="shield" title="No matching entries">
-        Try another period or fewer filters. The log records every change to keys, domains and messages, and who read
-        message contents.
-      </Empty>
-    );
-  }
+  if (entries.length === 0 && !list.hasNextPage) return <NoEntries search={search} />;
+  const isFolded = !search.hasWorkers && Object.keys(search.filters).length === 0;
   return (
     <div class="log-beside-entry">
       <div class={`al ${list.isPlaceholderData ? 'dim' : ''}`}>
-        {hasNews && (
-          <div class="new">
-            <button type="button" onClick={() => void list.refetch()}>
-              Newer entries
-            </button>
-          </div>
-        )}
-        <Log entries={entries} names={names} selected={selected?.event_id} />
+        <News list={list} />
+        <Log isFolded={isFolded} entries={entries} names={names} selected={selected?.event_id} />
         {list.hasNextPage && (
           <button type="button" class="btn more" disabled={list.isFetching} onClick={() => void list.fetchNextPage()}>
             {list.isFetching ? 'Loading' : 'Show older'}
@@ -211,6 +207,7 @@ export const Audit = (): JSX.Element => {
   const asked = logQuery(search);
   const list = useList<AuditEntry>({ path: '/v1/audit/log', query: asked });
   const newest = useNewest().data?.data[0];
+  const isSearching = useFurtherPages(list);
   return (
     <>
       <div class="head">
@@ -224,10 +221,11 @@ export const Audit = (): JSX.Element => {
         </div>
       </div>
       {newest !== undefined && <LogState newest={newest} />}
-      <SearchBar search={search} />
+      <AuditSearchBar search={search} />
       {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
-      {list.data !== undefined && <Entries list={list} newest={newest} />}
+      {isSearching && <Skeleton />}
+      {list.data !== undefined && !isSearching && <Entries search={search} list={list} newest={newest} />}
     </>
   );
 };

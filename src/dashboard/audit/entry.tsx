@@ -3,69 +3,10 @@ import type { AuditCheckpoint, AuditEntry } from '../../http/resources/audit/che
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Avatar, type IconName } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';
-import type { Query } from '../data/api.ts';
 import { linkTo, withParameters } from '../data/location.ts';
 import { actorName } from '../data/names.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Proof } from './checks.tsx';
-
-/** Filters of the audit log. They use the API's parameter names, both in the URL and in the search field. */
-
-const FILTERS = ['actor', 'key_id', 'domain_id', 'message_id', 'type'] as const;
-type Filter = (typeof FILTERS)[number];
-
-export const PERIODS = {
-  '24h': { word: 'Last 24 hours', hours: 24 },
-  '7d': { word: 'Last 7 days', hours: 168 },
-  '30d': { word: 'Last 30 days', hours: 720 },
-  all: { word: 'Any time', hours: null },
-} as const;
-type Period = keyof typeof PERIODS;
-
-export interface AuditSearch {
-  readonly filters: Readonly<Partial<Record<Filter, string>>>;
-  readonly period: Period;
-}
-
-const isPeriod = (text: string | null): text is Period => text !== null && Object.hasOwn(PERIODS, text);
-
-export const searchOf = (query: URLSearchParams): AuditSearch => {
-  const given = FILTERS.map((name) => [name, query.get(name)] as const).filter(([, value]) => value !== null);
-  const period = query.get('period');
-  return { filters: Object.fromEntries(given), period: isPeriod(period) ? period : 'all' };
-};
-
-const HOUR_MS = 3_600_000;
-
-/** Parameters of `GET /v1/audit/log`. The time is rounded to the hour, so that repeated queries are identical. */
-export const logQuery = ({ filters, period }: AuditSearch): Query => {
-  const { hours } = PERIODS[period];
-  const since =
-    hours === null ? null : new Date((Math.floor(Date.now() / HOUR_MS) - hours + 1) * HOUR_MS).toISOString();
-  return { ...filters, since, limit: 50 };
-};
-
-const SHORT: Readonly<Record<string, Filter>> = { key: 'key_id', domain: 'domain_id', message: 'message_id' };
-const isFilter = (name: string): name is Filter => (FILTERS as readonly string[]).includes(name);
-
-/** Guesses the filter for text without a filter name. */
-const GUESSES: readonly (readonly [RegExp, Filter])[] = [
-  [/^key_[a-z2-7]{26}$/, 'key_id'],
-  [/^dom_[a-z2-7]{26}$/, 'domain_id'],
-  [/^msg_[a-z2-7]{26}$/, 'message_id'],
-  [/^(?:operator|service|recipient|(?:key|auditor|worker|member):\S+)$/, 'actor'],
-];
-
-/** Parses search text: `actor:worker:expire-keys`, an id, or an event type such as `KeyRotated` or `key rotated`. */
-export const filterIn = (text: string): readonly [Filter, string] => {
-  const typed = text.trim();
-  const guess = GUESSES.find(([pattern]) => pattern.test(typed));
-  if (guess !== undefined) return [guess[1], typed];
-  const { name = '', value = '' } = /^(?<name>[a-z_]+):\s*(?<value>\S.*)$/.exec(typed)?.groups ?? {};
-  const filter = isFilter(name) ? name : SHORT[name];
-  if (filter !== undefined) return [filter, value];
-  return ['type', typed.replace(/(?:^|\s+)(\S)/g, (_all, letter: string) => letter.toUpperCase())];
-};
 
 /** Converts `KeyRotated` to `Key rotated`. */
 const wordsOf = (type: string): string => {
@@ -86,15 +27,30 @@ const ICONS: Readonly<Record<string, IconName>> = {
   member: 'person',
 };
 
-const actorOf = ({ actor }: AuditEntry, names: Names): string =>
-  `${actorName(actor, names)}${actor.secret_last4 === null ? '' : `, …${actor.secret_last4}`}`;
-
-/** The subject of an entry. */
-const subjectOf = ({ data, stream }: AuditEntry, names: Names): string => {
-  const ids = [data.keyId, data.domainId].filter((id) => typeof id === 'string');
-  const named = ids.map((id) => names.get(id)).find((name) => name !== undefined);
-  return named ?? stream.slice(stream.indexOf('-') + 1);
+const ACTORS: Readonly<Record<string, string>> = {
+  operator: 'The operator',
+  service: 'The service',
+  recipient: 'A recipient',
 };
+
+/** The name of the actor, as the beginning of a sentence. */
+const actorOf = ({ actor }: AuditEntry, names: Names): string => {
+  const name = actor.name ?? names.get(actor.id ?? '');
+  const { [actor.type]: word } = ACTORS;
+  if (name === undefined && word !== undefined) return word;
+  const shown = name ?? actorName(actor, names);
+  return name === undefined ? `${shown.charAt(0).toUpperCase()}${shown.slice(1)}` : shown;
+};
+
+/** The name of what an entry is about, or else its id; null: the actor itself, or the organization. */
+const subjectOf = ({ subject, actor, data, type }: AuditEntry, names: Names): string | null => {
+  if (type === 'AuditExported') return `entries ${count(Number(data.from))} to ${count(Number(data.to))}`;
+  if (subject === null || subject.id === actor.id) return null;
+  return subject.name ?? names.get(subject.id) ?? subject.id;
+};
+
+/** From where, if the entry is about nothing else. */
+const originOf = ({ address }: AuditEntry): string | null => (address === null ? null : `from ${address}`);
 
 interface RowProps {
   readonly entry: AuditEntry;
@@ -108,14 +64,14 @@ export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element =>
     <a href={withParameters({ entry: entry.event_id })} {...(isSelected && { 'aria-current': 'true' })}>
       <time dateTime={entry.occurred_at}>{times.clock(entry.occurred_at)}</time>
       <Avatar
-        name={names.get(entry.actor.type === 'member' ? (entry.actor.id ?? '') : '') ?? null}
+        name={entry.actor.type === 'member' ? actorOf(entry, names) : null}
         icon={ICONS[entry.actor.type] ?? 'key'}
         title={entry.actor.type}
       />
       <span class="what">
-        {wordsOf(entry.type)} by <bdi>{actorOf(entry, names)}</bdi>
+        <bdi>{actorOf(entry, names)}</bdi> {entry.action}
         <small>
-          <bdi class="ell">{subjectOf(entry, names)}</bdi>
+          <bdi class="ell">{subjectOf(entry, names) ?? originOf(entry) ?? ''}</bdi>
         </small>
       </span>
       <code>{count(entry.leaf_index)}</code>
@@ -170,8 +126,14 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
       <Facts>
         <Fact name="Actor">
           <bdi>{actorOf(entry, names)}</bdi>
+          {entry.actor.secret_last4 !== null && <span class="muted">, …{entry.actor.secret_last4}</span>}
           {entry.actor.secret !== null && <span class="muted">, secret number {entry.actor.secret}</span>}
         </Fact>
+        {subjectOf(entry, names) !== null && (
+          <Fact name="About">
+            <bdi>{subjectOf(entry, names)}</bdi>
+          </Fact>
+        )}
         {entry.address !== null && (
           <Fact name="From">
             <bdi>{entry.address}</bdi>

@@ -81,5 +81,9 @@ export const authorizationFor = (environment: Environment, key?: string): Author
   };
 };
 
+/** True if requests to the environment can be made: by the session, or by a key that was entered. */
+export const isOpen = (environment: Environment): boolean =>
+  Boolean(session.get()) || keys.get()[environment] !== undefined;
+
 /** The environment for organization-wide requests. Members use live; a key can use only its own. */
 export const environmentOfOrganization = (shown: Environment): Environment => (session.get() ? 'live' : shown);

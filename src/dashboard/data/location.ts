@@ -95,6 +95,15 @@ export const linkTo = (path: string, parameters: Parameters = {}): string => {
   return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
 };
 
+/** The same screen in an environment. */
+export const inEnvironment = (link: string, environment: Environment): string => {
+  const { pathname, searchParams } = new URL(link, location.origin);
+  searchParams.delete('environment');
+  if (environment === 'test') searchParams.set('environment', environment);
+  const text = searchParams.toString();
+  return `${pathname}${text === '' ? '' : `?${text}`}`;
+};
+
 /** @param how `replace`: adds no history entry. */
 export const navigate = (to: string, how: 'push' | 'replace' = 'push'): void => {
   const target = new URL(to, location.href);

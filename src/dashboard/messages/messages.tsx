@@ -16,18 +16,17 @@ import { waitingOf } from '../data/rates.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { count } from '../data/time.ts';
 import { cellFilter, MessageList } from './list.tsx';
+import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
-import { MessageSearchBar } from './search.tsx';
+import { MessageSearchBar, wordOf } from './search.tsx';
 import {
   barsQuery,
   countQuery,
   hoursAgo,
-  isOutcome,
   listQuery,
   type MessageSearch,
   messagesCsv,
-  OUTCOMES,
   searchOf,
 } from './selection.ts';
 import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
@@ -83,16 +82,23 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
   const isShorter = period !== '30d' && period !== 'all';
   const later = useCount(filters, hoursAgo(MONTH_HOURS), isFiltered && isShorter);
   const otherwise = useCount(others, since, (status ?? outcome) !== undefined);
+  const names = Object.keys(others);
+  // Three, so that an empty list costs a few requests.
+  const fewer = [0, 1, 2].map((at) => {
+    const { [names[at] ?? '']: _, ...rest } = filters as Readonly<Record<string, string>>;
+    return { word: wordOf(names[at] ?? ''), number: useCount(rest, since, names.length > 1 && at < names.length) };
+  });
   if (!isFiltered && period === 'all') return <NoneAtAll />;
   const found = [
     ...(later === null ? [] : [`${later} in the last 30 days`]),
     ...(otherwise === null ? [] : [`${otherwise} with another status`]),
+    ...fewer.flatMap(({ word, number }) => (number === null ? [] : [`${number} without ${word}`])),
   ];
   return (
     <Empty icon="search" title="No matching messages" actions={<WaysOut search={search} isLater={later !== null} />}>
       {found.length > 0
         ? `There are ${found.join(', and ')}.`
-        : 'Subjects must contain all words, and addresses must match exactly. Try another period or fewer filters.'}
+        : 'Subjects must contain all words. Parts of addresses and names are found from the beginning of a word, for as long as contents are stored. Try another period or fewer filters.'}
     </Empty>
   );
 };
@@ -214,6 +220,9 @@ export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<
   if (outcome !== undefined) return null;
   const isWaiting = status === undefined || WAITING.includes(status);
   if (id !== undefined || !isWaiting || Object.keys(filters).length === 0) return null;
+  // A part of an address or of a tag could match far more than was meant.
+  const isPart = [given.to, given.from].some((address) => address?.includes('@') === false);
+  if (isPart || given.tag?.includes(':') === false) return null;
   return {
     ...given,
     ...(status === undefined ? {} : { status }),
@@ -272,6 +281,33 @@ export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Ele
     </Action>
   );
 };
+
+/** Removes filters that the service refused, such as those of a link that was edited by hand. */
+const RefusedFilters = ({ error }: { readonly error: Error }): JSX.Element | null => {
+  const { query } = usePlace();
+  if (!(error instanceof ApiFault) || error.status !== 400) return null;
+  const refused = Object.keys(error.details).filter((name) => query.has(name));
+  if (refused.length === 0) return null;
+  return (
+    <p class="acts">
+      {refused.map((name) => (
+        <a key={name} class="btn" href={withParameters({ [name]: null })}>
+          Remove {wordOf(name)}
+        </a>
+      ))}
+      <a class="btn" href={linkTo('/messages')}>
+        Clear filters
+      </a>
+    </p>
+  );
+};
+
+const Refusal = ({ error, retry }: { readonly error: Error; retry(): void }): JSX.Element => (
+  <>
+    <Fault error={error} retry={retry} />
+    <RefusedFilters error={error} />
+  </>
+);
 
 type Message = SerializedListedMessage;
 
@@ -404,7 +440,7 @@ export const Messages = (): JSX.Element => {
       <MessageSearchBar search={search} messages={messages} />
       <Bars search={search} />
       <Counted search={search} />
-      {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+      {list.error !== null && <Refusal error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
       {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}
       {list.data !== undefined && messages.length > 0 && (

@@ -30,6 +30,48 @@ export const messageState = ({
   return { state: 'partly', word: `Partly delivered, ${delivered} of ${recipients.length}` };
 };
 
+/** Outcomes of recipients, as statistics count them. */
+export const OUTCOMES = {
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  deferred: 'Deferred at least once',
+  bounced: 'Bounced',
+  failed: 'Failed',
+  expired: 'Expired',
+  suppressed: 'Suppressed',
+  cancelled: 'Cancelled',
+  opened: 'Opened',
+  clicked: 'Clicked',
+  complained: 'Complained',
+  unsubscribed: 'Unsubscribed',
+  accepted: 'Accepted',
+} as const;
+export type Outcome = keyof typeof OUTCOMES;
+
+export const isOutcome = (text: string | undefined): text is Outcome =>
+  text !== undefined && Object.hasOwn(OUTCOMES, text);
+
+/** Plain descriptions of the bounce classes. */
+export const BOUNCE_REASONS: Readonly<Record<string, string>> = {
+  no_mailbox: 'The mailbox does not exist',
+  no_domain: 'The domain does not exist',
+  mailbox_disabled: 'The mailbox is disabled',
+  mailbox_full: 'The mailbox is full',
+  too_large: 'The message is too large',
+  content_rejected: 'Rejected for its content',
+  spam: 'Rejected as spam',
+  policy: 'Rejected by the recipient’s policy',
+  reputation: 'Rejected for the sender’s reputation',
+  authentication: 'SPF, DKIM or DMARC failed',
+  greylisted: 'Asked to retry later',
+  rate_limited: 'Too much mail at once',
+  sender_rejected: 'The sender was rejected',
+  relay_denied: 'The server does not accept its mail',
+  system: 'Error on the recipient’s server',
+  network: 'The server could not be reached',
+  protocol: 'SMTP protocol error',
+};
+
 type Step = z.infer<typeof explanationSchema>['steps'][number];
 
 /** An explanation quotes at most this many characters of a reply. Too many here: a reply with a `)` ends the cut late. */

@@ -4,8 +4,7 @@ import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx'
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { count } from '../data/time.ts';
 import { useIsNarrow, VirtualList } from './list.tsx';
-import { outcomesOf, type RecipientOutcome } from './outcome-words.ts';
-import { BOUNCE_REASONS } from './selection.ts';
+import { BOUNCE_REASONS, outcomesOf, type RecipientOutcome } from './outcome-words.ts';
 
 /** All recipients of a message, by outcome. */
 

@@ -1,34 +1,20 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
+import type { SerializedSearchResult } from '../../http/resources/search.ts';
 import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
+import { TokenSearch } from '../components/token-search.tsx';
+import { useMay } from '../data/access.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
-import { useDomainNames, useKeyNames } from '../data/names.ts';
-import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
-import {
-  BOUNCE_REASONS,
-  filterIn,
-  type Ids,
-  type MessageSearch,
-  messageIn,
-  OUTCOMES,
-  PERIODS,
-  WORDS,
-} from './selection.ts';
-
-const STATUSES = [
-  'accepted',
-  'scheduled',
-  'sending',
-  'delivered',
-  'deferred',
-  'bounced',
-  'failed',
-  'suppressed',
-  'cancelled',
-  'expired',
-] as const;
+import { type NamedResource, useDomainNames, useKeyNames } from '../data/names.ts';
+import { useResource } from '../data/queries.ts';
+import { useTimes } from '../data/time.ts';
+import { type Offer, type Problem, quoted, type tokenAt, tokensIn } from '../data/tokens.ts';
+import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
+import { ABOUT, CODES, MARKS, type Names, PROVIDERS, parseMessageSearch, STATUSES, STREAMS } from './search-rules.ts';
+import { type MessageSearch, messageIn, PERIODS } from './selection.ts';
 
 interface SearchProps {
   readonly search: MessageSearch;
@@ -36,19 +22,75 @@ interface SearchProps {
   readonly messages: readonly SerializedListedMessage[];
 }
 
+const TEMPLATES_MAX = 100;
+
+const useTemplateNames = (): ReadonlyMap<string, string> => {
+  const query = { limit: TEMPLATES_MAX };
+  const { data } = useResource<List<NamedResource>>({
+    path: '/v1/templates',
+    query,
+    enabled: useMay('GET /v1/templates'),
+  });
+  return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
+};
+
 /** Names by id, for filters that the API takes as ids. */
-const useNames = (): Readonly<Record<'key_id' | 'domain_id', ReadonlyMap<string, string>>> => ({
+const useNames = (): Readonly<Record<string, ReadonlyMap<string, string>>> => ({
   key_id: useKeyNames(),
   domain_id: useDomainNames(),
+  template_id: useTemplateNames(),
 });
 
-const idsOf = (names: ReturnType<typeof useNames>): Ids =>
-  Object.fromEntries(
-    Object.entries(names).map(([filter, each]) => [filter, new Map([...each].map(([id, name]) => [name, id]))]),
-  );
+const inverted = (names: ReadonlyMap<string, string> | undefined): ReadonlyMap<string, string> =>
+  new Map([...(names ?? [])].map(([id, name]) => [name, id]));
 
-const nameOf = (names: ReturnType<typeof useNames>, filter: string, value: string): string =>
-  (filter === 'key_id' || filter === 'domain_id' ? names[filter].get(value) : undefined) ?? value;
+/** Shorter: requests while typing. Longer: completions come late. */
+const PAUSE_MS = 150;
+/** Input limit of the search endpoint. */
+const LOOKED_UP_CHARACTERS_MAX = 320;
+
+/** Tags of the last days that begin with the text of a token `tag:…`. */
+const useTags = (token: string): readonly string[] => {
+  const [asked, ask] = useState('');
+  const [{ name = null, value = '' } = {}] = tokensIn(token);
+  const text = name === 'tag' ? value.replaceAll('"', '').slice(0, LOOKED_UP_CHARACTERS_MAX) : '';
+  useEffect(() => {
+    const timer = setTimeout(() => ask(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { data } = useResource<List<SerializedSearchResult>>({
+    path: '/v1/search',
+    query: { q: asked },
+    enabled: asked !== '',
+  });
+  if (text === '') return [];
+  const tags = (data?.data ?? []).filter(({ type }) => type === 'tag');
+  return tags.flatMap(({ path }) => new URL(path, location.origin).searchParams.get('tag') ?? []);
+};
+
+type Values = Readonly<Record<string, readonly string[]>>;
+
+const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonly string[]): Values => {
+  const addresses = messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address ?? []));
+  return {
+    status: [...STATUSES, ...MARKS],
+    outcome: Object.keys(OUTCOMES),
+    key: [...names.keys.keys()],
+    domain: [...names.domains.keys()],
+    template: [...names.templates.keys()],
+    tag: [...tags, ...messages.flatMap((message) => message.tags.map(({ name, value }) => `${name}:${value}`))],
+    to: addresses,
+    from: messages.flatMap(({ from }) => /<(?<address>[^<>]+)>$/.exec(from ?? '')?.groups?.address ?? from ?? []),
+    subject: messages.flatMap(({ subject }) => subject ?? []),
+    recipient_domain: addresses.flatMap((address) => address.split('@')[1] ?? []),
+    provider: PROVIDERS,
+    stream: STREAMS,
+    bounce: Object.keys(BOUNCE_REASONS),
+    code: CODES,
+    since: ['1h', '6h', 'today', 'yesterday', '2d', '7d', '4w'],
+    until: ['1h', 'today', 'yesterday', '2d', '7d'],
+  };
+};
 
 /** Begins the values of outcomes among those of statuses. */
 const OUTCOME = 'outcome:';
@@ -58,90 +100,105 @@ const choiceIn = (value: string) =>
     ? { status: null, outcome: value.slice(OUTCOME.length) }
     : { status: value || null, outcome: null };
 
-const OFFERED_MAX = 40;
+const aboutValue = (name: string, value: string): Offer['about'] =>
+  name === 'bounce' ? BOUNCE_REASONS[value] : undefined;
 
-/** Suggestions for the next input: filter words, then values of the organization. */
-const offers = (
-  text: string,
-  { key_id: keys, domain_id: domains }: ReturnType<typeof useNames>,
-  messages: SearchProps['messages'],
-): readonly string[] => {
-  const [word = ''] = text.split(':', 1);
-  const values: Readonly<Record<string, () => Iterable<string>>> = {
-    status: () => STATUSES,
-    outcome: () => Object.keys(OUTCOMES),
-    key: () => keys.values(),
-    domain: () => domains.values(),
-    tag: () => messages.flatMap(({ tags }) => tags.map(({ name, value }) => `${name}:${value}`)),
-    to: () => messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address ?? [])),
-    from: () => messages.flatMap(({ from }) => from ?? []),
-    subject: () => messages.flatMap(({ subject }) => subject ?? []),
-    template: () => messages.flatMap(({ template }) => template?.id ?? []),
-    recipient_domain: () =>
-      messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address?.split('@')[1] ?? [])),
-    provider: () => ['gmail', 'microsoft', 'yahoo', 'icloud', 'gmx', 'other'],
-    stream: () => ['transactional', 'bulk'],
-    bounce: () => Object.keys(BOUNCE_REASONS),
-    code: () => ['421', '450', '451', '452', '550', '552', '554', '4.7.1', '5.1.1', '5.7.1'],
-  };
-  const found = text.includes(':') ? values[word] : undefined;
-  if (found === undefined) return WORDS.map((each) => `${each}:`);
-  return [...new Set(found())].slice(0, OFFERED_MAX).map((value) => `${word}:${value}`);
+const offer = (name: string, value: string): Offer => {
+  const about = aboutValue(name, value);
+  return { text: `${name}:${quoted(value)}`, ...(about !== undefined && { about }) };
+};
+
+/** Words of filters that begin like a token, then values of any filter that do. */
+const offersForWord = (typed: string, values: Values): readonly Offer[] => {
+  const words = Object.entries(ABOUT).filter(([word]) => word.startsWith(typed));
+  const found =
+    typed.length < 2
+      ? []
+      : Object.entries(values).flatMap(([name, all]) =>
+          all.filter((value) => value.toLowerCase().startsWith(typed)).map((value) => offer(name, value)),
+        );
+  return [...words.map(([word, about]) => ({ text: `${word}:`, about })), ...found];
+};
+
+const offersFor = ({ name, value, text }: ReturnType<typeof tokenAt>, values: Values): readonly Offer[] => {
+  const typed = value.replaceAll('"', '').toLowerCase();
+  const found = name === null ? offersForWord(typed, values) : (values[name] ?? []).map((one) => offer(name, one));
+  const matching =
+    name === null ? found : found.filter((one) => one.text.replaceAll('"', '').toLowerCase().includes(typed));
+  const distinct = new Map(matching.map((one) => [one.text, one]));
+  distinct.delete(text);
+  return [...distinct.values()];
+};
+
+export const wordOf = (filter: string): string => filter.replace('_id', '').replace(/^smtp_|^mailbox_/, '');
+
+/** Active filters as chips. */
+const Chips = ({ search, names }: Pick<SearchProps, 'search'> & { readonly names: ReturnType<typeof useNames> }) => {
+  const times = useTimes();
+  const bounds = search.period === null ? { since: search.since, until: search.until } : { until: search.until };
+  return (
+    <>
+      {Object.entries(search.filters).map(([name, value]) => (
+        <FilterChip
+          key={name}
+          name={name}
+          word={wordOf(name)}
+          value={names[name]?.get(value) ?? value}
+          removed={name}
+        />
+      ))}
+      {Object.entries(bounds).map(
+        ([name, at]) =>
+          at !== null && (
+            <FilterChip
+              key={name}
+              name={name}
+              word={name}
+              value={Number.isNaN(Date.parse(at)) ? at : times.short(at)}
+              removed={name}
+            />
+          ),
+      )}
+    </>
+  );
 };
 
 /** Filters as words that can be typed, pasted and removed. */
 export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element => {
-  const [text, setText] = useState('');
   const names = useNames();
-  const input = useRef<HTMLInputElement>(null);
-  useShortcuts({ '/': () => input.current?.focus() });
-  const { status, outcome, ...others } = search.filters;
-
-  const find = (event: Event): void => {
-    event.preventDefault();
-    if (text.trim() === '') return;
-    const id = messageIn(text);
-    setText('');
-    navigate(id === null ? withParameters(filterIn(text, idsOf(names))) : linkTo(`/messages/${id}`));
+  const [token, note] = useState('');
+  const tags = useTags(token);
+  const ids: Names = {
+    keys: inverted(names.key_id),
+    domains: inverted(names.domain_id),
+    templates: inverted(names.template_id),
   };
-  const pressed = (event: KeyboardEvent): void => {
-    if (event.key === 'Escape') focusScreen();
-    const last = Object.keys(others).at(-1);
-    if (event.key === 'Backspace' && text === '' && last !== undefined) navigate(withParameters({ [last]: null }));
+  const values = valuesOf(ids, messages, tags);
+  const { status, outcome } = search.filters;
+
+  const find = (text: string): readonly Problem[] => {
+    const id = messageIn(text);
+    const { changes, problems } = id === null ? parseMessageSearch(text, ids) : { changes: {}, problems: [] };
+    if (problems.length === 0) navigate(id === null ? withParameters(changes) : linkTo(`/messages/${id}`));
+    return problems;
+  };
+  const removeLast = (): void => {
+    const last = Object.keys(search.filters).at(-1);
+    if (last !== undefined) navigate(withParameters({ [last]: null }));
   };
 
   return (
     <search class="bar">
-      <form class="field" onSubmit={find}>
-        <Icon name="search" />
-        {Object.entries(others).map(([name, value]) => (
-          <FilterChip
-            key={name}
-            name={name}
-            word={name.replace('_id', '').replace(/^smtp_|^mailbox_/, '')}
-            value={nameOf(names, name, value)}
-            removed={name}
-          />
-        ))}
-        <input
-          ref={input}
-          type="text"
-          aria-label="Search messages"
-          placeholder="to, status, tag, key, subject, or paste any id"
-          autocomplete="off"
-          spellcheck={false}
-          list="search-offers"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={pressed}
-        />
-        <datalist id="search-offers">
-          {offers(text, names, messages).map((offer) => (
-            <option key={offer} value={offer} />
-          ))}
-        </datalist>
-        <kbd class="hide-s">/</kbd>
-      </form>
+      <TokenSearch
+        label="Search messages"
+        placeholder="to, status, tag, key, subject, or paste any id"
+        offersFor={(at) => offersFor(at, values)}
+        onToken={note}
+        search={find}
+        removeLast={removeLast}
+      >
+        <Chips search={search} names={names} />
+      </TokenSearch>
       <label class="btn choice">
         <Icon name="filter" />
         <span class="vh">Status</span>

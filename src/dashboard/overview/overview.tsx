@@ -11,7 +11,8 @@ import { useResource } from '../data/queries.ts';
 import { partsOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, useTimes } from '../data/time.ts';
 import { describeMessageEvent, messageEventsOf, useTail } from '../events/tail.ts';
-import { BOUNCE_REASONS, hoursAgo, type Outcome, PERIODS } from '../messages/selection.ts';
+import { BOUNCE_REASONS, type Outcome } from '../messages/outcome-words.ts';
+import { hoursAgo, PERIODS } from '../messages/selection.ts';
 import { NeedsAttention } from './attention.tsx';
 import { FirstRun } from './first-run.tsx';
 

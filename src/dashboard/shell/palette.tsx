@@ -5,8 +5,18 @@ import type { SerializedSearchResult } from '../../http/resources/search.ts';
 import { Icon, type IconName } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
-import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { useResource } from '../data/queries.ts';
+import { request } from '../data/api.ts';
+import { isOpen } from '../data/credentials.ts';
+import {
+  currentEnvironment,
+  type Environment,
+  inEnvironment,
+  linkTo,
+  navigate,
+  usePlace,
+  withParameters,
+} from '../data/location.ts';
+import { useRead, useResource } from '../data/queries.ts';
 import { letters, theme, useStore, zone } from '../data/store.ts';
 
 /** Resolves typed or pasted text to a resource through the service. */
@@ -51,20 +61,50 @@ export const screenOf = ({ path, type, id, title }: SerializedSearchResult): str
 
 export interface Resolution {
   readonly found: readonly SerializedSearchResult[];
+  /** Resources of the other environment, where ids are looked up that this one does not have. */
+  readonly elsewhere: readonly SerializedSearchResult[];
   /** True until the current text is resolved. */
   readonly isPending: boolean;
   /** Why the text could not be resolved. */
   readonly error: Error | null;
 }
 
-/** Resources that match the text, best first. */
-export const useResolution = (typed: string): Resolution => {
-  const text = typed.trim().slice(0, CHARACTERS_MAX);
+/** Ids and Message-IDs. */
+const ID = /^<?[a-z]{3}_[a-z2-7]{26}|^req_[0-9a-f]{32}$/;
+
+const otherThan = (environment: Environment): Environment => (environment === 'live' ? 'test' : 'live');
+
+/** Looks an id up in the other environment. */
+const useElsewhere = (
+  id: string,
+  isNeeded: boolean,
+): Pick<Resolution, 'isPending'> & { readonly data: readonly SerializedSearchResult[] } => {
+  const path = '/v1/search';
+  const environment = otherThan(currentEnvironment());
+  const enabled = isNeeded && ID.test(id) && isOpen(environment);
+  const { data, isPlaceholderData, error } = useRead(
+    [path, 'elsewhere', id],
+    (signal) => request<List<SerializedSearchResult>>(path, { query: { q: id }, signal, environment }),
+    { enabled },
+  );
+  if (!enabled || error !== null) return { data: [], isPending: false };
+  return data === undefined || isPlaceholderData
+    ? { data: [], isPending: true }
+    : { data: data.data, isPending: false };
+};
+
+/** The text once it has not changed for a moment. */
+const usePaused = (text: string): string => {
   const [asked, ask] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => ask(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
+  return asked;
+};
+
+/** Looks a text up in this environment. */
+const useHere = (text: string, asked: string): Omit<Resolution, 'elsewhere'> => {
   const { data, isPlaceholderData, error } = useResource<List<SerializedSearchResult>>({
     path: '/v1/search',
     query: { q: asked },
@@ -73,6 +113,16 @@ export const useResolution = (typed: string): Resolution => {
   const isAnswered = asked === text && (asked === '' || error !== null || (data !== undefined && !isPlaceholderData));
   const found = text === '' || !isAnswered || error !== null ? [] : (data?.data ?? []);
   return { found, isPending: !isAnswered, error: isAnswered && text !== '' ? error : null };
+};
+
+/** Resources that match the text, best first. */
+export const useResolution = (typed: string): Resolution => {
+  const text = typed.trim().slice(0, CHARACTERS_MAX);
+  const asked = usePaused(text);
+  const here = useHere(text, asked);
+  const isMissing = !here.isPending && here.error === null && here.found.length === 0;
+  const elsewhere = useElsewhere(asked, isMissing && text !== '');
+  return { ...here, elsewhere: isMissing ? elsewhere.data : [], isPending: here.isPending || elsewhere.isPending };
 };
 
 /** A screen listed in the sidebar. */
@@ -152,6 +202,16 @@ const foundChoice = (found: SerializedSearchResult): Choice => ({
   choose: () => navigate(screenOf(found)),
 });
 
+/** A resource of the other environment, to which choosing it switches. */
+const elsewhereChoice = (found: SerializedSearchResult): Choice => {
+  const environment = otherThan(currentEnvironment());
+  return {
+    ...foundChoice(found),
+    words: `In the ${environment} environment: ${WORDS[found.type]}`.trim(),
+    choose: () => navigate(inEnvironment(screenOf(found), environment)),
+  };
+};
+
 const useActions = (): readonly Choice[] => {
   const mayRotate = useMay('POST /v1/api-keys/:id/rotate');
   const isTest = usePlace().query.get('environment') === 'test';
@@ -185,11 +245,11 @@ const choiceOf = ({ path, word, icon }: ListedScreen, letter: string | undefined
 });
 
 const useChoices = (typed: string, { screens, letterOf }: Pick<PaletteProps, 'screens' | 'letterOf'>) => {
-  const { found, isPending, error } = useResolution(typed);
+  const { found, elsewhere, isPending, error } = useResolution(typed);
   const named = [...screens.map((screen) => choiceOf(screen, letterOf(screen.path))), ...useActions()].filter(
     ({ words }) => words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
-  return { choices: [...found.map(foundChoice), ...named], isPending, error };
+  return { choices: [...found.map(foundChoice), ...elsewhere.map(elsewhereChoice), ...named], isPending, error };
 };
 
 const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {

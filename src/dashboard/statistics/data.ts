@@ -2,7 +2,7 @@ import type { SerializedStats } from '../../http/resources/stats.ts';
 import type { Query } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { zone } from '../data/store.ts';
-import type { Outcome } from '../messages/selection.ts';
+import type { Outcome } from '../messages/outcome-words.ts';
 
 /** The query of the statistics screen: the parameters of `GET /v1/stats`, kept in the URL. */
 

@@ -3,7 +3,7 @@ import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
 import { linkTo, withParameters } from '../data/location.ts';
 import { definitionOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
-import type { Outcome } from '../messages/selection.ts';
+import type { Outcome } from '../messages/outcome-words.ts';
 import { DIMENSIONS, type Dimension, messagesBehind, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
 
 /** Statistics as tables. */

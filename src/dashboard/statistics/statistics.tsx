@@ -8,7 +8,7 @@ import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
 import { partsOf, shareOf } from '../data/rates.ts';
 import { count, percent } from '../data/time.ts';
-import type { Outcome } from '../messages/selection.ts';
+import type { Outcome } from '../messages/outcome-words.ts';
 import { StatisticsBar } from './bar.tsx';
 import {
   DIMENSIONS,

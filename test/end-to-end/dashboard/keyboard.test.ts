@@ -179,7 +179,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
   test.concurrent('a proof can be created, checked and exported', () =>
     sit(async (page, { go, follow, press }) => {
       await go('a', 'Audit');
-      await follow(/Template created/);
+      await follow(/created a template/);
       const sign = page.getByRole('button', { name: 'Sign now' });
       const verified = page.getByText('Verified here');
       await sign.or(verified).first().waitFor(); // both are visible at the moment of signing
@@ -230,13 +230,13 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
       await pause?.waitFor();
 
       await go('a', 'Audit');
-      await page.getByRole('link', { name: /Template created/ }).waitFor();
+      await page.getByRole('link', { name: /created a template/ }).waitFor();
       await walkDown(page, 'entry');
       await page.keyboard.press('/');
       await page.keyboard.type('type:DomainRegistered');
       await page.keyboard.press('Enter');
       await page.waitForURL(/type=DomainRegistered/);
-      await page.getByRole('link', { name: /Template created/ }).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: /created a template/ }).waitFor({ state: 'detached' });
     }));
 
   // All walks share the session, so it ends last.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
-import { FINE, startDashboard, WIDE } from './support.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
@@ -38,16 +38,18 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.getByText('Waits 3').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('key:');
-    const offered = await page
-      .locator('#search-offers option')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
-    expect(offered).toContain('key:first live admin key');
+    await page.getByRole('option', { name: 'key:"first live admin key"' }).click();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(({ searchParams }) => searchParams.get('key_id')?.startsWith('key_') === true);
+    await page.getByRole('button', { name: 'Remove key_id' }).click();
+    await page.waitForURL(({ searchParams }) => !searchParams.has('key_id'));
     for (const [text, parameter] of [
       ['recipient_domain:waits.example', ['recipient_domain', 'waits.example']],
       ['status:scheduled', ['status', 'scheduled']],
       ['code:550', ['smtp_code', '550']],
       ['domain:example.test', ['domain_id', expect.stringMatching(/^dom_/)]],
       ['since:2026-01-01', ['since', '2026-01-01T00:00:00.000Z']],
+      ['to:wait', ['to', 'wait']],
     ] as const) {
       await page.getByLabel('Search messages').fill(text);
       await page.keyboard.press('Enter');
@@ -64,6 +66,83 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
       (rows) => rows === 1,
     );
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('takes several filters at once, and shows each as a chip that can be removed', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Waits 3').waitFor();
+    const field = page.getByLabel('Search messages');
+    await field.fill('status:delivered to:ann@exa tag:order since:2d');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(({ searchParams }) => searchParams.has('since'));
+    const { searchParams } = new URL(page.url());
+    expect(['status', 'to', 'tag', 'period'].map((name) => searchParams.get(name))).toEqual([
+      ...['delivered', 'ann@exa', 'order', null],
+    ]);
+    await page.locator('.lr', { hasText: 'ann@example.net' }).waitFor();
+    expect(await field.inputValue()).toBe('');
+    for (const name of ['status', 'to', 'tag', 'since'])
+      await page.getByRole('button', { name: `Remove ${name}`, exact: true }).click();
+    await page.waitForURL(({ searchParams: left }) => [...left].length === 0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each(WINDOWS)('never ends in a dead form, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/messages?period=all');
+    await page.getByText('Waits 3').waitFor();
+    const field = page.getByLabel('Search messages');
+    await field.pressSequentially('sta');
+    await page
+      .getByRole('option', { name: /^status:/ })
+      .first()
+      .waitFor();
+    expect(await look(page, `messages-offers-${name}`)).toEqual(FINE);
+    const typed = 'statsu:scheduled to:waits key:nobody since:whenever';
+    await field.fill(typed);
+    await page.keyboard.press('Enter');
+    await page.getByText('“statsu” is not a filter').waitFor();
+    await page.getByText('“whenever” is not a time').waitFor();
+    expect(await field.inputValue()).toBe(typed);
+    expect(new URL(page.url()).searchParams.has('to')).toBe(false);
+    expect(await look(page, `messages-problems-${name}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'Use status:scheduled' }).click();
+    for (const _ of ['key', 'since']) {
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Remove it' }).last().click();
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForURL(({ searchParams }) => searchParams.get('status') === 'scheduled');
+    await page.getByText('Waits 0').waitFor();
+    expect(await look(page, `messages-chips-${name}`)).toEqual(FINE);
+    // A link with a value that the API refuses has ways out.
+    await page.goto('/dashboard/messages?status=bogus&to=ann');
+    await page.getByRole('link', { name: 'Remove status' }).click();
+    await page.waitForURL(({ searchParams }) => !searchParams.has('status') && searchParams.get('to') === 'ann');
+    await page.getByText('ann@example.net').first().waitFor();
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+    await close();
+  });
+
+  test('completes with the keyboard alone', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages?period=all');
+    await page.getByText('Waits 3').waitFor();
+    await page.keyboard.press('/');
+    for (const text of ['status:sched', 'tag:kind']) {
+      await page.keyboard.type(text);
+      await page.getByRole('option').first().waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Tab');
+    }
+    await expect.poll(() => page.getByLabel('Search messages').inputValue()).toBe('status:scheduled tag:kind:order ');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(({ searchParams }) => searchParams.get('tag') === 'kind:order');
+    await page.getByText('1 without status').or(page.getByText('1 with another status')).waitFor();
     await close();
   });
 

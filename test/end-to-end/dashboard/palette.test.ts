@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../support/api-client.ts';
+import { apiClient, eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
@@ -63,6 +63,36 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     await page.getByRole('region', { name: 'Go to' }).getByText('Overview').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('finds ids of the other environment, and offers the switch', async () => {
+    const { program } = dashboard;
+    const test = apiClient(program.baseUrl, program.keys.test);
+    const mail = { from: 'shop@example.test', to: 'tom@example.net', subject: 'Only a test', text: 'Sent.' };
+    const { body } = await test.post('/v1/messages/send', mail);
+    const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/keys');
+    await page.getByText(/^first test admin key/).waitFor();
+    const search = page.getByRole('combobox', { name: 'Search or jump to' });
+    await page.keyboard.press('Control+k');
+    await search.fill(body.id);
+    await page.getByRole('option', { name: /In the test environment: Message/ }).waitFor();
+    expect(await look(page, 'palette-elsewhere')).toEqual(FINE);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(
+      ({ pathname, searchParams }) =>
+        pathname === `/dashboard/messages/${body.id}` && searchParams.get('environment') === 'test',
+    );
+    await page.getByRole('heading', { level: 1, name: 'Only a test' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await search.fill(messageId);
+    await page.getByRole('option', { name: /In the live environment: Message/ }).click();
+    await page.waitForURL(
+      ({ pathname, searchParams }) =>
+        pathname === `/dashboard/messages/${messageId}` && !searchParams.has('environment'),
+    );
     expect(complaints).toEqual([]);
     await close();
   });

@@ -116,7 +116,7 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
 
     // The event reaches the log, and then the screen, a moment later.
     await open('Audit');
-    const resent = page.getByRole('link', { name: /webhook delivery resent by First owner/i });
+    const resent = page.getByRole('link', { name: /First owner resent a webhook delivery/ });
     await resent.click();
     await page.getByRole('region', { name: 'Proof' }).waitFor();
 
@@ -127,7 +127,7 @@ describe.skipIf(chromiumIsMissing)('a user who starts the service', () => {
       .waitFor();
 
     await open('Audit');
-    await page.getByRole('link', { name: /Key rotated by First owner/ }).click();
+    await page.getByRole('link', { name: /First owner rotated an API key/ }).click();
     await page.getByRole('region', { name: 'Proof' }).getByRole('button', { name: 'Sign now' }).click();
     await page.getByText('Verified here').waitFor();
     await page.getByText('The log is intact.').waitFor();

@@ -205,6 +205,7 @@ and with any amount of white space.`,
 
 const filtersSchema = z.strictObject(messageFilters());
 export type MessageFilters = z.output<typeof filtersSchema>;
+export type MessageStatus = NonNullable<MessageFilters['status']>;
 type Filters = MessageFilters & { readonly limit: number };
 
 const codesIn = (text: string): readonly string[] => {
