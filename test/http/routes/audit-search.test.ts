@@ -120,6 +120,7 @@ describe('the audit log is searched', () => {
     const auditor = { name: 'Ann', expires_at: '2099-01-01T00:00:00Z' };
     const { token } = (await ask('POST', '/v1/audit/auditors', key, auditor)).body;
     expect(await types({ q: 'invited bob', address: 'loopback' }, token)).toEqual(['MemberInvited']);
+    expect(await find({ type: 'AuditorAdded' }, token)).toMatchObject([{ subject: { type: 'auditor', name: 'Ann' } }]);
     expect((await ask('GET', '/v1/audit/log?q=invited', shopKey)).status).toBe(401);
     const { body } = await ask('POST', '/v1/api-keys', key, {
       ...{ name: 'Reads', domain_id: domainId, permissions: ['read'] },

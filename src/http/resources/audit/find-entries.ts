@@ -1,10 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { loadAuditor } from '../../../commands/auditor.ts';
 import { contactsOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { type AddressRange, isWithin, parseRange } from '../../../domain/kernel/addresses.ts';
+import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
+import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { LeafCondition, SearchLeaves } from '../../../projections/audit/tiles.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { line } from '../../fields.ts';
@@ -211,6 +214,23 @@ const subjectOf = ({ data }: Leaf): Subject | null => {
 const actorIdOf = ({ metadata }: Leaf, type: string): string | undefined =>
   metadata.actor.startsWith(`${type}:`) ? metadata.actor.slice(type.length + 1) : undefined;
 
+/** Streams read at once. More takes connections from other requests, fewer makes a page of many auditors slower. */
+const CONCURRENCY = 4;
+
+/** Names of auditors. Those of removed ones may be gone. */
+const auditorNames = (
+  { context }: HttpDependencies,
+  organizationId: string,
+  ids: ReadonlySet<string>,
+): Promise<readonly (readonly [id: string, name: string | null])[]> =>
+  mapConcurrently([...ids], { system: context.system, concurrency: CONCURRENCY }, async (id) => {
+    const found = await loadAuditor(context, organizationId, id).catch((error: unknown) => {
+      if (error instanceof DomainError) return null;
+      throw error;
+    });
+    return [id, found?.auditor.name ?? null];
+  });
+
 const NAMED_RESOURCES = ['domain', 'template', 'webhook', 'topic'] as const;
 
 export interface EntryNames {
@@ -221,10 +241,11 @@ export interface EntryNames {
 
 /** Reads the names for a page of entries. */
 export const readNames = async (
-  { context, readModels }: HttpDependencies,
+  deps: HttpDependencies,
   { organizationId }: Caller,
   leaves: readonly Leaf[],
 ): Promise<(leaf: Leaf) => EntryNames> => {
+  const { context, readModels } = deps;
   const subjects = leaves.map(subjectOf).filter((subject) => subject !== null);
   const idsOf = (type: Subject['type']): readonly string[] =>
     subjects.filter((subject) => subject.type === type).map(({ id }) => id);
@@ -238,9 +259,15 @@ export const readNames = async (
   const resources = kinds.map(([kind, ids]) =>
     ids.length === 0 ? [] : readModels.search.namesOf({ organizationId, kind, ids: [...new Set(ids)] }),
   );
-  const [contacts, ...rows] = await Promise.all([contactsOfMembers(context, organizationId, members), ...resources]);
+  const auditors = new Set([...idsOf('auditor'), ...actorsOf('auditor')]);
+  const [contacts, named, ...rows] = await Promise.all([
+    contactsOfMembers(context, organizationId, members),
+    auditorNames(deps, organizationId, auditors),
+    ...resources,
+  ]);
   const names = new Map<string, string | null>([
     ...contacts.map(({ id, name, email }): [string, string | null] => [id, name === '' ? email : name]),
+    ...named,
     ...rows.flat().map(({ id, name }): [string, string | null] => [id, name]),
   ]);
   const nameOf = (id: string | undefined): string | null => names.get(id ?? '') ?? null;
@@ -248,7 +275,7 @@ export const readNames = async (
     const subject = subjectOf(leaf);
     return {
       action: actionOf(leaf),
-      actorName: nameOf(actorIdOf(leaf, 'member') ?? actorIdOf(leaf, 'key')),
+      actorName: nameOf(actorIdOf(leaf, 'member') ?? actorIdOf(leaf, 'key') ?? actorIdOf(leaf, 'auditor')),
       subject: subject === null ? null : { ...subject, name: nameOf(subject.id) },
     };
   };
