@@ -20,15 +20,7 @@ import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
 import { MessageSearchBar, wordOf } from './search.tsx';
-import {
-  barsQuery,
-  countQuery,
-  hoursAgo,
-  listQuery,
-  type MessageSearch,
-  messagesCsv,
-  searchOf,
-} from './selection.ts';
+import { barsQuery, countQuery, hoursAgo, listQuery, type MessageSearch, messagesCsv, searchOf } from './selection.ts';
 import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
 
 const MONTH_HOURS = 720;
@@ -214,15 +206,17 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
   );
 };
 
+/** True if a filter is a part of an address or of a tag, which could match far more than was meant. */
+const hasPart = ({ to, from, tag }: MessageSearch['filters']): boolean =>
+  [to, from].some((address) => address?.includes('@') === false) || tag?.includes(':') === false;
+
 /** Converts the search to an API filter; null: no match can be cancelled, or the filter would match everything. */
 export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<Record<string, string>> | null => {
   const { message_id: id, status, outcome, ...given } = filters;
   if (outcome !== undefined) return null;
   const isWaiting = status === undefined || WAITING.includes(status);
   if (id !== undefined || !isWaiting || Object.keys(filters).length === 0) return null;
-  // A part of an address or of a tag could match far more than was meant.
-  const isPart = [given.to, given.from].some((address) => address?.includes('@') === false);
-  if (isPart || given.tag?.includes(':') === false) return null;
+  if (hasPart(given)) return null;
   return {
     ...given,
     ...(status === undefined ? {} : { status }),

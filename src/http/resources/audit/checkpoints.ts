@@ -39,7 +39,10 @@ export const auditEntrySchema = z
     actor: z.strictObject({
       type: z.string(),
       id: z.string().nullable(),
-      name: z.string().nullable().describe('Name of the member, auditor or key. null: it has none, or it is no longer stored.'),
+      name: z
+        .string()
+        .nullable()
+        .describe('Name of the member, auditor or key. null: it has none, or it is no longer stored.'),
       secret: z
         .number()
         .int()
