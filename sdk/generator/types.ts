@@ -128,7 +128,7 @@ const sizeOf = ({ properties = {} }: Schema): number => Object.keys(properties).
 const SHARED_FIELDS_MIN = 4;
 
 /** The component with most fields that is all part of this one; undefined: none. */
-export const baseOf = (component: string, components: Readonly<Record<string, Schema>>): string | undefined => {
+const baseOf = (component: string, components: Readonly<Record<string, Schema>>): string | undefined => {
   const schema = components[component] ?? {};
   const names = Object.keys(components);
   const isBase = (other: string): boolean => {

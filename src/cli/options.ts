@@ -59,6 +59,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'no-confirm': 'send mail without confirmation',
   note: 'note about the suppression',
   organization: 'id of the organization',
+  outcome: 'only messages with a recipient that ended like this: delivered, bounced, …',
   overwrite: 'in a conflict, replace the other side',
   owner: 'the first owner',
   permissions: 'permissions of the key, separated by commas: send, read, manage, admin',
