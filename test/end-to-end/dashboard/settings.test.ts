@@ -194,7 +194,6 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
     // Sign-out needs no user action: the stream of events ends and is not reopened.
     await page.getByText('Your session has ended').waitFor();
-    expect(await page.getByRole('button', { name: 'Sign out', exact: true }).count()).toBe(0); // it is inert
     await page.getByRole('button', { name: 'Discard and sign out' }).click();
     await page.getByLabel('API key').waitFor();
     await close();
