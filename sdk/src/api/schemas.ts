@@ -2482,7 +2482,7 @@ export interface AuditEntry {
   actor: {
     type: string;
     id: string | null;
-    /** Name of the member or key. null: it has none, or it is no longer stored. */
+    /** Name of the member, auditor or key. null: it has none, or it is no longer stored. */
     name: string | null;
     /** Number of the secret that was used, from 1; each rotation creates the next one. null: the actor is not an API key. */
     secret: number | null;
