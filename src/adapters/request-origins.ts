@@ -21,6 +21,13 @@ const ADDRESSES = {
   text: 'select id, address from vault.request_origins where organization_id = $1 and id = any($2::uuid[])',
 };
 
+const USER_AGENTS = {
+  name: 'request-origins-user-agents',
+  text: `
+    select id, user_agent as "userAgent" from vault.request_origins
+    where organization_id = $1 and id = any($2::uuid[]) and user_agent is not null`,
+};
+
 const ORIGIN = {
   name: 'request-origin',
   text: `
@@ -39,7 +46,7 @@ const SWEEP = {
 const SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-type OriginReads = Pick<RequestOrigins, 'addressesOf' | 'partOf'>;
+type OriginReads = Pick<RequestOrigins, 'addressesOf' | 'userAgentsOf' | 'partOf'>;
 
 export const readPostgresOrigins = (pool: Pool): OriginReads => ({
   addressesOf: async (organizationId, ids) => {
@@ -47,6 +54,12 @@ export const readPostgresOrigins = (pool: Pool): OriginReads => ({
       pool.query<{ id: string; address: string }>({ ...ADDRESSES, values: [organizationId, ids] }),
     );
     return new Map(rows.map(({ id, address }) => [id, address]));
+  },
+  userAgentsOf: async (organizationId, ids) => {
+    const { rows } = await orUnavailable(
+      pool.query<{ id: string; userAgent: string }>({ ...USER_AGENTS, values: [organizationId, ids] }),
+    );
+    return new Map(rows.map(({ id, userAgent }) => [id, userAgent]));
   },
   partOf: async (organizationId, id) => {
     type Row = Pick<RequestOrigin, 'address' | 'userAgent' | 'salt'>;

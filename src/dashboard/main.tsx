@@ -4,8 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { Empty, Fault } from './components/states.tsx';
 import { ensureAccess } from './data/api.ts';
 import { keys, session } from './data/credentials.ts';
+import { neutralizeDirections } from './data/directions.ts';
 import { follow } from './data/live.ts';
-import { currentPath, environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
+import { currentPath, environmentOf, followLinks, linkTo, type Place, usePlace } from './data/location.ts';
 import { noteSignedOut, readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen, SCREENS } from './screens.tsx';
@@ -16,9 +17,22 @@ import { PresenceDialog } from './sign-in/presence.tsx';
 import { isBackFromProvider, SignIn, SignInLink, SignInReturn, tokenInAddress } from './sign-in/sign-in.tsx';
 
 const UnknownScreen = (): JSX.Element => (
-  <Empty icon="search" title="Page not found">
-    The address may belong to another version of the service.
-  </Empty>
+  <>
+    <div class="head">
+      <h1>Page not found</h1>
+    </div>
+    <Empty
+      icon="search"
+      title="Nothing at this address"
+      actions={
+        <a class="btn" href={linkTo('')}>
+          Overview
+        </a>
+      }
+    >
+      Check the address. It may be of another version of the service.
+    </Empty>
+  </>
 );
 
 /** The screen for a sign-in link or the provider's redirect; null for any other address. */
@@ -71,5 +85,6 @@ SCREENS.find(({ path }) => path.test(currentPath()))
   ?.load()
   .catch(() => undefined); // rendering the screen loads it again
 followLinks();
+neutralizeDirections();
 const root = document.querySelector('#root');
 if (root !== null) render(<Dashboard />, root);

@@ -52,7 +52,7 @@ export interface HttpDependencies {
   /** Captured mail; null: mail is delivered. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
-  readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf' | 'partOf'>;
+  readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf' | 'userAgentsOf' | 'partOf'>;
   readonly refusedRequests: RefusedRequests;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,

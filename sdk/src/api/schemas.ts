@@ -2828,6 +2828,8 @@ export interface MemberSession {
   last_used_at: string;
   /** IP address of the last request. */
   last_address: string | null;
+  /** Browser that signed in, such as `Firefox 142 on Linux`, as it calls itself. null: unknown. */
+  browser: string | null;
   /** Time when the session ends. It ends earlier if it is idle for longer than the organization allows. */
   expires_at: string;
 }

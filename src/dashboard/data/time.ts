@@ -26,6 +26,10 @@ export interface Times {
   weekday(at: At): string;
   /** 22 Nov */
   date(at: At): string;
+  /** 22 Nov 2026 */
+  dated(at: At): string;
+  /** 22 Nov 2026, 10:14 */
+  minute(at: At): string;
   /** Nov 2026 */
   month(at: At): string;
   /** CET */
@@ -52,6 +56,8 @@ const make = (timeZone: string | undefined): Times => {
     short: format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
     day,
     date: format({ day: 'numeric', month: 'short' }),
+    dated: format({ day: 'numeric', month: 'short', year: 'numeric' }),
+    minute: format({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }),
     month: format({ month: 'short', year: 'numeric' }),
     weekday: format({ weekday: 'short', day: 'numeric' }),
     zone: zoned.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'local',
@@ -60,7 +66,11 @@ const make = (timeZone: string | undefined): Times => {
 
 const made = { local: make(undefined), UTC: make('UTC') };
 
-export const useTimes = (): Times => made[useStore(zone)];
+/** @param always the zone, whatever the dashboard shows. */
+export const useTimes = (always?: 'UTC'): Times => {
+  const shown = useStore(zone);
+  return made[always ?? shown];
+};
 
 const UNITS = [
   [DAY_MS, 'd'],

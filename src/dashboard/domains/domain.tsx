@@ -12,7 +12,7 @@ import { linkTo, navigate } from '../data/location.ts';
 import { client, removeResource, useResource } from '../data/queries.ts';
 import { createStore, useStore } from '../data/store.ts';
 import { duration, useTimes } from '../data/time.ts';
-import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix, zoneFile } from './domains.tsx';
+import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix, standingOf, zoneFile } from './domains.tsx';
 import { DomainSettings, DomainStanding } from './standing.tsx';
 
 /** Checks a domain's DNS on demand and repeats the check while records are being published. */
@@ -95,7 +95,7 @@ const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   const times = useTimes();
   const { status, verification, fails_at: failsAt } = domain;
   if (verification?.method === 'capture') {
-    return <>Mail is captured and not sent, so no records are needed</>;
+    return <>Verified automatically: mail is captured on this machine, so no records are needed</>;
   }
   if (status === 'degraded' && failsAt !== null) {
     return (
@@ -118,7 +118,8 @@ const WRONG = {
 } as const;
 
 /** @param all all records of the same purpose. */
-const said = ({ purpose, state, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
+const said = ({ purpose, state, status, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
+  if (status === 'not_needed') return 'Not needed';
   if (state === 'valid') return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Correct';
   const alike = all.filter((record) => record.state === state).length;
   const [whole, part] = WRONG[state];
@@ -297,7 +298,7 @@ export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
             <h1>
               <bdi>{domain.name}</bdi>
             </h1>
-            <Pill state={domain.status} />
+            <Pill {...standingOf(domain)} />
           </div>
           <p class="sub">
             <Meaning domain={domain} />

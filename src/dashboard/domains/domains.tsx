@@ -83,6 +83,15 @@ export const RecordStatus = ({ state, required, word }: RecordStatusProps): JSX.
   </span>
 );
 
+/** Status of a domain. If mail is captured, DNS was not checked, so that the domain is not shown as verified. */
+export const standingOf = ({
+  status,
+  verification,
+}: SerializedDomain): { readonly state: State; readonly word?: string } =>
+  status === 'verified' && verification?.method === 'capture'
+    ? { state: 'unchecked', word: 'Capturing' }
+    : { state: status };
+
 /** Longer values are cut in the middle. Keys are copied, not read. */
 const SHOWN_MAX = 130;
 const ENDS = [60, 30] as const;
@@ -205,7 +214,7 @@ const Row = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => 
   const missing = domain.records.filter(({ status, required }) => required && status === 'pending').length;
   return (
     <a class="kr" href={linkTo(`/domains/${domain.id}`)}>
-      <Status state={domain.status} />
+      <Status {...standingOf(domain)} />
       <span class="kn">
         <bdi class="ell b">{domain.name}</bdi>
         <small class="muted">

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import { Action, newValue, type Outcome } from '../components/action.tsx';
+import { DateField } from '../components/date-field.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton, Listed } from '../components/screen.tsx';
 import { Empty } from '../components/states.tsx';
@@ -114,9 +115,6 @@ const LIMITS = { send: 'messages sent', read: 'reads', manage: 'changes' } as co
 
 const LIMITED = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
 
-/** Converts a timestamp to the value of a date-time field, in UTC. */
-const fieldOf = (at: string | null): string => (at === null ? '' : at.slice(0, 'yyyy-mm-ddThh:mm'.length));
-
 /** Splits a field at spaces, commas and line ends. */
 const listIn = (form: FormData, name: string): readonly string[] =>
   String(form.get(name) ?? '')
@@ -125,12 +123,7 @@ const listIn = (form: FormData, name: string): readonly string[] =>
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** @param before the current expiry. The field has no seconds, so an unchanged value keeps them. */
-const expiryIn = (form: FormData, before: string | null): string | null => {
-  const typed = String(form.get('expires_at') ?? '');
-  if (typed === fieldOf(before)) return before;
-  return typed === '' ? null : `${typed}:00Z`;
-};
+const expiryIn = (form: FormData): string | null => String(form.get('expires_at') ?? '') || null;
 
 /** Only the changed fields: some keys may change only some of them. */
 const changesIn = (form: FormData, apiKey: SerializedApiKey): Readonly<Record<string, unknown>> => {
@@ -141,7 +134,7 @@ const changesIn = (form: FormData, apiKey: SerializedApiKey): Readonly<Record<st
     name: String(form.get('name')).trim(),
     permissions: form.getAll('permission'),
     allowed_cidrs: listIn(form, 'allowed_cidrs'),
-    expires_at: expiryIn(form, apiKey.expires_at),
+    expires_at: expiryIn(form),
   };
   const changed = Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value));
   return Object.fromEntries([...changed, ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : [])]);
@@ -178,10 +171,10 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
           placeholder="any, or 203.0.113.0/24, one per line"
         />
       </label>
-      <label class="row">
-        Expires, UTC
-        <input class="inp" name="expires_at" type="datetime-local" defaultValue={fieldOf(apiKey.expires_at)} />
-      </label>
+      <div class="row">
+        <span>Expires, UTC</span>
+        <DateField name="expires_at" label="Expires, UTC" value={apiKey.expires_at} hasTime timeZone="UTC" />
+      </div>
       <fieldset class="row">
         <legend>Requests per minute</legend>
         <div class="fields">

@@ -5,6 +5,7 @@ import type { SerializedListedMessage } from '../../http/resources/messages/mess
 import { Mark, Status } from '../components/icons.tsx';
 import { linkTo, usePlace } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';
+import { useIsNarrow } from '../data/narrow.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { messageState } from './outcome-words.ts';
@@ -177,17 +178,6 @@ type Row = { readonly kind: 'day'; readonly day: string } | { readonly kind: 'me
 const DAY_PIXELS = 32;
 const ROW_PIXELS = 44;
 const CARD_PIXELS = 78;
-
-export const useIsNarrow = (): boolean => {
-  const [media] = useState(() => matchMedia('(max-width: 760px)'));
-  const [isNarrow, setNarrow] = useState(media.matches);
-  useEffect(() => {
-    const change = (): void => setNarrow(media.matches);
-    media.addEventListener('change', change);
-    return () => media.removeEventListener('change', change);
-  }, [media]);
-  return isNarrow;
-};
 
 /** Groups times by minute, because in every time zone a day starts at a whole minute. */
 const MINUTE_CHARACTERS = '2026-11-22T10:14'.length;

@@ -265,7 +265,7 @@ const STEPS = [
   ['newer', 'Newer', 'K'],
 ] as const;
 
-/** Links to the neighbouring messages of the list from which this one was opened. */
+/** Opens the neighbouring messages: of the list from which this one was opened, or else of all. */
 const Beside = ({ steps }: { readonly steps: Steps }): JSX.Element => (
   <span class="beside hide-s">
     {STEPS.map(([to, word, key]) => (
@@ -285,7 +285,7 @@ const Beside = ({ steps }: { readonly steps: Steps }): JSX.Element => (
 interface HeadProps {
   readonly message: SerializedMessage;
   readonly moments: readonly Moment[];
-  readonly steps: Steps | null;
+  readonly steps: Steps;
 }
 
 const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
@@ -295,7 +295,7 @@ const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
   return (
     <>
       <Crumb path="/messages" word="Messages" id={message.id}>
-        {steps !== null && <Beside steps={steps} />}
+        <Beside steps={steps} />
       </Crumb>
       <div class="head">
         <div>
@@ -332,8 +332,8 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
   const at = useAsOf();
   useUpdates(id);
-  const steps = useTrail(id);
   const message = useResource<Past<SerializedMessage>>({ path: `/v1/messages/${id}`, query: queryAt(at) });
+  const steps = useTrail(id, message.data);
   const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain`, query: queryAt(at) });
   const whole = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
   const fault = message.error ?? explanation.error;

@@ -6,11 +6,13 @@ import type { SerializedListedMessage } from '../../http/resources/messages/mess
 import { Action, type Outcome } from '../components/action.tsx';
 import { Icon } from '../components/icons.tsx';
 import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';
+import { SavedViews } from '../components/saved-views.tsx';
 import { ApiButton, saveFile } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { useDomainNames, useSenderNames } from '../data/names.ts';
 import { useList, useRead, useResource } from '../data/queries.ts';
 import { waitingOf } from '../data/rates.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
@@ -408,6 +410,7 @@ export const Messages = (): JSX.Element => {
   useKeptTrail(messages.map(({ id }) => id));
   const { selected, picked, pick, clear } = useSelection(messages, peeked);
   const filter = cancellable(search);
+  const names = new Map([...useSenderNames(), ...useDomainNames()]);
   return (
     <>
       <div class="head">
@@ -422,11 +425,12 @@ export const Messages = (): JSX.Element => {
             type="button"
             class="btn"
             disabled={messages.length === 0}
-            onClick={() => saveFile('messages.csv', messagesCsv(messages))}
+            onClick={() => saveFile('messages.csv', messagesCsv(messages, names))}
           >
             <Icon name="save" />
             CSV
           </button>
+          <SavedViews />
           <ApiButton requests={[urlOf('/v1/messages', asked), urlOf('/v1/stats', barsQuery(search))]} />
           <SendTest />
         </div>

@@ -2,8 +2,9 @@ import type { JSX } from 'preact';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useIsNarrow } from '../data/narrow.ts';
 import { count } from '../data/time.ts';
-import { useIsNarrow, VirtualList } from './list.tsx';
+import { VirtualList } from './list.tsx';
 import { BOUNCE_REASONS, outcomesOf, type RecipientOutcome } from './outcome-words.ts';
 
 /** All recipients of a message, by outcome. */

@@ -14,7 +14,10 @@ import { useTimes } from '../data/time.ts';
 import { type Offer, type Problem, quoted, type tokenAt, tokensIn } from '../data/tokens.ts';
 import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
 import { ABOUT, CODES, MARKS, type Names, PROVIDERS, parseMessageSearch, STATUSES, STREAMS } from './search-rules.ts';
-import { type MessageSearch, messageIn, PERIODS } from './selection.ts';
+import { hoursAgo, type MessageSearch, messageIn, PERIODS } from './selection.ts';
+import { TimeRange } from './time-range.tsx';
+
+const MONTH_HOURS = 720;
 
 interface SearchProps {
   readonly search: MessageSearch;
@@ -228,18 +231,25 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
         <span class="vh">Time</span>
         <select
           value={search.period ?? 'chosen'}
-          onChange={(event) =>
-            navigate(withParameters({ period: event.currentTarget.value, since: null, until: null }))
+          onChange={({ currentTarget: { value } }) =>
+            navigate(
+              withParameters(
+                value === 'chosen'
+                  ? { period: null, since: search.since ?? hoursAgo(MONTH_HOURS), until: null }
+                  : { period: value, since: null, until: null },
+              ),
+            )
           }
         >
-          {search.period === null && <option value="chosen">Chosen time</option>}
           {Object.entries(PERIODS).map(([period, { word }]) => (
             <option key={period} value={period}>
               {word}
             </option>
           ))}
+          <option value="chosen">Chosen time</option>
         </select>
       </label>
+      {search.period === null && <TimeRange search={search} />}
     </search>
   );
 };

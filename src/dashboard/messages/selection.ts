@@ -141,11 +141,16 @@ const COLUMNS = [
   'subject',
   'tags',
   'api_key_id',
+  'api_key_name',
   'domain_id',
+  'domain_name',
   'message_id',
 ];
 
-const cellsOf = (message: SerializedListedMessage): readonly string[] => [
+/** Names by id of keys, members and domains. */
+type Names = ReadonlyMap<string, string>;
+
+const cellsOf = (message: SerializedListedMessage, names: Names): readonly string[] => [
   message.id,
   message.created_at,
   message.status,
@@ -154,11 +159,15 @@ const cellsOf = (message: SerializedListedMessage): readonly string[] => [
   message.subject ?? '',
   message.tags.map(({ name, value }) => `${name}:${value}`).join(' '),
   message.api_key_id,
+  names.get(message.api_key_id) ?? '',
   message.domain_id,
+  names.get(message.domain_id) ?? '',
   message.message_id,
 ];
 
-export const messagesCsv = (messages: readonly SerializedListedMessage[]): Blob => {
-  const lines = [COLUMNS, ...messages.map(cellsOf)].map((cells) => `${cells.map(cell).join(',')}\r\n`);
+export const messagesCsv = (messages: readonly SerializedListedMessage[], names: Names): Blob => {
+  const lines = [COLUMNS, ...messages.map((message) => cellsOf(message, names))].map(
+    (cells) => `${cells.map(cell).join(',')}\r\n`,
+  );
   return new Blob(lines, { type: 'text/csv' });
 };

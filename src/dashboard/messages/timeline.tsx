@@ -3,6 +3,7 @@ import type { SerializedMessage } from '../../http/resources/messages/message.ts
 import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx';
 import { Empty } from '../components/states.tsx';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useIsNarrow } from '../data/narrow.ts';
 import { duration, inZone, useTimes } from '../data/time.ts';
 import { withoutReply } from './outcome-words.ts';
 import type { Explanation } from './peek.tsx';
@@ -16,10 +17,8 @@ const OPEN: readonly string[] = ['accepted', 'scheduled', 'sending', 'deferred']
 /** States by severity, worst first. */
 const ORDER: readonly State[] = ['failed', 'bounced', 'expired', 'deferred', 'suppressed', 'sending', 'scheduled'];
 const TICKS_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000] as const;
-/** Ticks closer than this share of the axis overlap. */
-const TICK_PERCENT = 9;
-/** Smaller than for ticks, because the word "now" is shorter. */
-const NOW_PERCENT = 6;
+/** Labels closer than this share of the axis overlap. `now` is for the word "now", which is shorter than a time. */
+const APART_PERCENT = { wide: { tick: 9, now: 6 }, narrow: { tick: 18, now: 14 } } as const;
 /** Start of the logarithmic axis: the first tenth of a second takes no space. */
 const SMALLEST_MS = 100;
 
@@ -81,6 +80,21 @@ const Lane = ({ recipient, steps, began, now, at }: LaneProps): JSX.Element => {
   );
 };
 
+interface Tick {
+  readonly tick: number;
+  readonly left: number;
+}
+
+/** Leaves out ticks that are too close to the one before. */
+const withSpace = (ticks: readonly Tick[], apart: number): readonly Tick[] => {
+  let last = 0;
+  return ticks.filter(({ left }) => {
+    const hasSpace = left - last > apart;
+    if (hasSpace) last = left;
+    return hasSpace;
+  });
+};
+
 interface LanesProps {
   readonly message: SerializedMessage;
   readonly explanation: Explanation;
@@ -97,11 +111,15 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
   const mostMs = Math.max(latest, isOpen ? now - began : 0) * 1.15;
   const at = scale(mostMs);
   const nowAt = isOpen ? at(now - began) : null;
+  const apart = APART_PERCENT[useIsNarrow() ? 'narrow' : 'wide'];
   const shown = message.recipients.toSorted((left, right) => rank(left) - rank(right)).slice(0, LANES_MAX);
-  const ticks = TICKS_MS.filter((tick) => tick < mostMs)
-    .map((tick) => ({ tick, left: at(tick) }))
-    .filter(({ left }, index, all) => left - (all[index - 1]?.left ?? 0) > TICK_PERCENT && left < 96)
-    .filter(({ left }) => nowAt === null || Math.abs(left - nowAt) > NOW_PERCENT);
+  const ticks = withSpace(
+    TICKS_MS.filter((tick) => tick < mostMs)
+      .map((tick) => ({ tick, left: at(tick) }))
+      .filter(({ left }) => left < 100 - apart.tick / 2)
+      .filter(({ left }) => nowAt === null || Math.abs(left - nowAt) > apart.now),
+    apart.tick,
+  );
   const spoken = shown.map(({ address, status }) => `${address ?? 'A recipient'}: ${STATES[status].word}`).join('. ');
   return (
     <>
@@ -129,7 +147,7 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
         <div class="axis">
           <i />
           <div>
-            {(nowAt === null || nowAt >= TICK_PERCENT) && <span class="zero">0</span>}
+            {(nowAt === null || nowAt >= apart.tick) && <span class="zero">0</span>}
             {ticks.map(({ tick, left }) => (
               <span key={tick} style={{ left: `${left}%` }}>
                 {duration(tick)}

@@ -6,6 +6,7 @@ import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace } from '../data/location.ts';
 import { client, cutToFirstPage, type Pages } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
+import { neighbourOf, type Placed } from './neighbours.ts';
 
 /** Remembers the list from which a message was opened, for the next and previous message and the way back. */
 
@@ -54,30 +55,40 @@ export const wayBack = (query: URLSearchParams): Way => {
   return isSame ? { id: seen, top: trail.top } : { id: null, top: null };
 };
 
-/** Links to the neighbouring messages; null: none is loaded. */
+/** Opens the neighbouring messages; null: none is known. */
 export interface Steps {
   readonly older: (() => void) | null;
   readonly newer: (() => void) | null;
 }
 
 /**
- * Binds `J` and `K` to the next and previous message of the list, and `Esc` to the way back to its row.
+ * Binds `J` and `K` to the next and previous message, and `Esc` to the way back to the list: those of the list from which
+ * the message was opened, or else of all messages.
  *
- * @returns the same links; null if the message was not opened from a list.
+ * @param message undefined: not loaded yet.
  */
-export const useTrail = (id: string): Steps | null => {
+export const useTrail = (id: string, message: Placed | undefined): Steps => {
   const tab = usePlace().query.get('tab');
+  const [ended, setEnded] = useState<ReadonlySet<keyof Steps>>(new Set());
   useEffect(() => noteSeen(id), [id]);
   const at = trail.ids.indexOf(id);
-  const stepTo = (to: string | undefined): (() => void) | null =>
-    at < 0 || to === undefined ? null : () => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
-  const steps: Steps = { older: stepTo(trail.ids[at + 1]), newer: stepTo(trail.ids[at - 1]) };
+  const go = (to: string): void => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
+  const find = async (to: keyof Steps, from: Placed): Promise<void> => {
+    const next = await neighbourOf(from, to).catch(() => null);
+    if (next === null) setEnded(new Set([...ended, to]));
+    else go(next);
+  };
+  const stepTo = (to: keyof Steps, listed: string | undefined): (() => void) | null => {
+    if (at >= 0) return listed === undefined ? null : () => go(listed);
+    return message === undefined || ended.has(to) ? null : () => void find(to, message);
+  };
+  const steps: Steps = { older: stepTo('older', trail.ids[at + 1]), newer: stepTo('newer', trail.ids[at - 1]) };
   useShortcuts({
     j: () => steps.older?.(),
     k: () => steps.newer?.(),
     Escape: () => navigate(linkTo('/messages', at < 0 ? {} : Object.fromEntries(new URLSearchParams(trail.query)))),
   });
-  return at < 0 ? null : steps;
+  return steps;
 };
 
 /** Batches changes once per second: a busy service makes hundreds. */

@@ -332,7 +332,8 @@ const Session = ({ open }: { readonly open: MemberSession }): JSX.Element => {
       <span class="kn">
         <bdi class="ell b">{open.member_name}</bdi>
         <small class="muted ell">
-          {open.last_address ?? 'address unknown'}, since {times.short(open.started_at)}
+          {open.browser ?? 'Unknown browser'}, {open.last_address ?? 'address unknown'}, since{' '}
+          {times.short(open.started_at)}
         </small>
       </span>
       <span class="tag">{open.is_current ? 'this browser' : `used ${ago(open.last_used_at)}`}</span>

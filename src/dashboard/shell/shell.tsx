@@ -165,7 +165,7 @@ const Brand = ({ name }: { readonly name: string }): JSX.Element => (
   <div class="org">
     <Logo />
     <span class="orgname">
-      {name}
+      <bdi class="ell">{name}</bdi>
       <small>{name === 'Outbox' ? 'Email for your systems' : 'Outbox'}</small>
     </span>
   </div>

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { DateField } from '../components/date-field.tsx';
 import { Icon, type IconName } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { navigate, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
-import { DIMENSIONS, type Dimension, dayOf, GRANULARITIES, PERIODS, type StatisticsSearch, timeOf } from './data.ts';
+import { DIMENSIONS, type Dimension, GRANULARITIES, nextDay, PERIODS, type StatisticsSearch } from './data.ts';
 
 interface ChoiceProps {
   readonly icon: IconName;
@@ -32,24 +33,18 @@ const Choice = ({ icon, label, value, options, choose }: ChoiceProps): JSX.Eleme
 
 /** First and last day, shown if no preset period is selected. */
 const Days = ({ from, to }: StatisticsSearch): JSX.Element => {
-  const last = dayOf(new Date((to === null ? Date.now() : Date.parse(to)) - 1).toISOString());
+  const last = new Date((to === null ? Date.now() : Date.parse(to)) - 1).toISOString();
   return (
     <>
-      <input
-        class="btn"
-        type="date"
-        aria-label="First day"
-        value={dayOf(from)}
-        max={last}
-        onChange={({ currentTarget: { value } }) => value && navigate(withParameters({ from: timeOf(value) }))}
+      <DateField
+        label="First day"
+        value={from}
+        onDate={(at) => at !== null && navigate(withParameters({ from: at }))}
       />
-      <input
-        class="btn"
-        type="date"
-        aria-label="Last day"
+      <DateField
+        label="Last day"
         value={last}
-        min={dayOf(from)}
-        onChange={({ currentTarget: { value } }) => value && navigate(withParameters({ to: timeOf(value, 1) }))}
+        onDate={(at) => at !== null && navigate(withParameters({ to: nextDay(at) }))}
       />
     </>
   );

@@ -55,16 +55,14 @@ const DAYS = { '7d': 7, '30d': 30, '90d': 90 } as const;
 const midnight = (year: number, month: number, day: number): Date =>
   zone.get() === 'UTC' ? new Date(Date.UTC(year, month, day)) : new Date(year, month, day);
 
-const today = (): readonly [year: number, month: number, day: number] => {
-  const now = new Date();
-  return zone.get() === 'UTC'
-    ? [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
-    : [now.getFullYear(), now.getMonth(), now.getDate()];
-};
+const dayOf = (at: Date): readonly [year: number, month: number, day: number] =>
+  zone.get() === 'UTC'
+    ? [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+    : [at.getFullYear(), at.getMonth(), at.getDate()];
 
 /** Start of the period. Periods consist of whole hours, days and months; the last one is still running. */
 const beginOf = (period: Period): Date => {
-  const [year, month, day] = today();
+  const [year, month, day] = dayOf(new Date());
   if (period === '24h') return new Date((Math.floor(Date.now() / HOUR_MS) - 23) * HOUR_MS);
   return period === '12m' ? midnight(year, month - 11, 1) : midnight(year, month, day - DAYS[period] + 1);
 };
@@ -144,15 +142,8 @@ export const messagesOf = (search: StatisticsSearch, { since, until, outcome, gr
 export const messagesBehind = (search: StatisticsSearch, counted: CountedMessages): string | null =>
   search.attribution === 'event' ? null : linkTo('/messages', messagesOf(search, counted));
 
-/** The day of a timestamp in the format of a date field. */
-export const dayOf = (at: string): string => {
-  const time = new Date(at);
-  const shift = zone.get() === 'UTC' ? 0 : time.getTimezoneOffset() * 60_000;
-  return new Date(time.getTime() - shift).toISOString().slice(0, 10);
-};
-
-/** Midnight of a date field's day, or of a day some days later. */
-export const timeOf = (day: string, later = 0): string => {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return midnight(year, month - 1, date + later).toISOString();
+/** The start of the following day, at which a range that includes the day ends. */
+export const nextDay = (at: string): string => {
+  const [year, month, day] = dayOf(new Date(at));
+  return midnight(year, month, day + 1).toISOString();
 };

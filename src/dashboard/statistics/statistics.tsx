@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { CopyAddress, Figure, Figures } from '../components/facts.tsx';
+import { SavedViews } from '../components/saved-views.tsx';
 import { ApiButton, Download } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
@@ -95,7 +96,9 @@ const Groups = ({ search, nameOf }: GroupsProps): JSX.Element | null => {
       </header>
       {error !== null && <Fault error={error} />}
       {data !== undefined && groups.length > 0 && (
-        <GroupTable search={search} stats={data} groups={groups} nameOf={nameOf} />
+        <div class="scroll">
+          <GroupTable search={search} stats={data} groups={groups} nameOf={nameOf} />
+        </div>
       )}
     </section>
   );
@@ -160,6 +163,7 @@ export const Statistics = (): JSX.Element => {
           <h1>Statistics</h1>
         </div>
         <div class="acts">
+          <SavedViews />
           <CopyAddress />
           <Download word="CSV" path="/v1/stats" query={grouped} accept="text/csv" name="statistics.csv" />
           <ApiButton requests={[urlOf('/v1/stats', asked), urlOf('/v1/stats', grouped)]} />
@@ -174,17 +178,17 @@ export const Statistics = (): JSX.Element => {
           <Key search={search} stats={stats} />
           <Outcomes search={search} stats={stats} shown={shown} />
           <div class="two2">
-            <Groups search={search} nameOf={nameOf} />
             <Latency search={search} stats={stats} shown={shown} />
+            <section class="card" aria-label="Compared with the previous period">
+              <header>
+                <h2>Compared with the previous period</h2>
+              </header>
+              <div class="scroll">
+                <ComparedTable search={search} stats={stats} />
+              </div>
+            </section>
           </div>
-          <section class="card" aria-label="Compared with the previous period">
-            <header>
-              <h2>Compared with the previous period</h2>
-            </header>
-            <div class="scroll">
-              <ComparedTable search={search} stats={stats} />
-            </div>
-          </section>
+          <Groups search={search} nameOf={nameOf} />
         </div>
       )}
     </>

@@ -6,6 +6,7 @@ import type {
   suppressionImportSchema,
 } from '../../http/resources/suppressions/add-suppressions.ts';
 import { Action, type Outcome } from '../components/action.tsx';
+import { DateField } from '../components/date-field.tsx';
 import { request } from '../data/api.ts';
 import { count } from '../data/time.ts';
 
@@ -31,12 +32,11 @@ export const AddSuppressions = (): JSX.Element => {
     const addresses = String(form.get('addresses'))
       .split(/[\s,;]+/)
       .filter(Boolean);
-    const day = filled(form, 'until');
     const body = {
       addresses,
       scope: form.get('scope'),
       note: filled(form, 'note') ?? null,
-      expires_at: day === undefined ? null : new Date(day).toISOString(),
+      expires_at: filled(form, 'until') ?? null,
     };
     const { added, unchanged } = await request<AddResult>('/v1/suppressions', { method: 'POST', body });
     return {
@@ -78,10 +78,10 @@ export const AddSuppressions = (): JSX.Element => {
           ))}
         </select>
       </label>
-      <label class="row">
-        Until
-        <input class="inp" name="until" type="datetime-local" />
-      </label>
+      <div class="row">
+        <span>Until</span>
+        <DateField name="until" label="Until" value={null} hasTime />
+      </div>
       <label class="row">
         Evidence
         <input class="inp" name="note" maxLength={2000} placeholder="asked for it by phone" />

@@ -4,6 +4,7 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedReplay, SerializedWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
 import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
 import { ActButton, IfAllowed } from '../components/action.tsx';
+import { DateField } from '../components/date-field.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
@@ -12,7 +13,6 @@ import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
 import { client, useList, useNews, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { zone } from '../data/store.ts';
 import { count, duration, useTimes } from '../data/time.ts';
 import { stateOf, WebhookDelivery } from './delivery.tsx';
 import { PingAnswer, PingButton, WebhookStanding } from './standing.tsx';
@@ -21,13 +21,6 @@ import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook, WebhookStatus
 /** Polling interval while a replay runs. */
 const REPLAY_EVERY_MS = 2_000;
 const DAY_MS = 86_400_000;
-
-/** The value of a date-time field, in the displayed time zone. */
-const fieldOf = (ms: number): string => {
-  const offsetMs = zone.get() === 'UTC' ? 0 : new Date(ms).getTimezoneOffset() * 60_000;
-  return new Date(ms - offsetMs).toISOString().slice(0, 19);
-};
-const timeOf = (field: string): string => new Date(zone.get() === 'UTC' ? `${field}Z` : field).toISOString();
 
 const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Element => {
   const times = useTimes();
@@ -74,7 +67,7 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const until = String(form.get('until'));
-    const body = { since: timeOf(String(form.get('since'))), ...(until !== '' && { until: timeOf(until) }) };
+    const body = { since: form.get('since'), ...(until !== '' && { until }) };
     try {
       await request(`${path}/replay`, { method: 'POST', body });
       setProblem(null);
@@ -90,18 +83,10 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
         <span>
           <b class="b">Replay</b> every event from
         </span>
-        <input
-          class="lit"
-          type="datetime-local"
-          step={1}
-          name="since"
-          required
-          aria-label="From"
-          defaultValue={fieldOf(from)}
-        />
+        <DateField name="since" label="From" value={new Date(from).toISOString()} hasTime isRequired />
         <span class="until">
           to
-          <input class="lit" type="datetime-local" step={1} name="until" aria-label="To; empty: now" />
+          <DateField name="until" label="To; empty: now" value={null} hasTime />
         </span>
         <span class="muted">or now, in order</span>
         <span class="sp" />

@@ -51,6 +51,8 @@ export interface ExistingSession {
   readonly secretHash: string;
   readonly proof: Proof;
   readonly startedAt: string;
+  /** Vault id of the address and user agent that signed in; null: not stored. */
+  readonly originId: string | null;
   /** Last time the member proved their identity. ISO 8601. */
   readonly presentAt: string;
   /** ISO 8601. */
@@ -66,10 +68,17 @@ type Session =
 export const session: Aggregate<Session, SessionEvent> = {
   category: CATEGORIES.session,
   initial: { status: 'absent' },
-  evolve: (state, event, { organizationId, occurredAt }) => {
+  evolve: (state, event, { organizationId, occurredAt, originId = null }) => {
     switch (event.type) {
       case 'SessionStarted':
-        return { status: 'active', ...event.data, organizationId, startedAt: occurredAt, presentAt: occurredAt };
+        return {
+          status: 'active',
+          ...event.data,
+          organizationId,
+          startedAt: occurredAt,
+          presentAt: occurredAt,
+          originId,
+        };
       case 'SessionEnded':
         return state.status === 'active' ? { ...state, status: 'ended' } : state;
       case 'PresenceProven':

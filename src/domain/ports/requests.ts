@@ -150,6 +150,8 @@ export interface RequestOrigins {
   put(origin: RequestOrigin): Promise<void>;
   /** Addresses of an organization's origins, by origin id. Removed origins are absent. */
   addressesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** User agents of an organization's origins, by origin id. Removed origins, and those without one, are absent. */
+  userAgentsOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The part of an organization's origin; null if it has been removed. */
   partOf(organizationId: string, id: string): Promise<SaltedPart | null>;
   close(): Promise<void>;

@@ -34,6 +34,7 @@ import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
 import { integerParameter, recipientDomain, tagParameter, timeParameter, timeSchema, timeZone } from '../fields.ts';
 import { readYourWrites } from '../reading.ts';
+import { hasNames, namesIn } from './stats-names.ts';
 
 const count = z.number().int().optional();
 const latency = z
@@ -103,6 +104,8 @@ interface StatsRequest {
   readonly attribution: StatsAttribution;
   readonly groupBy: readonly StatsDimension[];
   readonly metrics: readonly StatsMetric[];
+  /** Names of ids that are values of dimensions; empty unless a table is requested. */
+  readonly names: ReadonlyMap<string, string>;
   /** ISO 8601. */
   readonly completeUntil: string;
 }
@@ -159,10 +162,15 @@ const CHUNK_ROWS = 500;
 /** A flat row; the same columns in each. */
 const tableRow = (
   { start, groups, ...row }: Stats['data'][number],
-  { groupBy, metrics }: StatsRequest,
+  { groupBy, metrics, names }: StatsRequest,
 ): Readonly<Record<string, string | number | null>> => ({
   start,
   ...named(groups, groupBy),
+  ...Object.fromEntries(
+    groupBy.flatMap((dimension, index) =>
+      hasNames(dimension) ? [[`${dimension}_name`, names.get(groups[index] ?? '') ?? '']] : [],
+    ),
+  ),
   ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
   ...Object.fromEntries(ratesOf(row, metrics).map(([name, value]) => [`${name}_rate`, value])),
   latency_p50_ms: row.latency?.p50 ?? null,
@@ -384,7 +392,8 @@ export const getStatsRoute = endpoint(
     const stats = await nameTags(deps, by, { secret, caller }, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();
-    const shown: StatsRequest = { granularity, timezone, attribution, groupBy, metrics, completeUntil };
+    const names = table === null ? new Map<string, string>() : await namesIn(deps.context, stats, groupBy);
+    const shown: StatsRequest = { granularity, timezone, attribution, groupBy, metrics, names, completeUntil };
     reply.header('vary', 'accept');
     if (table === null) return serializeStats(stats, shown);
     reply.type(`${table}; charset=utf-8`);

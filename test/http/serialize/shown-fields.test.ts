@@ -60,7 +60,7 @@ const LOOKED_AT = `address advice alias allowed_cidrs api_key_id api_key_name au
   key_id last4 last_used_address layout left_out log_position logo_url meaning member_id member_name message
   message_id method mx name network next_cursor note organization_id origin overage_per_1000 path period plan
   pointer position preheader previous_last4 problem problems published_by reason recipient_domain recipient_id
-  recipient_ids remedy replay_id reply_to request_id root_hash route secret_last4 seen sentence session_id signing
+  recipient_ids remedy replay_id reply_to request_id resend_of resent_as root_hash route secret_last4 seen sentence session_id signing
   stream summary tags template_id text timezone title tls to topic_id type url user_agent value verdict version
   webhook_id`;
 

@@ -11,6 +11,12 @@ export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): Reques
         .filter((origin) => origin.organizationId === organizationId && ids.includes(origin.id))
         .map(({ id, address }) => [id, address]),
     ),
+  userAgentsOf: async (organizationId, ids) =>
+    new Map(
+      kept
+        .filter((origin) => origin.organizationId === organizationId && ids.includes(origin.id))
+        .flatMap(({ id, userAgent }) => (userAgent === null ? [] : [[id, userAgent] as const])),
+    ),
   partOf: async (organizationId, id) => {
     const found = kept.find((origin) => origin.organizationId === organizationId && origin.id === id);
     return found === undefined ? null : originPart(found);

@@ -21,6 +21,7 @@ import { type ExistingSession, endOfSession, idleMsOf, invitationExpiry } from '
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema, shownLine, timeSchema } from '../../fields.ts';
 import { bareAddress } from '../messages/send-fields.ts';
+import { browserName } from './browser-name.ts';
 
 /** Members of an organization, and their sessions. */
 
@@ -120,6 +121,10 @@ const memberSessionSchema = z
     started_at: timeSchema(),
     last_used_at: timeSchema().describe('Time of the last request, rounded to the minute.'),
     last_address: z.string().nullable().describe('IP address of the last request.'),
+    browser: z
+      .string()
+      .nullable()
+      .describe('Browser that signed in, such as `Firefox 142 on Linux`, as it calls itself. null: unknown.'),
     expires_at: timeSchema().describe(
       'Time when the session ends. It ends earlier if it is idle for longer than the organization allows.',
     ),
@@ -243,7 +248,7 @@ export const createMemberLinkRoute = endpoint(
 
 /** Sessions that work, the last begun first. */
 const openSessions = async (
-  { deps: { context, usageMarks }, auth: { keyCache } }: RouteContext,
+  { deps: { context, usageMarks, requestOrigins }, auth: { keyCache } }: RouteContext,
   organizationId: string,
   current: string | undefined,
 ): Promise<readonly MemberSession[]> => {
@@ -261,6 +266,10 @@ const openSessions = async (
   const marks = new Map(
     (await usageMarks.of(found.map(({ sessionId }) => sessionId))).map((mark) => [mark.keyId, mark]),
   );
+  const userAgents = await requestOrigins.userAgentsOf(
+    organizationId,
+    found.flatMap(({ originId }) => originId ?? []),
+  );
   const serialize = (session: ExistingSession): MemberSession => {
     const mark = marks.get(session.sessionId);
     return {
@@ -272,6 +281,7 @@ const openSessions = async (
       started_at: session.startedAt,
       last_used_at: mark?.lastUsedAt.toISOString() ?? session.startedAt,
       last_address: mark?.lastAddress ?? null,
+      browser: browserName(userAgents.get(session.originId ?? '') ?? ''),
       expires_at: endOfSession(session, limits).toISOString(),
     };
   };

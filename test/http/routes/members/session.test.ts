@@ -187,6 +187,19 @@ describe('a session', () => {
     expect(await codeOf(ask(cookie))).toEqual([401, 'unauthorized']);
   });
 
+  test('names the browser that signed in, if it is one', async () => {
+    const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0', 'x'.repeat(600)];
+    const ids: string[] = [];
+    for (const agent of agents) {
+      const { url } = await invite();
+      const answer = await signInWith(service, url, { headers: { ...SAME_ORIGIN, 'user-agent': agent } });
+      ids.push(answer.json().id);
+    }
+    const { data } = (await service.request({ url: '/v1/sessions', key })).json();
+    const found = ids.map((id) => data.find((one: { id: string }) => one.id === id).browser);
+    expect(found).toEqual(['Firefox 142 on Linux', null]);
+  });
+
   test('ends within a second when it is revoked, and when its member is removed', async () => {
     const [one, other] = [await signIn(), await signIn()];
     expect((await service.request({ method: 'DELETE', url: `/v1/sessions/${one.sessionId}`, key })).statusCode).toBe(

@@ -1,0 +1,231 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { apiClient, eventually } from '../../support/api-client.ts';
+import { settle } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { startDashboard } from './support.ts';
+
+/** Every screen and dialog with names that are long, empty, hostile or written from right to left. */
+
+const WIDTHS = [390, 1280, 1920];
+const OVERRIDE = '\u202Egnp.exe';
+const LONG = 'w'.repeat(100);
+const TAG = `${'long-value-'.repeat(23)}end`;
+const SUBJECT = 'A subject that never ends, '.repeat(36).slice(0, 900);
+const UNBROKEN = 'x'.repeat(998);
+const ARABIC = 'طلبك رقم 1234 في الطريق إليك، شكرًا لتسوقك معنا';
+const HOST = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.example.test`;
+const ADDRESS = `${'l'.repeat(50)}@${HOST}`;
+
+/** Flaws of the page as it is: text that leaves the window or covers other text. */
+const flawsIn = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(`(() => {
+    const flaws = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) flaws.push('the page is ' + root.scrollWidth + ' px wide');
+    const name = (element) => element.tagName.toLowerCase() + (element.className ? '.' + String(element.className).replaceAll(' ', '.') : '') + ' "' + (element.textContent ?? '').slice(0, 40) + '"';
+    const isClipped = (element) => {
+      for (let at = element.parentElement; at !== null; at = at.parentElement) {
+        if (getComputedStyle(at).overflowX !== 'visible') return true;
+      }
+      return false;
+    };
+    const scope = document.querySelector('dialog[open]') ?? document.querySelector('main') ?? document.body;
+    for (const element of scope.querySelectorAll('*')) {
+      const box = element.getBoundingClientRect();
+      if (box.width === 0 || box.height === 0 || element.closest('.vh, details:not([open]) > :not(summary)') !== null) continue;
+      if (box.right > innerWidth + 1 && !isClipped(element)) flaws.push('leaves the window: ' + name(element));
+      const style = getComputedStyle(element);
+      const isText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+      if (isText && style.overflowX === 'visible' && style.display !== 'inline' && element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
+        flaws.push('text leaves its box: ' + name(element));
+    }
+    for (const heading of scope.querySelectorAll('h1, dialog h2')) {
+      const lines = heading.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(heading).lineHeight);
+      if (lines > 3.1) flaws.push('a heading of ' + Math.round(lines) + ' lines');
+    }
+    const rows = [...scope.querySelectorAll('.axis > div, .xax')];
+    for (const row of rows) {
+      const labels = [...row.querySelectorAll('span')].map((each) => each.getBoundingClientRect()).filter(({ width }) => width > 0).toSorted((a, b) => a.left - b.left);
+      for (const [index, { left }] of labels.entries()) if (index > 0 && left < labels[index - 1].right + 2) flaws.push('labels of an axis overlap: ' + name(row));
+    }
+    const cards = [...scope.querySelectorAll('.card, .figs, .why')];
+    for (const one of cards) for (const other of cards) {
+      if (one === other || one.contains(other) || other.contains(one)) continue;
+      const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+      if (a.height === 0 || b.height === 0 || getComputedStyle(one).position === 'absolute' || getComputedStyle(other).position === 'absolute') continue;
+      const isBeside = a.left < b.right && b.left < a.right;
+      const gap = b.top - a.bottom;
+      if (isBeside && gap > -1 && gap < 8) flaws.push('cards touch (' + Math.round(gap) + ' px): ' + name(one) + ' and ' + name(other));
+    }
+    return [...new Set(flaws)];
+  })()`);
+
+const picture = async (page: Page, name: string): Promise<void> => {
+  await page.screenshot({
+    path: new URL(`../../../coverage/dashboard/layout-${name}.png`, import.meta.url).pathname,
+    fullPage: true,
+  });
+};
+
+/** Buttons that change something at once, or leave the page. */
+const NO_DIALOG = /CSV|Plot|Table|Copy|Try|Download|Pause|Verify|Check|Publish|Ping|Send now|Start|Resume/;
+
+/** Opens each dialog of the screen, and closes it. @param lookAt called with the number of its button. */
+const lookAtDialogs = async (page: Page, lookAt: (at: number) => Promise<void>): Promise<void> => {
+  const openers = page.locator('main button.btn:not([disabled])');
+  const { pathname } = new URL(page.url());
+  const words = await openers.allTextContents();
+  for (const [at, word] of words.entries()) {
+    if (NO_DIALOG.test(word)) continue;
+    // A hidden button, or one below a peek, cannot be clicked.
+    await openers
+      .nth(at)
+      .click({ timeout: 1_500 })
+      .catch(() => undefined);
+    if ((await page.locator('dialog[open]').count()) > 0) await lookAt(at);
+    await page.keyboard.press('Escape');
+    if (new URL(page.url()).pathname !== pathname) return;
+  }
+};
+
+describe.skipIf(chromiumIsMissing)('the layout', () => {
+  const paths = new Map<string, string>();
+
+  const dashboard = startDashboard(async ({ api, program }) => {
+    const make = async (path: string, body: object): Promise<string> => {
+      const answer = await api.post(path, body);
+      if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+      return answer.body.id;
+    };
+    const domain = await make('/v1/domains', { name: HOST });
+    await make('/v1/domains', { name: 'xn--mgbh0fb.example.test' });
+    await api.patch('/v1/organization', { name: `${OVERRIDE} ${ARABIC}`.slice(0, 80) });
+    const { body: domains } = await api.get('/v1/domains');
+    const own = domains.data.find(({ name }: { name: string }) => name === 'example.test').id;
+    const key = await make('/v1/api-keys', {
+      name: `${OVERRIDE}${LONG}`.slice(0, 100),
+      domain_id: own,
+      permissions: ['send', 'read', 'manage'],
+    });
+    await make('/v1/api-keys', {
+      name: ARABIC,
+      domain_id: own,
+      permissions: ['send'],
+      allowed_cidrs: ['2001:db8:85a3:8d3:1319:8a2e:370:7348/128'],
+    });
+    const webhook = await make('/v1/webhooks', {
+      url: `http://127.0.0.1:9/${'path/'.repeat(60)}?q=${LONG}`,
+      events: ['message.*', 'domain.*', 'api_key.*', 'suppression.*', 'template.*'],
+      description: `${OVERRIDE} ${LONG}`,
+    });
+    const template = await make('/v1/templates', {
+      alias: 'a'.repeat(64),
+      name: `${OVERRIDE}${LONG}`.slice(0, 100),
+      subject: UNBROKEN.slice(0, 500),
+      html: `<p>{{ ${'v'.repeat(60)} }}</p>`,
+      variables: [{ name: 'v'.repeat(60), type: 'string' }],
+      description: ARABIC,
+    });
+    await make('/v1/suppressions', { address: ADDRESS, note: `${OVERRIDE} ${LONG}` });
+    await api.post('/v1/members', {
+      email: `${'m'.repeat(60)}@example.net`,
+      name: `${OVERRIDE} ${ARABIC}`,
+      role: 'analyst',
+    });
+    const send = async (body: object, as = api) => {
+      const mail = { from: `${ARABIC} <shop@example.test>`, text: 'Hello', subject: 'x', ...body };
+      const answer = await as.post('/v1/messages/send', mail);
+      if (answer.status >= 400) throw new Error(JSON.stringify(answer.body));
+      return answer;
+    };
+    const long = await send({
+      to: [ADDRESS, 'ann@example.net', `${OVERRIDE} <bob@example.net>`],
+      subject: SUBJECT,
+      tags: [
+        { name: 'kind', value: TAG.slice(0, 256) },
+        { name: 'n'.repeat(100), value: '' },
+      ],
+      metadata: { ['m'.repeat(40)]: LONG.repeat(5) },
+      headers: { 'X-Long': LONG },
+      attachments: [{ filename: `${OVERRIDE}${LONG}.txt`, content: 'YQ==' }],
+    });
+    await send({ to: 'ann@example.net', subject: UNBROKEN });
+    await send({ to: 'ann@example.net', subject: ARABIC, html: '<p>x</p>' });
+    await send({ to: Array.from({ length: 50 }, (_, at) => `p${at}@example.net`), subject: OVERRIDE });
+    await api.post('/v1/messages/send', { to: 'invalid', subject: LONG });
+    const test = apiClient(program.baseUrl, program.keys.test);
+    const bounced = await send({ to: 'bounced@sandbox.outbox.test', subject: 'Bounced' }, test);
+    const deferred = await send(
+      { to: ['deferred+3600s@sandbox.outbox.test', 'bounced@sandbox.outbox.test'], subject: 'Deferred' },
+      test,
+    );
+    const { body: captured } = await eventually(
+      () => api.get('/v1/inbox'),
+      ({ body }) => body.data.length >= 4,
+    );
+    await eventually(
+      () => test.get(`/v1/messages/${deferred.body.id}`),
+      ({ body }) =>
+        body.recipients.some(({ status }: { status: string }) => status === 'bounced') && body.status === 'deferred',
+    );
+    for (const [name, path] of Object.entries({
+      overview: '',
+      messages: '/messages',
+      'messages-filtered': `/messages?tag=kind:${TAG.slice(0, 256)}&subject=${LONG}&period=all`,
+      peek: `/messages?peek=${long.body.id}`,
+      message: `/messages/${long.body.id}`,
+      headers: `/messages/${long.body.id}?tab=headers`,
+      attachments: `/messages/${long.body.id}?tab=attachments`,
+      bounced: `/messages/${bounced.body.id}?environment=test`,
+      deferred: `/messages/${deferred.body.id}?environment=test`,
+      events: '/events',
+      statistics: '/statistics?group_by=tag',
+      'statistics-tables': '/statistics?tables=outcomes,latency&period=24h',
+      'statistics-empty': '/statistics?from=2020-01-01T00:00:00.000Z&to=2020-02-01T00:00:00.000Z',
+      templates: '/templates',
+      template: `/templates/${template}`,
+      keys: '/keys',
+      key: `/keys/${key}`,
+      requests: '/requests',
+      webhooks: '/webhooks',
+      webhook: `/webhooks/${webhook}`,
+      settings: '/settings',
+      domains: '/domains',
+      domain: `/domains/${domain}`,
+      'own-domain': `/domains/${own}`,
+      suppressions: '/suppressions',
+      inbox: '/inbox',
+      captured: `/inbox/${captured.data[0].id}`,
+      delivery: '/delivery',
+      audit: '/audit',
+      billing: '/billing',
+      nowhere: '/nowhere',
+    }))
+      paths.set(name, path);
+  });
+
+  test.each(WIDTHS)(
+    'fits every screen and dialog, %s pixels wide',
+    async (width) => {
+      const found: Record<string, readonly string[]> = {};
+      const { page, complaints, close } = await dashboard.openAs('owner', { theme: 'light', width });
+      const note = async (name: string): Promise<void> => {
+        await settle(page);
+        const flaws = await flawsIn(page);
+        if (flaws.length > 0) found[name] = flaws;
+        await picture(page, `${name}-${width}`);
+      };
+      for (const [name, path] of paths) {
+        await page.goto(`/dashboard${path}`);
+        await page.locator('h1').first().waitFor();
+        await note(name);
+        await lookAtDialogs(page, (at) => note(`${name}-dialog-${at}`));
+      }
+      expect(found).toEqual({});
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    600_000,
+  );
+});
