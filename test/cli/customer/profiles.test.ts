@@ -147,3 +147,18 @@ describe('a profile', () => {
     expect((await outbox(['whoami'], { env })).code).toBe(0);
   });
 });
+
+describe('keys list', () => {
+  test('lists your own keys if you are signed in, and is the command of operators with --all or without a profile', async () => {
+    const { env } = await signIn();
+    const own = await outbox(['keys', 'list', '--json'], { env });
+    expect(own).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(own.stdout)).toEqual([expect.objectContaining({ object: 'api_key', domain_id: now.domainId })]);
+    const nowhere = { ...env, DATA_DIR: '/nonexistent/data' };
+    for (const ran of [
+      await outbox(['keys', 'list', '--all'], { env: nowhere }),
+      await outbox(['keys', 'list'], { env: { ...nowhere, XDG_CONFIG_HOME: '/nonexistent' } }),
+    ])
+      expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('no Outbox data in /nonexistent/data') });
+  });
+});
