@@ -26,7 +26,8 @@ export const operator = async (
 ): Promise<AnyBody> => {
   const { stdout } = await run(process.execPath, ['src/cli/main.ts', ...words, '--json'], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
+    // Credentials of the person who runs the tests must not turn an operator's command into a customer's.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, XDG_CONFIG_HOME: dataDir, DATA_DIR: dataDir, ...env },
     maxBuffer: 50_000_000,
   }).catch(readable);
   return JSON.parse(stdout);
