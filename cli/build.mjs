@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Modules only define things, so those that are imported for nothing, such as `undici`, are left out. */
+/** Modules only define things, so the bundle leaves out unused imports, such as `undici`. */
 const withoutSideEffects = {
   name: 'without-side-effects',
   setup: ({ onResolve, resolve }) => {

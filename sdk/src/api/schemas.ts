@@ -2476,7 +2476,7 @@ export interface AuditEntry {
   leaf_index: number;
   event_id: string;
   type: string;
-  /** What the actor did, in words: `invited a member`. */
+  /** The action in words: `invited a member`. */
   action: string;
   occurred_at: string;
   actor: {
@@ -2491,7 +2491,7 @@ export interface AuditEntry {
     /** Session of the member. null: the actor is not a member. */
     session_id: string | null;
   };
-  /** What the event is about. null: the organization as a whole. */
+  /** Subject of the event. null: the organization as a whole. */
   subject: {
     type: 'message' | 'member' | 'api_key' | 'domain' | 'template' | 'webhook' | 'topic' | 'suppression' | 'erasure' | 'auditor';
     id: string;
@@ -3980,7 +3980,7 @@ export interface ListAuditLogQuery {
   key?: string | undefined;
   /** Only events of these types, separated by commas, such as `KeyRotated,KeyRevoked`. */
   type?: string | undefined;
-  /** `changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: what the service does by itself. */
+  /** `changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: actions of the service. */
   kind?: 'changes' | 'reads' | 'sign_ins' | 'mail' | 'automatic' | undefined;
   /** `exclude`: leave out events caused by background workers. */
   workers?: 'include' | 'exclude' | undefined;

@@ -109,7 +109,7 @@ const useSelection = (entries: readonly AuditEntry[], selected: AuditEntry | und
   useShortcuts({ j: () => step(1), k: () => step(-1) });
 };
 
-/** Pages without an entry that are loaded automatically. Higher: a search for nothing takes longer to end. */
+/** Pages without an entry that are loaded automatically. Higher: a search that finds nothing takes longer to end. */
 const EMPTY_PAGES_MAX = 10;
 
 /** Goes on where a page found nothing: a search looks at some thousand entries at a time. */

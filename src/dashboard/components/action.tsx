@@ -23,7 +23,7 @@ interface ActButtonProps {
   readonly word: string;
   readonly icon: IconName;
   readonly isSmall?: boolean;
-  /** What it does. Without permission there is no button. */
+  /** The API's operation. Without permission for it there is no button. */
   readonly operation: OperationName;
   act(): Promise<unknown>;
 }
@@ -118,7 +118,7 @@ interface ActionProps {
   readonly opener?: string;
   readonly icon: IconName;
   readonly tone: 'primary' | 'danger' | 'plain';
-  /** What it does. Without permission there is no button. */
+  /** The API's operation. Without permission for it there is no button. */
   readonly operation: OperationName;
   /** Heading of the dialog: a question or statement. */
   readonly title: string;

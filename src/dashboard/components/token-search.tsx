@@ -103,7 +103,7 @@ export const TokenSearch = (props: TokenSearchProps): JSX.Element => {
   const offers = offersFor(token).slice(0, OFFERS_MAX);
   const isShown = isOpen && offers.length > 0;
   useEffect(() => onToken?.(token.text), [token.text]);
-  /** Where the caret goes once the text that a choice made is in the field. */
+  /** Position of the caret after a choice has changed the text. */
   const jump = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (jump.current !== null) input.current?.setSelectionRange(jump.current, jump.current);

@@ -8,7 +8,7 @@ import { type ComponentChildren, options } from 'preact';
 const OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Shows each as the sign for a character that cannot be shown. */
-export const withoutOverrides = (text: string): string => text.replace(OVERRIDES, '\ufffd');
+const withoutOverrides = (text: string): string => text.replace(OVERRIDES, '\ufffd');
 
 const neutral = (children: ComponentChildren): ComponentChildren => {
   if (typeof children === 'string') return withoutOverrides(children);

@@ -53,7 +53,7 @@ export const useHold = (kind: Hold['kind'], isHeld: boolean): void =>
     };
   }, [kind, isHeld]);
 
-/** Lets go of everything: it belongs to somebody else. */
+/** Forgets everything: it belongs to another member. */
 export const dropHolds = (): void => holds.clear();
 
 /** Another environment shows the screen anew. */

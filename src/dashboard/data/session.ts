@@ -73,7 +73,7 @@ const begin = (found: SerializedSession): void => {
   const before = session.get();
   const isResumed = hasEnded.get() && before != null;
   if (isResumed && !isSamePerson(before, found)) {
-    // The screen shows what belongs to somebody else.
+    // The screen shows another member's data.
     dropHolds();
     location.assign(linkTo(''));
     return;

@@ -2,7 +2,7 @@
 
 /** A part of the text: a filter with its value, or a word. */
 interface Token {
-  /** As typed, with quotes. */
+  /** The typed text, with quotes. */
   readonly text: string;
   readonly from: number;
   readonly to: number;
@@ -36,7 +36,7 @@ export interface Problem {
   readonly to: number;
 }
 
-/** A value for a filter, or why it is none. */
+/** A value for a filter, or why it cannot be one. */
 export type Value = { readonly value: string } | { readonly message: string; readonly near: string | null };
 
 export interface FilterRule {
@@ -52,7 +52,7 @@ export interface SearchRules {
   readonly filters: Readonly<Record<string, FilterRule>>;
   /** Words that are offered; `filters` has further ones, such as names of the API. */
   readonly offered: readonly string[];
-  /** The filter of text without a name, such as an id; null: it is none of that kind. */
+  /** The filter of text without a name, such as an id; null: it is not of that kind. */
   guess(text: string): string | null;
   /** The filter of other words, all together. */
   readonly words: string;

@@ -97,7 +97,7 @@ const TABS = {
 } as const;
 type Tab = keyof typeof TABS;
 
-/** What each tab reads besides the message. Without permission there is no tab. */
+/** Operations that each tab uses besides reading the message. Without permission there is no tab. */
 const READS: Partial<Readonly<Record<Tab, OperationName>>> = {
   preview: 'GET /v1/messages/:id/preview',
   text: 'GET /v1/messages/:id/content',

@@ -45,7 +45,7 @@ export interface Draft {
   settle(): Promise<void>;
   /** Reloads the draft and drops unsaved input. */
   reload(): Promise<void>;
-  /** Saves unsaved input over what somebody else has saved. Parts that were not edited stay theirs. */
+  /** Saves unsaved input over the version of another person. Parts that were not edited stay theirs. */
   keepMine(): Promise<void>;
 }
 
@@ -126,7 +126,7 @@ export const useDraft = (id: string): Draft => {
       setError(refused as Error); // from send
     }
   };
-  // What cannot be saved now would be lost by leaving: otherwise leaving saves it.
+  // Leaving saves the input, unless it cannot be saved now: then it would be lost.
   useHold('unsaved', state === 'conflict' || (state === 'unsaved' && error !== null));
 
   useEffect(() => void reload(), [id]);

@@ -205,7 +205,7 @@ const linesBetween = (theirs: unknown, mine: unknown): readonly LineChange[] => 
   ];
 };
 
-/** What the other person has saved, against what was typed here. */
+/** Compares the version of the other person with the text typed here. */
 const Compared = ({ id, draft }: { readonly id: string; readonly draft: Draft }): JSX.Element => {
   const { data, error } = useRead(['conflict', id, draft.revision], (signal) =>
     request<SerializedWholeTemplate>(`/v1/templates/${id}`, { signal }),

@@ -1,5 +1,5 @@
 /**
- * Rates of recipients' outcomes. They are defined here and nowhere else: the API, its tables, the dashboard, the command
+ * Rates of recipients' outcomes. This is their only definition: the API, its tables, the dashboard, the command
  * line, the views for analysts and the Grafana dashboard all show the same number for the same mail.
  */
 

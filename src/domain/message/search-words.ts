@@ -4,7 +4,7 @@ import { createMemo } from '../kernel/memo.ts';
 
 /**
  * Words by which a message can be searched for as long as its contents are stored: those of its subject, of its
- * addresses and names, and of its tags. The vault keeps a keyed digest of each beside the contents, so an erasure or
+ * addresses and names, and of its tags. The vault keeps a keyed digest of each with the contents, so an erasure or
  * the retention removes both together.
  */
 
@@ -92,7 +92,7 @@ const purposeOf = (field: AddressField): string => `${field} word`;
 
 /** Lower: a beginning matches half of all messages. Higher: people must type more. Shorter words match as a whole. */
 const BEGINNING_MIN = 3;
-/** Higher: each send costs more index entries. Lower: long words that begin alike cannot be told apart. */
+/** Higher: each send costs more index entries. Lower: a search cannot distinguish long words that begin alike. */
 const BEGINNING_MAX = 8;
 /** Words of one mailbox. Higher: a long name or domain costs more index entries. Lower: its last words are not found. */
 const MAILBOX_WORDS_MAX = 12;

@@ -12,7 +12,7 @@ import { formatId } from '../kernel/ids.ts';
 export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
 
 /** `failing`: failed for good, or waiting for another attempt after a failed one. */
-export type WebhookDeliveryFilter = WebhookDeliveryState | 'failing';
+type WebhookDeliveryFilter = WebhookDeliveryState | 'failing';
 
 /** One event owed to one endpoint. It contains no personal data: addresses and texts are added when it is posted. */
 export interface OwedDelivery {

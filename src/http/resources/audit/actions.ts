@@ -17,7 +17,7 @@ const AUDIT_SUBJECTS = [
   'auditor',
 ] as const;
 
-/** What an event is about. */
+/** The subject of an event. */
 export const auditSubjectSchema = z.strictObject({
   type: z.enum(AUDIT_SUBJECTS),
   id: z.string(),
@@ -156,7 +156,7 @@ const READ_WORDS: Readonly<Record<(typeof READINGS)[number], string>> = {
 const isType = (type: string): type is EventType => Object.hasOwn(ACTIONS, type);
 const isReading = (what: unknown): what is keyof typeof READ_WORDS => READINGS.some((one) => one === what);
 
-/** What the actor of an entry did. */
+/** Describes the act of an entry: `invited a member`. */
 export const actionOf = ({
   type,
   data,

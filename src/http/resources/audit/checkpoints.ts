@@ -34,7 +34,7 @@ export const auditEntrySchema = z
     leaf_index: z.number().int().describe('Index in the tree, from 0.'),
     event_id: z.string(),
     type: z.string(),
-    action: z.string().describe('What the actor did, in words: `invited a member`.'),
+    action: z.string().describe('The action in words: `invited a member`.'),
     occurred_at: timeSchema(),
     actor: z.strictObject({
       type: z.string(),
@@ -53,7 +53,7 @@ export const auditEntrySchema = z
       secret_last4: z.string().nullable().describe('Last four characters of that secret.'),
       session_id: z.string().nullable().describe('Session of the member. null: the actor is not a member.'),
     }),
-    subject: auditSubjectSchema.nullable().describe('What the event is about. null: the organization as a whole.'),
+    subject: auditSubjectSchema.nullable().describe('Subject of the event. null: the organization as a whole.'),
     address: addressSchema(),
     request_id: z.string().nullable(),
     stream: z.string().describe('Log stream that contains the event, such as `apiKey-<id>`.'),

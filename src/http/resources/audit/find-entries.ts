@@ -57,7 +57,7 @@ export const auditWordFilters = () => ({
     .enum(AUDIT_KINDS)
     .optional()
     .describe(
-      '`changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: what the service does by itself.',
+      '`changes` to settings and resources; `reads`: who read or exported what; `sign_ins`; `mail`: what happened to messages; `automatic`: actions of the service.',
     ),
   workers: z
     .enum(['include', 'exclude'])
@@ -88,7 +88,7 @@ const ABOUT_MEMBERS = [
   ...['PasskeyAdded', 'PasskeyCounted', 'PasskeyRemoved', 'SignInLinkCreated', 'SessionStarted', 'PresenceProven'],
 ].map(typeFacet);
 
-/** What a text names. */
+/** People and keys that a text names. */
 interface Named {
   readonly members: readonly string[];
   readonly keys: readonly string[];
@@ -202,7 +202,7 @@ interface Subject {
   readonly id: string;
 }
 
-/** What an event is about; null: the organization. */
+/** The subject of an event; null: the organization. */
 const subjectOf = ({ data }: Leaf): Subject | null => {
   const [field, type] = SUBJECTS.find(([name]) => typeof data[name] === 'string') ?? [];
   if (field !== undefined && type !== undefined) return { type, id: String(data[field]) };

@@ -25,7 +25,7 @@ const operationSchema = z.strictObject({
     .describe('Roles whose members may use it. Roles that the organization allows to see contents are not added.'),
 });
 
-export const operationsSchema = z
+const operationsSchema = z
   .strictObject({
     object: z.literal('operations'),
     owners: z

@@ -14,7 +14,7 @@ import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts'
 import { type LogTree, rootAt, storedCheckpoint } from './rows.ts';
 
 /**
- * Anchors of a tree: roots that somebody outside the service vouches for. Everything else that a check compares, the log,
+ * Anchors of a tree: roots that another party vouches for. Everything else that a check compares, the log,
  * the rows and the signatures, can be made anew by an intruder who has the database and `SECRET_KEY`. An anchor is a
  * checkpoint that a quorum of witnesses has cosigned, or one that the operator kept in a file.
  */
@@ -190,7 +190,7 @@ const forgedFault = async (
   return null;
 };
 
-/** Fault of cosignatures, which are anchors if there is none. @param log the leaves before them. @param isRead the projection has read them. */
+/** Fault of cosignatures. Without one, they become an anchor. @param log the leaves before them. @param isRead the projection has read them. */
 export const cosignatureFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
