@@ -56,7 +56,7 @@ describe('outbox send', () => {
   });
 
   test.each([
-    [{ text: '/nonexistent' }, '/nonexistent cannot be read (ENOENT)'],
+    [{ text: '/nonexistent/text' }, '/nonexistent/text cannot be read (ENOENT)'],
     [{ text: '/dev/zero' }, '/dev/zero is not a file'],
     [{ body: '-', text: '-' }, 'only one of --body, --text can be -'],
     [{ tag: ['order'] }, '--tag order: expected name:value'],

@@ -56,9 +56,12 @@ describe('an error says what to do', () => {
     });
   });
 
-  test('when a tag to look for has no value', async () => {
-    expect((await errorOf({ url: '/v1/messages?tag=x', key })).details).toEqual({
-      tag: ['tag must be <name>:<value>, such as order:1234'],
+  test('when a tag to look for has no name, and when a part of one would cancel messages', async () => {
+    expect((await errorOf({ url: '/v1/messages?tag=:x', key })).details).toEqual({
+      tag: ['tag must be <name>:<value>, such as order:1234, or one of the two'],
+    });
+    expect((await post('/v1/messages/cancel', { filter: { tag: 'order' } })).details).toEqual({
+      filter: ['filter.tag must be <name>:<value>, such as order:1234'],
     });
   });
 

@@ -82,8 +82,12 @@ const rateIn = (totals: Totals, name: Rate): number | null => {
   return of === 0 ? null : Number((count / of).toFixed(6));
 };
 
-const shownAs = (rate: number | null): string =>
-  rate === null ? '–' : `${(rate * 100).toFixed(rate > 0 && rate < 0.001 ? 3 : 2)} %`;
+const shownAs = (rate: number | null): string => {
+  if (rate === null) return '–';
+  const digits = rate > 0 && rate < 0.001 ? 3 : 2;
+  // One of a few delivered recipients may have complained several times as often.
+  return `${(rate * 100).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })} %`;
+};
 
 /** Appends the messages to the log of a new organization. */
 const accept = async (messages: readonly (readonly (readonly string[])[])[]) => {
