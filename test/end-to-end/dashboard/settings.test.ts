@@ -129,7 +129,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     expect(await heading()).not.toContain('Your parcel');
     await owner.page.goto('/dashboard/audit');
     await owner.page
-      .getByText(/^contents roles set by/i)
+      .getByText(/changed which roles see mail contents/)
       .first()
       .waitFor();
     expect(owner.complaints).toEqual([]);
