@@ -1,5 +1,6 @@
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import type { Query } from '../data/api.ts';
+import { granularityFor } from '../statistics/data.ts';
 import { isOutcome } from './outcome-words.ts';
 
 /** Filters of the message list. They use the API's parameter names, both in the URL and in the search field. */
@@ -82,7 +83,7 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
   return {
     from,
     to: until,
-    granularity: days > DAYS_BY_HOUR_MAX ? 'day' : 'hour',
+    granularity: days > DAYS_BY_HOUR_MAX ? granularityFor(from, until) : 'hour',
     metrics: METRICS,
     // A tag's name or value alone is searched in contents, which are not counted.
     tag: filters.tag?.includes(':') === true ? filters.tag : undefined,

@@ -69,8 +69,20 @@ const beginOf = (period: Period): Date => {
 
 const DEFAULT: Period = '30d';
 
-const granularityOf = (asked: string | null, period: Period | null): Granularity =>
-  GRANULARITIES.find((one) => one === asked) ?? (period === null ? 'day' : PERIODS[period].granularity);
+/** Longer ranges are plotted by month: their days would be too narrow to see, and the service counts at most 2,000. */
+const DAYS_BY_DAY_MAX = 400;
+
+/** Buckets of a range without its own choice, at least a day long. @param to null: now. */
+export const granularityFor = (from: string, to: string | null): 'day' | 'month' => {
+  const days = ((to === null ? Date.now() : Date.parse(to)) - Date.parse(from)) / (24 * HOUR_MS);
+  return days > DAYS_BY_DAY_MAX ? 'month' : 'day';
+};
+
+const granularityOf = (query: URLSearchParams, period: Period | null): Granularity => {
+  const chosen = GRANULARITIES.find((one) => one === query.get('granularity'));
+  if (chosen !== undefined) return chosen;
+  return period === null ? granularityFor(query.get('from') ?? '', query.get('to')) : PERIODS[period].granularity;
+};
 
 /** Parses the search from the URL. */
 export const searchOf = (query: URLSearchParams): StatisticsSearch => {
@@ -85,7 +97,7 @@ export const searchOf = (query: URLSearchParams): StatisticsSearch => {
     period,
     from: period === null ? (from ?? '') : beginOf(period).toISOString(),
     to: period === null ? query.get('to') : null,
-    granularity: granularityOf(query.get('granularity'), period),
+    granularity: granularityOf(query, period),
     groupBy: (query.get('group_by') ?? 'recipient_domain').split(',').filter((name) => isOneOf(DIMENSIONS, name)),
     filters: Object.fromEntries(filters),
     attribution: query.get('attribution') === 'event' ? 'event' : 'cohort',
