@@ -223,7 +223,8 @@ describe.skipIf(chromiumIsMissing)('the layout', () => {
         await lookAtDialogs(page, (at) => note(`${name}-dialog-${at}`));
       }
       expect(found).toEqual({});
-      expect(complaints).toEqual([]);
+      // Every button is pressed, also where the service then refuses: a template without changes, a message that has ended.
+      expect(complaints.filter((text) => !/status of (?:409|422) /.test(text))).toEqual([]);
       await close();
     },
     600_000,
