@@ -51,7 +51,9 @@ const CHECK_CODES = { 'no fault': 0, faults: 1, consistent: 2, undecided: 2 } as
 /** Says what the log was compared with: without that, a verdict says nothing about a log that was rewritten. */
 const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): string =>
   anchored.trees === 0
-    ? `the log was compared with nothing outside the service${verdict === 'consistent' ? ', so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since' : ''}`
+    ? verdict === 'consistent'
+      ? 'the log was compared with nothing outside the service, so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since'
+      : 'no cosignature of a witness and no checkpoint that you kept agrees with the log'
     : `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${trees} trees, ${anchored.leaves} of ${leaves} leaves`;
 
 const checkText = (result: TreeCheckResult): string => {
@@ -72,14 +74,26 @@ const checkText = (result: TreeCheckResult): string => {
   ].join('\n');
 };
 
+/** The note in a response of the API, or else the text itself. */
+const noteIn = (text: string): string => {
+  try {
+    const { note, data } = JSON.parse(text);
+    return String(note ?? data[0].note);
+  } catch {
+    return text;
+  }
+};
+
 /** @throws {UsageError} if it is not a signed checkpoint. */
 const readKept = async (path: string): Promise<KeptCheckpoint> => {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
     throw new UsageError(`--since: cannot read ${path}: ${error.message}`);
   });
-  const kept = keptCheckpoint(path, `${text.trimEnd()}\n`);
+  const kept = keptCheckpoint(path, `${noteIn(text).trimEnd()}\n`);
   if (kept === null)
-    throw new UsageError(`--since: ${path} is not a signed checkpoint: pass a file from GET /v1/audit/checkpoints`);
+    throw new UsageError(
+      `--since: ${path} is not a signed checkpoint: save the \`note\` of one from GET /v1/audit/checkpoints`,
+    );
   return kept;
 };
 
@@ -87,7 +101,7 @@ export const checkAuditCommand: OperatorCommand = {
   name: 'audit check',
   usage: '[--organization ORG_ID] [--since NOTE,…]',
   summary:
-    'compares the log with the audit trees, contents, clients, cosignatures of witnesses and checkpoints that you kept; exits with 1 if it finds faults, with 2 if undecided or if there was nothing outside the service to compare with',
+    'compares the log with the audit trees, contents, clients, cosignatures of witnesses and checkpoints that you kept (repeat --since for each); exits with 1 if it finds faults, with 2 if undecided or if there was nothing outside the service to compare with',
   failureCode: 2,
   run: async ({ context, pool, store, system }, invocation, config) => {
     const tree = optional(invocation, 'organization');

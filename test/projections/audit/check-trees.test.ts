@@ -184,9 +184,21 @@ describe('a check of the audit trees', () => {
       faults: [expect.stringMatching(/^kept\.txt has a different root for the first 602 leaves of org_mine/)],
     });
     expect(await kept({ size: 9_999 })).toMatchObject({
-      verdict: 'undecided',
-      doubts: ['kept.txt: it covers 9999 leaves of org_mine, but the log has fewer'],
+      verdict: 'faults',
+      faults: [
+        expect.stringMatching(
+          /^kept\.txt covers 9999 leaves of org_mine, but the log has only 604: its end was cut off/,
+        ),
+      ],
     });
+    // Without a valid signature of the log a file proves nothing, neither for it nor against it.
+    const forged = keptCheckpoint('kept.txt', (last?.note ?? '').replace('\n602\n', '\n601\n'));
+    for (const changed of [forged ?? note, { ...(forged ?? note), root: note.root, size: note.size }]) {
+      expect(await check(TREE, { policy: NO_POLICY, kept: [changed] })).toMatchObject({
+        ...{ verdict: 'undecided', faults: [], anchored: nothing },
+        doubts: ['kept.txt is not signed by a key of org_mine: the file is damaged, or of another log'],
+      });
+    }
     const system = { ...createSystem(), now: () => new Date(Date.now() + 2 * HOUR_MS) };
     expect(await check(TREE, { system })).toMatchObject({ verdict: 'no fault', doubts: [] });
     await append(1, 'apiKey-key_1', TREE);

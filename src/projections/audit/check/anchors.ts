@@ -4,9 +4,12 @@ import { CATEGORIES } from '../../../domain/kernel/streams.ts';
 import {
   checkpointText,
   MalformedNote,
+  type Note,
   type Policy,
   parseNote,
+  parseVerifierKey,
   signatoryOf,
+  signedAt,
   signedNote,
 } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
@@ -26,12 +29,13 @@ export interface KeptCheckpoint {
   readonly origin: string;
   readonly size: number;
   readonly root: Buffer;
+  readonly note: Note;
 }
 
 /** @returns null: the text is not a signed checkpoint. */
 export const keptCheckpoint = (name: string, text: string): KeptCheckpoint | null => {
   const signed = readCheckpoint(text);
-  return signed === null ? null : { name, ...signed.checkpoint };
+  return signed === null ? null : { name, note: signed.note, ...signed.checkpoint };
 };
 
 /** How long signing and cosigning may take. Shorter reports a slow witness; longer leaves changes unnoticed. */
@@ -75,12 +79,26 @@ const isWitnessed = (policy: Policy, names: ReadonlySet<string>): boolean =>
 const isLater = (checkpoint: CheckpointSignedEvent | undefined, size: number): boolean =>
   checkpoint !== undefined && checkpoint.data.size > size;
 
+/** @param vkey as the log has it, which may have been changed. */
+const isSignedBy = (note: Note, vkey: string): boolean => {
+  try {
+    return signedAt(note, parseVerifierKey(vkey)) !== null;
+  } catch (error) {
+    if (error instanceof MalformedNote) return false;
+    throw error;
+  }
+};
+
 /** Follows one tree while a check reads the log. */
 export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: Watch) => {
-  const keptAt = Map.groupBy(
-    kept.filter(({ origin }) => treeOfOrigin(origin) === tree),
-    ({ size }) => size,
-  );
+  const own = kept.filter(({ origin }) => treeOfOrigin(origin) === tree);
+  /** Whether the log has the root of a kept checkpoint. Absent: the log has fewer leaves. */
+  const isSame = new Map<KeptCheckpoint, boolean>();
+  const keys: string[] = [];
+  const isSigned = ({ note }: KeptCheckpoint): boolean => keys.some((key) => isSignedBy(note, key));
+  const compare = (each: KeptCheckpoint, log: Pick<LogTree, 'size' | 'rootAt'>): void => {
+    if (each.size === log.size) isSame.set(each, log.rootAt(each.size)?.equals(each.root) === true);
+  };
   const by = new Set<string>();
   let anchored = 0;
   /** Witnesses of the newest checkpoint that has cosignatures. */
@@ -95,25 +113,27 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
   };
 
   return {
-    /** Compares kept checkpoints with the log. @param log the leaves up to this event. @returns faults. */
-    add: (event: RecordedEvent, log: Pick<LogTree, 'size' | 'rootAt'>): readonly string[] => {
+    /** @param log the leaves up to this event. */
+    add: (event: RecordedEvent, log: Pick<LogTree, 'size' | 'rootAt'>): void => {
       if (categoryOf(event.stream) !== CATEGORIES.audit) firstUnsigned ??= event;
-      const own = keptAt.get(log.size) ?? [];
-      if (own.length === 0) return [];
-      const root = log.rootAt(log.size);
-      const [same, other] = [
-        own.filter((each) => root?.equals(each.root)),
-        own.filter((each) => !root?.equals(each.root)),
-      ];
-      keptAt.delete(log.size);
-      cover(
-        same.length > 0 ? log.size : 0,
-        same.map(({ name }) => name),
-      );
-      return other.map(
-        ({ name, size }) =>
-          `${name} has a different root for the first ${size} leaves of ${tree}: the log was rewritten or restored from a backup. Keep the file as evidence`,
-      );
+      if (event.type === 'AuditKeyAdded') keys.push(event.data.vkey);
+      for (const each of own) compare(each, log);
+    },
+    /**
+     * Compares kept checkpoints with the whole log, whose keys have signed them: others prove nothing.
+     * @returns faults.
+     */
+    compareKept: ({ size }: Pick<LogTree, 'size'>): readonly string[] => {
+      const signed = own.filter(isSigned);
+      const same = signed.filter((each) => isSame.get(each) === true);
+      for (const each of same) cover(each.size, [each.name]);
+      return signed
+        .filter((each) => !same.includes(each))
+        .map((each) =>
+          each.size > size
+            ? `${each.name} covers ${each.size} leaves of ${tree}, but the log has only ${size}: its end was cut off, or it was restored from a backup. Keep the file as evidence (docs/audit.md, After a restore)`
+            : `${each.name} has a different root for the first ${each.size} leaves of ${tree}: the log was rewritten or restored from a backup. Keep the file as evidence`,
+        );
     },
     signed: (event: CheckpointSignedEvent): void => {
       newest = event;
@@ -142,9 +162,9 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
         ...(policy.witnesses.size > 0 && isLate(firstUncosigned)
           ? [`${tree}: the witnesses have not cosigned its checkpoints since ${firstUncosigned?.metadata.occurredAt}`]
           : []),
-        ...[...keptAt.values()]
-          .flat()
-          .map(({ name, size }) => `${name}: it covers ${size} leaves of ${tree}, but the log has fewer`),
+        ...own
+          .filter((each) => !isSigned(each))
+          .map(({ name }) => `${name} is not signed by a key of ${tree}: the file is damaged, or of another log`),
       ];
     },
   };

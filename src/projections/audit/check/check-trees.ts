@@ -171,7 +171,9 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     else if (event.type === 'AuditReopened') disputes.delete(treeOf(event));
   };
 
-  const sayDisputes = (): void => {
+  /** Compares the log with what is kept outside the service. */
+  const compareOutside = (): void => {
+    for (const { anchors, log } of all.values()) anchors.compareKept(log).map(onFault);
     for (const [tree, { witness, cosignedSize }] of disputes)
       onFault(
         `${tree}: the witness ${witness} has cosigned ${cosignedSize} leaves of a different history: the log was rewritten or ` +
@@ -185,7 +187,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     const compared = comparedOf(treeOf(event));
     await compareSigned(compared.comparison, event, isRead);
     compared.log.add(event);
-    compared.anchors.add(event, compared.log).map(onFault);
+    compared.anchors.add(event, compared.log);
     counts.leaves += Number(isRead);
     if (compared.log.pending.length === TILE_WIDTH) await closeBundle(compared, isRead);
   };
@@ -198,7 +200,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
 
   return {
     end,
-    sayDisputes,
+    compareOutside,
     doubts: () => [
       ...[...all.values()].flatMap(({ anchors }) => anchors.doubts(options.system.now())),
       ...kept
@@ -240,7 +242,7 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
   }
   await comparison.end();
-  comparison.sayDisputes();
+  comparison.compareOutside();
   return comparison;
 };
 
