@@ -296,7 +296,7 @@ const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Eleme
         {money(plan.price, plan.currency)} a month
         {next !== null && (
           <>
-            , from {next.applies_from} (UTC) <bdi>{next.plan.name}</bdi>
+            ; <bdi>{next.plan.name}</bdi> from {next.applies_from} (UTC)
           </>
         )}
       </Figure>

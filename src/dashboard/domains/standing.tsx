@@ -145,14 +145,14 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
       </header>
       <form key={domain.as_of?.leaf_index} class="pad form" onSubmit={submit} onInput={edit}>
         <label class="opt">
-          <input type="checkbox" name="opens" defaultChecked={tracking.opens} />
+          <input type="checkbox" name="opens" disabled={!may} defaultChecked={tracking.opens} />
           <span>
             Count opens
             <small>adds an invisible image to the HTML; a message can override this</small>
           </span>
         </label>
         <label class="opt">
-          <input type="checkbox" name="clicks" defaultChecked={tracking.clicks} />
+          <input type="checkbox" name="clicks" disabled={!may} defaultChecked={tracking.clicks} />
           <span>
             Count clicks
             <small>links go through this service; a message can override this</small>
@@ -163,6 +163,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
             Name on recipient pages
             <input
               class="inp"
+              disabled={!may}
               name="name"
               maxLength={100}
               defaultValue={branding?.name ?? ''}
@@ -171,12 +172,20 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
           </label>
           <label class="row">
             Colour
-            <input class="inp" name="color" maxLength={7} defaultValue={branding?.color ?? ''} placeholder="#1a56b0" />
+            <input
+              class="inp"
+              disabled={!may}
+              name="color"
+              maxLength={7}
+              defaultValue={branding?.color ?? ''}
+              placeholder="#1a56b0"
+            />
           </label>
           <label class="row">
             Logo
             <input
               class="inp"
+              disabled={!may}
               name="logo_url"
               type="url"
               defaultValue={branding?.logo_url ?? ''}

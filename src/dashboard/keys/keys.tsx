@@ -5,6 +5,7 @@ import { DateField } from '../components/date-field.tsx';
 import { Status } from '../components/icons.tsx';
 import { ApiButton, Listed } from '../components/screen.tsx';
 import { Empty } from '../components/states.tsx';
+import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { useDomainNames, useDomains } from '../data/names.ts';
@@ -96,20 +97,25 @@ const PERMISSIONS = {
   admin: 'everything, including audit, billing and erasures',
 } as const;
 
-const PermissionField = ({ chosen }: { readonly chosen: readonly string[] }): JSX.Element => (
-  <fieldset class="row">
-    <legend>Permissions</legend>
-    {Object.entries(PERMISSIONS).map(([permission, text]) => (
-      <label class="opt" key={permission}>
-        <input type="checkbox" name="permission" value={permission} defaultChecked={chosen.includes(permission)} />
-        <span>
-          {permission}
-          <small>{text}</small>
-        </span>
-      </label>
-    ))}
-  </fieldset>
-);
+const PermissionField = ({ chosen }: { readonly chosen: readonly string[] }): JSX.Element => {
+  // A member can give a key only permissions of their own role. This operation requires `admin`.
+  const mayGiveAdmin = useMay('POST /v1/erasures') || chosen.includes('admin');
+  const offered = Object.entries(PERMISSIONS).filter(([permission]) => permission !== 'admin' || mayGiveAdmin);
+  return (
+    <fieldset class="row">
+      <legend>Permissions</legend>
+      {offered.map(([permission, text]) => (
+        <label class="opt" key={permission}>
+          <input type="checkbox" name="permission" value={permission} defaultChecked={chosen.includes(permission)} />
+          <span>
+            {permission}
+            <small>{text}</small>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+};
 
 const LIMITS = { send: 'messages sent', read: 'reads', manage: 'changes' } as const;
 

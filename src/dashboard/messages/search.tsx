@@ -95,6 +95,12 @@ const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonl
   };
 };
 
+/** Filters that the service refuses to roles without contents: a match would confirm a guess. */
+const CONTENT_FILTERS = ['to', 'from', 'subject', 'metadata'];
+
+const withoutContents = (filter: string): string =>
+  `You cannot search by ${filter}, because your role may not see mail contents. Use status, key, template, domain or an id. Owners can allow it under Settings, Message contents.`;
+
 /** Begins the values of outcomes among those of statuses. */
 const OUTCOME = 'outcome:';
 
@@ -179,9 +185,16 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
   const values = valuesOf(ids, messages, tags);
   const { status, outcome } = search.filters;
 
+  const seesContents = useMay('GET /v1/messages/:id/content');
+  const parse = (text: string) => {
+    const parsed = parseMessageSearch(text, ids);
+    const refused = seesContents ? undefined : CONTENT_FILTERS.find((filter) => filter in parsed.changes);
+    if (refused === undefined) return parsed;
+    return { ...parsed, problems: [{ message: withoutContents(refused), fixes: [''], from: 0, to: text.length }] };
+  };
   const find = (text: string): readonly Problem[] => {
     const id = messageIn(text);
-    const { changes, problems } = id === null ? parseMessageSearch(text, ids) : { changes: {}, problems: [] };
+    const { changes, problems } = id === null ? parse(text) : { changes: {}, problems: [] };
     if (problems.length === 0) navigate(id === null ? withParameters(changes) : linkTo(`/messages/${id}`));
     return problems;
   };
@@ -194,7 +207,11 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
     <search class="bar">
       <TokenSearch
         label="Search messages"
-        placeholder="to, status, tag, key, subject, or paste any id"
+        placeholder={
+          seesContents
+            ? 'to, status, tag, key, subject, or paste any id'
+            : 'status, key, template, domain, or paste any id'
+        }
         offersFor={(at) => offersFor(at, values)}
         onToken={note}
         search={find}

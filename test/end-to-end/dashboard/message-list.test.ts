@@ -208,7 +208,7 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.getByRole('button', { name: 'CSV' }).click();
     const text = await readFile(await (await saved).path(), 'utf8');
     expect(text.split('\r\n')[0]).toBe(
-      'id,created_at,status,from,to,subject,tags,api_key_id,api_key_name,domain_id,domain_name,message_id',
+      'id,created_at,status,partial,from,to,subject,tags,api_key_id,api_key_name,domain_id,domain_name,message_id',
     );
     expect(text).toContain(`"'=HYPERLINK(""https://elsewhere.example"")"`);
     await close();
