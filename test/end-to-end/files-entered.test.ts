@@ -95,8 +95,13 @@ describe('the files that a request enters', () => {
   test('a message enters few files, from the request to the recorded 250', async () => {
     const attempts = (): number => program.output().split('an attempt ended').length;
     const before = attempts();
-    const files = productFiles('message', await filesEnteredBy(send));
-    expect(attempts()).toBe(before + 1);
+    const [first = [], ...others] = [await filesEnteredBy(send), await filesEnteredBy(send)];
+    expect(attempts()).toBe(before + 2);
+    // A rare background job may run during one of them.
+    const files = productFiles(
+      'message',
+      first.filter((file) => others.every((other) => other.includes(file))),
+    );
     expect(files).toContain('src/workers/delivery/deliver.ts');
     expect(files.length, files.join('\n')).toBeLessThanOrEqual(FILES_MAX.message);
   }, 60_000);

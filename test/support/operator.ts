@@ -16,7 +16,8 @@ const readable = (error: unknown): never => {
   const { stderr = '' } = error as { stderr?: string };
   const line = stderr.split('\n').find((one) => one.startsWith('{"error":'));
   if (line === undefined) throw error;
-  throw Object.assign(error as Error, { stderr: `${JSON.parse(line).error.message}\n` });
+  const { message } = JSON.parse(line).error;
+  throw Object.assign(error as Error, { message, stderr: `${message}\n` });
 };
 
 /** Runs `outbox …` as the operator does, while the service may be running. @throws with its output. */
