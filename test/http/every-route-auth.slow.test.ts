@@ -1,8 +1,11 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/domain/kernel/environment.ts';
 import { formatId } from '../../src/domain/kernel/ids.ts';
+import { bounce } from './support/bounced.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { expectAnswer, HOLDERS, openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
+import { messageFrom } from './support/walk-bodies.ts';
 import {
   ALL_KINDS,
   expectedOf,
@@ -74,8 +77,20 @@ const ask = (route: WalkedRoute, headers: Headers, more: InjectOptions & { reado
 };
 
 /** An id for the route's path, if the path names a resource. */
-const idFor = async ({ kind }: WalkedRoute, { environment }: Holder): Promise<{ readonly id?: string }> =>
-  kind === null ? {} : { id: await own.make(kind, environment) };
+/** Only a message that bounced can be sent again. */
+const bouncedMessage = async (environment: Environment): Promise<string> => {
+  const key = own.keyOf({ permission: 'admin', environment });
+  const payload = messageFrom(own.domainName);
+  const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload });
+  const { id } = sent.json();
+  await bounce(service, id);
+  return id;
+};
+
+const idFor = async ({ name, kind }: WalkedRoute, { environment }: Holder): Promise<{ readonly id?: string }> => {
+  if (name === 'POST /v1/messages/:id/resend') return { id: await bouncedMessage(environment) };
+  return kind === null ? {} : { id: await own.make(kind, environment) };
+};
 
 /** Asserts that `work` writes no event. */
 const withoutTrace = async (work: () => Promise<void>): Promise<void> => {
