@@ -170,6 +170,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   getBilling: () => [{}],
   getUsage: () => [{}],
   listPlans: () => [{}],
+  listOperations: () => [{}],
   listInvoices: () => [{ check: isEmpty }],
   // These act on the caller's organization: no parameter can name another.
   ...Object.fromEntries(OWN_ALONE.map((operation) => [operation, () => []])),
