@@ -49,12 +49,13 @@ const REST_SHARE = 1;
 const CHECK_CODES = { 'no fault': 0, faults: 1, consistent: 2, undecided: 2 } as const;
 
 /** Says what the log was compared with: without that, a verdict says nothing about a log that was rewritten. */
-const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): string =>
-  anchored.trees === 0
-    ? verdict === 'consistent'
-      ? 'the log was compared with nothing outside the service, so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since'
-      : 'no cosignature of a witness and no checkpoint that you kept agrees with the log'
-    : `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${trees} trees, ${anchored.leaves} of ${leaves} leaves`;
+const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): string => {
+  if (anchored.trees > 0)
+    return `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${trees} trees, ${anchored.leaves} of ${leaves} leaves`;
+  return verdict === 'consistent'
+    ? 'the log was compared with nothing outside the service, so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since'
+    : 'no cosignature of a witness and no checkpoint that you kept agrees with the log';
+};
 
 const checkText = (result: TreeCheckResult): string => {
   const { verdict, faults, faultCount, doubts, disputed, ...counts } = result;

@@ -43,31 +43,36 @@ const placeOf = async (
 /** Looked up in one query: about as many bundles, half a millisecond each. */
 const COMPARED_AT_ONCE = 100;
 
+const requireSame = (event: RecordedEvent, leaf: FoundLeaf | undefined): void => {
+  if (leaf === undefined || leaf.leaf === leafOf(event)) return;
+  throw new DomainError(
+    'signing_stopped',
+    `event ${event.id} was changed in the database: it differs from leaf ${leaf.index} of the audit log, so a report would be ` +
+      `wrong. Read the leaf with GET /v1/audit/proof/${event.id}, and ask the operator to run \`outbox audit check\``,
+  );
+};
+
 /**
  * Events that are no leaves yet are not compared, and have no proof.
+ * @returns the leaves of the events, by id.
  * @throws {DomainError} `signing_stopped` naming the first event that differs.
  */
 const requireAudited = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,
   all: readonly RecordedEvent[],
-): Promise<void> => {
+): Promise<ReadonlyMap<string, FoundLeaf>> => {
+  const found = new Map<string, FoundLeaf>();
   for (let from = 0; from < all.length; from += COMPARED_AT_ONCE) {
     const events = all.slice(from, from + COMPARED_AT_ONCE);
     const leaves = await audit.findAll(
       tree,
       events.map(({ id }) => id),
     );
-    for (const event of events) {
-      const leaf = leaves.get(event.id);
-      if (leaf === undefined || leaf.leaf === leafOf(event)) continue;
-      throw new DomainError(
-        'signing_stopped',
-        `event ${event.id} was changed in the database: it differs from leaf ${leaf.index} of the audit log, so a report would be ` +
-          `wrong. Read the leaf with GET /v1/audit/proof/${event.id}, and ask the operator to run \`outbox audit check\``,
-      );
-    }
+    for (const event of events) requireSame(event, leaves.get(event.id));
+    for (const [id, leaf] of leaves) found.set(id, leaf);
   }
+  return found;
 };
 
 const KEY = 'key:';
@@ -97,14 +102,10 @@ export const eventsAndCheckpoint = async (
   const others = await Promise.all(
     streamsBehind(caller, contexts).map((stream) => readWholeStream(deps.context.store, stream)),
   );
-  await requireAudited(deps, tree, [...all, ...others.flat()]);
+  const places = await requireAudited(deps, tree, [...all, ...others.flat()]);
   const facts = await readRequestFacts(deps, caller, contexts);
   const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const places = await deps.readModels.audit.findAll(
-    tree,
-    told.map(({ event }) => event.id),
-  );
   const events: Report['events'] = [];
   for (const { event, sentence } of told) {
     const { id, type, metadata } = event;

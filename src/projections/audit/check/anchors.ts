@@ -58,20 +58,6 @@ interface Watch {
 export const treeOfOrigin = (origin: string): string | undefined =>
   /\/tlog\/(?<tree>[^/]+)(?:\/\d+)?$/.exec(origin)?.groups?.tree;
 
-/** Known witnesses that have cosigned a checkpoint with this root. */
-const namesIn = (
-  { origin, size, lines }: CheckpointCosignedEvent['data'],
-  root: Buffer,
-  { witnesses }: Policy,
-): Iterable<string> => {
-  const text = checkpointText({ origin, size, root });
-  const note = signedNote(
-    text,
-    lines.map((line) => `${line}\n`),
-  );
-  return cosignersOf(parseNote(note), witnesses).times.keys();
-};
-
 /** A policy without witnesses requires none, so it anchors nothing. */
 const isWitnessed = (policy: Policy, names: ReadonlySet<string>): boolean =>
   names.size > 0 && isQuorum({ policy, count: null }, names);
@@ -140,12 +126,11 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
       firstUncosigned ??= event;
       firstUnsigned = undefined;
     },
-    /** Cosignatures of a checkpoint with this root, none of which is forged. */
-    cosigned: (data: CheckpointCosignedEvent['data'], root: Buffer): void => {
-      const { size } = data;
+    /** @param names known witnesses whose cosignatures of a checkpoint are valid. */
+    cosigned: (size: number, names: Iterable<string>): void => {
       if (size < cosigned.size) return;
       const before = size === cosigned.size ? cosigned.names : [];
-      cosigned = { size, names: new Set([...before, ...namesIn(data, root, policy)]) };
+      cosigned = { size, names: new Set([...before, ...names]) };
       if (!isWitnessed(policy, cosigned.names)) return;
       cover(size, cosigned.names);
       firstUncosigned = isLater(newest, size) ? newest : undefined;
@@ -171,10 +156,6 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
 };
 
 export type AnchorWatch = ReturnType<typeof watchAnchors>;
-
-/** Whether a known witness is named in a line, and has not signed the text. */
-const isForged = (text: string, line: string, { witnesses }: Policy): boolean =>
-  cosignersOf(parseNote(signedNote(text, [`${line}\n`])), witnesses).forged.length > 0;
 
 /** A row without all lines. */
 const cosignedRowFault = async (
@@ -204,9 +185,16 @@ const forgedFault = async (
   const root = await rootAt(db, log, size);
   if (root === null) return null;
   const text = checkpointText({ origin, size, root });
-  const forged = lines.filter((line) => isForged(text, line, policy)).map(signatoryOf);
-  if (forged.length > 0) return `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
-  anchors.cosigned(data, root);
+  const verified = lines.map((line) => ({
+    line,
+    ...cosignersOf(parseNote(signedNote(text, [`${line}\n`])), policy.witnesses),
+  }));
+  const forgeries = verified.filter(({ forged }) => forged.length > 0).map(({ line }) => signatoryOf(line));
+  if (forgeries.length > 0) return `${forgeries.join(', ')} did not cosign the first ${size} leaves of the log`;
+  anchors.cosigned(
+    size,
+    verified.flatMap(({ times }) => [...times.keys()]),
+  );
   return null;
 };
 

@@ -24,7 +24,7 @@ import {
   type OriginComparison,
 } from './compare-contents.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
-import { createLogTree, type LogTree, type TreesAt, treesAt } from './rows.ts';
+import { createLogTree, type LogTree, positionNow, type TreesAt, treesAt } from './rows.ts';
 
 /**
  * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection
@@ -269,7 +269,7 @@ const undecided = (doubt: string): TreeCheckResult => ({
 
 /** Commits of projections do not wait for the disk: a crash takes the last ones back. */
 const isSetBack = async (db: Database, { position, version }: TreesAt): Promise<boolean> => {
-  const now = await treesAt(db);
+  const now = await positionNow(db);
   return now === null || now.position < position || now.version !== version;
 };
 

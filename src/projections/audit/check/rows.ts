@@ -52,6 +52,15 @@ export const treesAt = async (db: Database): Promise<TreesAt | null> => {
   };
 };
 
+const POSITION = {
+  name: 'audit-check-position',
+  text: `select position, version from read_models.checkpoints where name = 'audit'`,
+};
+
+/** How far the projection has read by now. @returns null: it has never run. */
+export const positionNow = async (db: Database): Promise<Pick<TreesAt, 'position' | 'version'> | null> =>
+  (await db.query<Pick<TreesAt, 'position' | 'version'>>(POSITION)).rows[0] ?? null;
+
 /** A stored bundle: full bundles have a row of their own, the tail stores each leaf. */
 export interface StoredBundle {
   readonly leaves: readonly string[];
