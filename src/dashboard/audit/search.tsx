@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { AuditKind } from '../../http/resources/audit/actions.ts';
+import { Choice, wordsOf } from '../components/choice.tsx';
 import { Icon } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { TokenSearch } from '../components/token-search.tsx';
@@ -243,37 +244,20 @@ export const AuditSearchBar = ({ search }: { readonly search: AuditSearch }): JS
       >
         <Chips search={search} />
       </TokenSearch>
-      <label class="btn choice">
-        <Icon name="filter" />
-        <span class="vh">Kind</span>
-        <select
-          value={search.filters.kind ?? ''}
-          onChange={(event) => navigate(withParameters({ kind: event.currentTarget.value || null, entry: null }))}
-        >
-          <option value="">Everything</option>
-          {Object.entries(KINDS).map(([kind, word]) => (
-            <option key={kind} value={kind}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="btn choice">
-        <Icon name="clock" />
-        <span class="vh">Time</span>
-        <select
-          value={search.period}
-          onChange={(event) =>
-            navigate(withParameters({ period: event.currentTarget.value, since: null, until: null, entry: null }))
-          }
-        >
-          {Object.entries(PERIODS).map(([period, { word }]) => (
-            <option key={period} value={period}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        icon="filter"
+        label="Kind"
+        value={search.filters.kind ?? ''}
+        options={{ '': 'Everything', ...KINDS }}
+        choose={(kind) => navigate(withParameters({ kind: kind || null, entry: null }))}
+      />
+      <Choice
+        icon="clock"
+        label="Time"
+        value={search.period}
+        options={wordsOf(PERIODS)}
+        choose={(period) => navigate(withParameters({ period, since: null, until: null, entry: null }))}
+      />
       {!asksForWorkers(search.filters) && (
         <a class="btn" href={withParameters({ workers: search.hasWorkers ? null : 'include', entry: null })}>
           <Icon name="rotate" />

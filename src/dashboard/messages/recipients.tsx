@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
-import { Icon, Mark, STATES, type State, Status } from '../components/icons.tsx';
+import { Choice } from '../components/choice.tsx';
+import { Mark, STATES, type State, Status } from '../components/icons.tsx';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { useIsNarrow } from '../data/narrow.ts';
 import { count } from '../data/time.ts';
@@ -64,24 +65,17 @@ export const Recipients = ({ message }: { readonly message: SerializedMessage })
   for (const outcome of recipients.flatMap(outcomesOf)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   const outcome = outcomeIn(query, counts);
   const shown = recipients.filter((one) => outcome === null || outcomesOf(one).includes(outcome));
+  const words = [...counts].map(([one, many]) => [one, `${STATES[one].word}: ${count(many)}`]);
   return (
     <>
       <div class="tools">
-        <label class="btn choice">
-          <Icon name="filter" />
-          <span class="vh">Outcome</span>
-          <select
-            value={outcome ?? ''}
-            onChange={(event) => navigate(withParameters({ outcome: event.currentTarget.value || null }), 'replace')}
-          >
-            <option value="">All {count(recipients.length)} recipients</option>
-            {[...counts].map(([one, many]) => (
-              <option key={one} value={one}>
-                {STATES[one].word}: {count(many)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          icon="filter"
+          label="Outcome"
+          value={outcome ?? ''}
+          options={{ '': `All ${count(recipients.length)} recipients`, ...Object.fromEntries(words) }}
+          choose={(value) => navigate(withParameters({ outcome: value || null }), 'replace')}
+        />
         <span class="sp" />
         <span class="muted">
           {count(shown.length)} of {count(recipients.length)}

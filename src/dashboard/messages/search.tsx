@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import type { SerializedSearchResult } from '../../http/resources/search.ts';
+import { Choice, wordsOf } from '../components/choice.tsx';
 import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { TokenSearch } from '../components/token-search.tsx';
@@ -243,29 +244,21 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
           </optgroup>
         </select>
       </label>
-      <label class="btn choice">
-        <Icon name="clock" />
-        <span class="vh">Time</span>
-        <select
-          value={search.period ?? 'chosen'}
-          onChange={({ currentTarget: { value } }) =>
-            navigate(
-              withParameters(
-                value === 'chosen'
-                  ? { period: null, since: search.since ?? hoursAgo(MONTH_HOURS), until: null }
-                  : { period: value, since: null, until: null },
-              ),
-            )
-          }
-        >
-          {Object.entries(PERIODS).map(([period, { word }]) => (
-            <option key={period} value={period}>
-              {word}
-            </option>
-          ))}
-          <option value="chosen">Chosen time</option>
-        </select>
-      </label>
+      <Choice
+        icon="clock"
+        label="Time"
+        value={search.period ?? 'chosen'}
+        options={{ ...wordsOf(PERIODS), chosen: 'Chosen time' }}
+        choose={(value) =>
+          navigate(
+            withParameters(
+              value === 'chosen'
+                ? { period: null, since: search.since ?? hoursAgo(MONTH_HOURS), until: null }
+                : { period: value, since: null, until: null },
+            ),
+          )
+        }
+      />
       {search.period === null && <TimeRange search={search} />}
     </search>
   );

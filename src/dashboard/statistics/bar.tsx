@@ -1,35 +1,14 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { Choice, wordsOf } from '../components/choice.tsx';
 import { DateField } from '../components/date-field.tsx';
-import { Icon, type IconName } from '../components/icons.tsx';
+import { Icon } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { navigate, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { DIMENSIONS, type Dimension, GRANULARITIES, nextDay, PERIODS, type StatisticsSearch } from './data.ts';
-
-interface ChoiceProps {
-  readonly icon: IconName;
-  readonly label: string;
-  readonly value: string;
-  readonly options: Readonly<Record<string, string>>;
-  choose(value: string): void;
-}
-
-const Choice = ({ icon, label, value, options, choose }: ChoiceProps): JSX.Element => (
-  <label class="btn choice">
-    <Icon name={icon} />
-    <span class="vh">{label}</span>
-    <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-      {Object.entries(options).map(([one, word]) => (
-        <option key={one} value={one}>
-          {word}
-        </option>
-      ))}
-    </select>
-  </label>
-);
 
 /** First and last day, shown if no preset period is selected. */
 const Days = ({ from, to }: StatisticsSearch): JSX.Element => {
@@ -159,7 +138,7 @@ export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
         label="Time"
         value={period ?? 'chosen'}
         options={{
-          ...Object.fromEntries(Object.entries(PERIODS).map(([one, { word }]) => [one, word])),
+          ...wordsOf(PERIODS),
           chosen: 'Days',
         }}
         choose={choosePeriod}

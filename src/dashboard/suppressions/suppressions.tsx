@@ -15,6 +15,7 @@ import {
   useAsOf,
   useMoments,
 } from '../components/as-of.tsx';
+import { wordsOf } from '../components/choice.tsx';
 import { CopyField } from '../components/facts.tsx';
 import { Icon, Mark, Status } from '../components/icons.tsx';
 import { ApiButton, Download, Listed } from '../components/screen.tsx';
@@ -179,7 +180,7 @@ const Choice = ({ name, any, words }: ChoiceProps): JSX.Element => (
   </select>
 );
 
-const REASON_WORDS = Object.fromEntries(Object.entries(REASONS).map(([reason, { word }]) => [reason, word]));
+const REASON_WORDS = wordsOf(REASONS);
 
 const Search = (): JSX.Element => {
   const asked = usePlace().query.get('address') ?? '';

@@ -10,7 +10,7 @@ import { usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { checkSignature, type Verdict } from './signature.ts';
-import { ResendProgress } from './standing.tsx';
+import { isFine, ResendProgress } from './standing.tsx';
 
 /** Explains why a receiver rejects a webhook signature. All input stays in the browser. */
 const SignatureChecker = ({ delivery }: { readonly delivery: ShownWebhookDelivery }): JSX.Element => {
@@ -84,7 +84,7 @@ const Tries = ({ attempts }: { readonly attempts: readonly Attempt[] }): JSX.Ele
     <ol class="tries">
       {attempts.map(({ at, status, response, duration_ms: took }) => (
         <li key={at}>
-          <Mark state={status !== null && status >= 200 && status < 300 ? 'delivered' : 'fault'} />
+          <Mark state={isFine({ status }) ? 'delivered' : 'fault'} />
           <time dateTime={at} title={times.full(at)}>
             {times.clock(at)}
           </time>

@@ -21,7 +21,9 @@ const WAITING_MAX = 100;
 /** Newest deliveries among which the last answer is looked for. One that is retried for days may be older than these. */
 const NEWEST = 25;
 
-const isFine = ({ status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
+/** Whether an attempt was answered with success. */
+export const isFine = ({ status }: Pick<Attempt, 'status'>): boolean =>
+  status !== null && status >= 200 && status < 300;
 
 /** The rest is in the delivery. */
 const SHOWN_CHARACTERS = 200;
