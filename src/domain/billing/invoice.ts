@@ -1,5 +1,6 @@
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
+import { dayOf } from '../kernel/event.ts';
 import { LOG_START, type Position } from '../kernel/event-store.ts';
 import type { BillingPeriodEvent } from '../kernel/events.ts';
 import { formatId } from '../kernel/ids.ts';
@@ -94,7 +95,7 @@ const partsOf = (
   { chosenPlans, createdAt }: Billed,
   plans: Pick<Plans, 'default'>,
 ): readonly Part[] => {
-  const createdOn = createdAt.slice(0, start.length);
+  const createdOn = dayOf(createdAt);
   const first: Part = {
     month,
     from: createdOn > start && createdOn < end ? createdOn : start,

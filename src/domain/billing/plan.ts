@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { DomainError } from '../kernel/errors.ts';
+import { dayOf } from '../kernel/event.ts';
 
 /**
  * Plans and exact arithmetic for their prices. Amounts are integers in the currency's minor unit (cents), and rates are
@@ -62,9 +63,6 @@ export interface ChosenPlan {
   /** The first day (UTC) on which it applies. A later choice replaces an earlier one from its own first day on. */
   readonly from: string;
 }
-
-/** The day (UTC) of a time (ISO 8601). */
-export const dayOf = (time: string): string => time.slice(0, 'YYYY-MM-DD'.length);
 
 interface ChosenPlans {
   /** Oldest choice first. */
@@ -186,7 +184,7 @@ export interface Period {
   readonly end: string;
 }
 
-const dateOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+const dateOf = (timeMs: number): string => dayOf(new Date(timeMs).toISOString());
 
 /** The month of a time or date (ISO 8601). */
 export const monthOf = (time: string): Month => time.slice(0, 'YYYY-MM'.length);

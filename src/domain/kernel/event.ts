@@ -8,6 +8,9 @@ export type EventsOf<Schemas extends Record<string, z.ZodType>> = {
   [Type in keyof Schemas & string]: { readonly type: Type; readonly data: Readonly<z.infer<Schemas[Type]>> };
 }[keyof Schemas & string];
 
+/** The day (UTC) of a time as events have it (ISO 8601): `2026-11-28`. */
+export const dayOf = (time: string): string => time.slice(0, 'YYYY-MM-DD'.length);
+
 /** Person or machine that ran an operator command. */
 export interface OperatorHost {
   readonly user: string;

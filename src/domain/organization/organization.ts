@@ -1,7 +1,8 @@
 import { canonicalJson, parseCheckpoint, parseNote } from '../../lib/transparency/transparency.ts';
-import { type ChosenPlan, choosePlan, dayOf, type Plans } from '../billing/plan.ts';
+import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { DomainError } from '../kernel/errors.ts';
+import { dayOf } from '../kernel/event.ts';
 import type { RecordedEvent, Revision } from '../kernel/event-store.ts';
 import type { OrganizationEvent } from '../kernel/events.ts';
 import type { RateLimits } from '../kernel/rate-limits.ts';

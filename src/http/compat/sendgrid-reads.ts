@@ -35,15 +35,16 @@ interface SuppressionList {
   readonly serialize: (email: string, entry: Entry) => object;
 }
 
+const UNSUBSCRIBES = { reasons: ['unsubscribe', 'manual', 'import'] } as const;
+
 /** A block and an invalid address suppress nothing here, so these lists are empty. */
 const LISTS: Readonly<Record<string, SuppressionList>> = {
   bounces: { reasons: ['bounce'], serialize: bounceOf },
   spam_reports: { reasons: ['complaint'], serialize: plainOf },
-  unsubscribes: { reasons: ['unsubscribe', 'manual', 'import'], serialize: plainOf },
+  unsubscribes: { ...UNSUBSCRIBES, serialize: plainOf },
   blocks: { reasons: [], serialize: bounceOf },
   invalid_emails: { reasons: [], serialize: bounceOf },
 };
-const UNSUBSCRIBES = { reasons: ['unsubscribe', 'manual', 'import'] } as const;
 
 /** @throws {DomainError} `not_found`. */
 const listNamed = ({ request }: Call<unknown, unknown>): SuppressionList => {

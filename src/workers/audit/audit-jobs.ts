@@ -2,6 +2,7 @@ import { type AuditContext, LogContradiction, signCheckpoint } from '../../comma
 import { requireContact } from '../../commands/auditor.ts';
 import type { ExistingAuditor } from '../../domain/audit/audit.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
+import { dayOf } from '../../domain/kernel/event.ts';
 import { CHECKPOINT_FILE, checkpointNotice, type ShownCheckpoint } from '../../domain/organization/organization.ts';
 import type { AuditTrees } from '../../domain/ports/requests.ts';
 import { type Logger, pause, type System } from '../../lib/async/async.ts';
@@ -71,8 +72,6 @@ interface MailCheckpoints extends SendNotices {
 
 /** How long a new auditor waits for the first one. Each looks through all auditors, in memory. */
 const EVERY_MS = 60_000;
-
-const dayOf = (time: string): string => time.slice(0, 'YYYY-MM-DD'.length);
 
 export const mailCheckpoints = (options: MailCheckpoints): Work => {
   const { auditors, trees, leadership, system, logger, caughtUp, everyMs = EVERY_MS } = options;
