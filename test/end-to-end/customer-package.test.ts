@@ -12,7 +12,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 /** The package of the command line for customers, installed in an empty folder, on the path of the README. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** What a customer's CI downloads and unpacks. */
+/** Largest size of the package, downloaded and unpacked, in a customer's CI. */
 const BYTES_MAX = 2_000_000;
 
 interface Ran {

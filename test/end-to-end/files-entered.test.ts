@@ -5,7 +5,7 @@ import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 /**
- * How many files of the product somebody must read to follow a request, counted at run time: files whose functions were
+ * The number of product files to read in order to follow a request, counted at run time: files whose functions were
  * called, without what an idle service calls too. Lower a number when a change lowers it, and raise none without a
  * decision record. Files of `src/lib` are listed but have no budget: a reader stops at their doors.
  */

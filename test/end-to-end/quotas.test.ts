@@ -14,7 +14,7 @@ const TWO_LOOKS_MS = 11_000;
 const ONE_LOOK_MS = 6_000;
 
 const PLAN = { name: 'Hundred', currency: 'EUR', price: 0, overage_per_1000: '0', included: QUOTA };
-/** What is chosen lowers nothing of the default plan, so it applies at once. */
+/** Both plans lower nothing of the default plan, so they apply at once. */
 const PLANS = {
   default: 'none',
   plans: [

@@ -89,7 +89,7 @@ export const testTerminal = (options: Partial<Terminal> = {}): TestTerminal => {
     },
     note: (text) => void notes.push(text),
     progress: () => ({ at: () => undefined, end: () => undefined }),
-    ask: () => Promise.reject(new Error('nobody is there to ask')),
+    ask: () => Promise.reject(new Error('no terminal to ask')),
     ...options,
     printed,
     texts,

@@ -5,7 +5,7 @@ import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, NARROW, startDashboard, WIDE } from './support.ts';
 
-/** What was typed, and what is shown once, survives Escape, the back button and the end of a session. */
+/** Typed text and secrets that are shown once survive Escape, the back button and the end of a session. */
 
 describe.skipIf(chromiumIsMissing)('the dashboard loses nothing', { timeout: 120_000 }, () => {
   const dashboard = startDashboard();

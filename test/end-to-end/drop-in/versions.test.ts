@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, INSTALL_MS_MAX);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What a program prints, as JSON. */
+/** Parses the output of a program as JSON. */
 const printed = async (program: string): Promise<unknown> => {
   await writeFile(join(folder, 'program.mjs'), program);
   const env = { ...process.env, BASE_URL: now.baseUrl, KEY: now.key, RESEND_BASE_URL: `${now.baseUrl}/compat/resend/` };

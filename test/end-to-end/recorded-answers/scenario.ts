@@ -3,7 +3,7 @@ import { type AnyBody, eventually } from '../../support/api-client.ts';
 import type { OpenIdProvider } from '../../support/openid-provider.ts';
 import type { Recorder } from './record.ts';
 
-/** What a shop does with the service, so that every operation succeeds once and its answer shows something. */
+/** A shop uses the service so that every operation succeeds once and its answer has content. */
 
 export interface Stage {
   readonly recorder: Recorder;
