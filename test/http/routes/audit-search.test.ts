@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_SCHEMAS } from '../../../src/domain/kernel/events.ts';
 import { AUDIT_KINDS, actionOf, typesOfKind, typesWithWord } from '../../../src/http/resources/audit/actions.ts';
@@ -105,6 +106,21 @@ describe('the audit log is searched', () => {
     expect(await types({ q: 'invited', until: '2020-01-01' })).toEqual([]);
     expect(await types({ q: 'invited', since: '2999-01-01' })).toEqual([]);
     expect(await types({ q: 'invited', since: '2020-01-01', until: '2999-01-01' })).toHaveLength(2);
+  });
+
+  test('and names a new key although the list of keys is behind', async () => {
+    const database = new Client({ connectionString: service.url });
+    await database.connect();
+    await database.query('begin; lock table read_models.api_keys in share mode');
+    const made = { name: 'Newest', domain_id: domainId, permissions: ['send'] };
+    const { body } = await ask('POST', '/v1/api-keys', key, made);
+    const newest = [find({ limit: '1' }), find({ key: 'newest' })];
+    // A search that did not wait for the list would be answered before these three.
+    for (let turn = 0; turn < 3; turn += 1) await find({ type: 'TopicCreated' });
+    await database.end();
+    for (const [entry] of await Promise.all(newest)) {
+      expect(entry).toMatchObject({ type: 'KeyCreated', subject: { id: body.id, name: 'Newest' } });
+    }
   });
 
   test('and names the actor and the subject', async () => {

@@ -9,6 +9,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { LeafCondition, SearchLeaves } from '../../../projections/audit/tiles.ts';
+import type { ProjectionName } from '../../../projections/projection.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { line } from '../../fields.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
@@ -116,8 +117,30 @@ const wordCondition = (word: string, named: Named): LeafCondition => {
   };
 };
 
+/** The read models that have the names of resources. */
+const NAMES_FROM = {
+  api_key: 'api-keys',
+  domain: 'domains',
+  template: 'templates',
+  webhook: 'webhooks',
+  topic: 'topics',
+} as const satisfies Readonly<Record<string, ProjectionName>>;
+
+type NamedKind = keyof typeof NAMES_FROM;
+const NAMED_RESOURCES = Object.keys(NAMES_FROM) as NamedKind[]; // the keys of this constant
+
+/** Higher: the log loads slowly while read models are rebuilt. Lower: entries about new resources have no name. */
+const NAMES_WAIT_MS = 1000;
+
+/** Waits until the names of resources are up to date. The audit log can be read without them. */
+const waitForNames = async ({ context, readModels }: HttpDependencies, kinds: readonly NamedKind[]): Promise<void> => {
+  const models = kinds.map((kind) => NAMES_FROM[kind]);
+  if (models.length > 0) await readModels.waitFor(models, await context.store.head(), { timeoutMs: NAMES_WAIT_MS });
+};
+
 /** Finds members and keys by parts of their names. Members are read once. */
-const openNames = ({ context, readModels }: HttpDependencies, organizationId: string) => {
+const openNames = (deps: HttpDependencies, organizationId: string) => {
+  const { context, readModels } = deps;
   let contacts: ReturnType<typeof contactsOfMembers> | undefined;
   const members = async (text: string): Promise<readonly string[]> => {
     if (isId('mbr', text)) return [text];
@@ -127,8 +150,11 @@ const openNames = ({ context, readModels }: HttpDependencies, organizationId: st
       .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
       .map(({ id }) => id);
   };
-  const keys = async (text: string): Promise<readonly string[]> =>
-    isId('key', text) ? [text] : readModels.search.keysNamed({ organizationId, text });
+  const keys = async (text: string): Promise<readonly string[]> => {
+    if (isId('key', text)) return [text];
+    await waitForNames(deps, ['api_key']);
+    return readModels.search.keysNamed({ organizationId, text });
+  };
   return { members, keys };
 };
 
@@ -231,8 +257,6 @@ const auditorNames = (
     return [id, found?.auditor.name ?? null];
   });
 
-const NAMED_RESOURCES = ['domain', 'template', 'webhook', 'topic'] as const;
-
 export interface EntryNames {
   readonly action: string;
   readonly actorName: string | null;
@@ -252,13 +276,15 @@ export const readNames = async (
   const actorsOf = (type: string): readonly string[] =>
     leaves.map((leaf) => actorIdOf(leaf, type)).filter((id) => id !== undefined);
   const members = new Set([...idsOf('member'), ...actorsOf('member')]);
-  const kinds = [
-    ['api_key', [...idsOf('api_key'), ...actorsOf('key')]],
-    ...NAMED_RESOURCES.map((kind) => [kind, idsOf(kind)] as const),
-  ] as const;
-  const resources = kinds.map(([kind, ids]) =>
-    ids.length === 0 ? [] : readModels.search.namesOf({ organizationId, kind, ids: [...new Set(ids)] }),
+  const kinds = NAMED_RESOURCES.map((kind) => ({
+    kind,
+    ids: new Set([...idsOf(kind), ...(kind === 'api_key' ? actorsOf('key') : [])]),
+  })).filter(({ ids }) => ids.size > 0);
+  await waitForNames(
+    deps,
+    kinds.map(({ kind }) => kind),
   );
+  const resources = kinds.map(({ kind, ids }) => readModels.search.namesOf({ organizationId, kind, ids: [...ids] }));
   const auditors = new Set([...idsOf('auditor'), ...actorsOf('auditor')]);
   const [contacts, named, ...rows] = await Promise.all([
     contactsOfMembers(context, organizationId, members),
