@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Logger, System } from '../../src/lib/async/async.ts';
-import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { migrate } from '../../src/projections/migrate.ts';
 import { guard } from './guard.ts';
 

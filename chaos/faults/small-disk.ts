@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../../test/support/logger.ts';
 import { newFolder } from '../harness/folder.ts';
 

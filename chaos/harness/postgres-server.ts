@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../../test/support/logger.ts';
 import { newFolder } from './folder.ts';
 

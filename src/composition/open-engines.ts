@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { type ContentsCodec, createContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys.ts';
+import { claimOwnership, openEmbeddedPostgres } from '../adapters/embedded-postgres/embedded-postgres.ts';
 import { createPostgresEventStore } from '../adapters/event-store.ts';
 import {
   checkSecretKey,
@@ -26,7 +27,7 @@ import { type TrackingKeys, trackingTarget } from '../domain/tracking/tracking.t
 import { type Logger, retryWhileAway, type StartRefused, type System } from '../lib/async/async.ts';
 import { createLogGuard, hostsOf, type LogGuard } from '../lib/event-log/event-log.ts';
 import { createLogFollower } from '../lib/event-log/follower.ts';
-import { checkPostgres, claimOwnership, createPool, openEmbeddedPostgres } from '../lib/postgres/postgres.ts';
+import { checkPostgres, createPool } from '../lib/postgres/postgres.ts';
 import { createStubResolver } from '../lib/smtp/smtp.ts';
 import { type AwaitedPositions, createAwaitedPositions } from '../projections/checkpoints.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
+import { claimOwnership } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { ADVISORY_LOCKS, claimOwnership } from '../../src/lib/postgres/postgres.ts';
+import { ADVISORY_LOCKS } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../support/logger.ts';
 import { killServer, open, query, temporaryFolder } from './embedded-support.ts';
 

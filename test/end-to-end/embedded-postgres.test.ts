@@ -4,8 +4,8 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { claimOwnership } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { claimOwnership } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../support/logger.ts';
 import {
   canActAsNobody,

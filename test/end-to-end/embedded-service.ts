@@ -1,7 +1,7 @@
 /** A stand-in for a service: opens the built-in PostgreSQL, prints its location, and runs until it is killed. */
 
+import { claimOwnership, openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { claimOwnership, openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../support/logger.ts';
 
 const system = createSystem();

@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
-import { createSystem } from '../../src/adapters/system.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   openEmbeddedPostgres,
-} from '../../src/lib/postgres/postgres.ts';
+} from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
 import { silentLogger } from '../support/logger.ts';
 
 const SERVICE = fileURLToPath(new URL('embedded-service.ts', import.meta.url));

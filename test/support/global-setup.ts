@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from './logger.ts';
 
 declare module 'vitest' {

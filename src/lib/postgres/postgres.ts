@@ -1,24 +1,16 @@
 /**
- * PostgreSQL as used by this service: an external server, or the built-in one.
+ * Connections to PostgreSQL.
  *
  * - `createPool` opens connections on demand and again after the database was down. Every session runs at read
  *   committed, and a statement has a time limit.
  * - `orUnavailable` and `isUnreachable` distinguish a database that is down (retry later) from a fault in a statement.
  * - `takeSessionLock` and `keepSessionLock` hold advisory locks on sessions of their own: a lock ends with its process.
- * - `openEmbeddedPostgres` creates, starts, adopts and supervises the built-in server on the data in one directory.
- *   `claimOwnership` keeps two services from sharing that data.
  * - `checkPostgres` refuses a server that is too old, read-only or not durable before anything is written to it.
  *
  * Anything that prevents a process from starting is a `StartRefused` with one sentence for the operator. Nothing here
  * knows a table: migrations and queries belong to their owners.
  */
 
-export {
-  claimOwnership,
-  type EmbeddedPostgres,
-  type EmbeddedPostgresOptions,
-  openEmbeddedPostgres,
-} from './embedded/open-embedded-postgres.ts';
 export {
   ADVISORY_LOCKS,
   checkPostgres,

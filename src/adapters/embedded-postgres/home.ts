@@ -2,7 +2,7 @@ import { type ExecFileOptions, execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { StartRefused, type System } from '../../async/async.ts';
+import { StartRefused, type System } from '../../lib/async/async.ts';
 
 const run = promisify(execFile);
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open, readdir, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { type Logger, StartRefused, type System } from '../../async/async.ts';
+import { type Logger, StartRefused, type System } from '../../lib/async/async.ts';
 import { asArguments, type Binaries, isAlive, type Settings } from './cluster.ts';
 import { asAccount, clusterOf, type ServerAccount } from './home.ts';
 

@@ -16,7 +16,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { StartRefused, type System } from '../../async/async.ts';
+import { StartRefused, type System } from '../../lib/async/async.ts';
 import { asAccount, clusterOf, folderRefused, type Home, point, type ServerAccount } from './home.ts';
 
 const run = promisify(execFile);

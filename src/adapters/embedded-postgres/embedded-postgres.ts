@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Client, escapeIdentifier } from 'pg';
-import { type Logger, StartRefused, type System } from '../../async/async.ts';
-import { ADVISORY_LOCKS } from '../pool.ts';
+import { type Logger, StartRefused, type System } from '../../lib/async/async.ts';
+import { ADVISORY_LOCKS } from '../../lib/postgres/postgres.ts';
 import {
   EMBEDDED_DATABASE,
   EMBEDDED_SETTINGS,
