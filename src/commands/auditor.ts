@@ -123,6 +123,25 @@ const named = async (
 export const requireContact = async ({ contents }: Vault, one: ExistingAuditor): Promise<Contact> =>
   contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
 
+/**
+ * Ids of auditors with a text in their names or addresses. Auditors whose personal data is gone have none.
+ * @param added data of events `AuditorAdded`.
+ */
+export const auditorsNamed = async (
+  { contents }: Vault,
+  added: readonly Readonly<Record<string, unknown>>[],
+  text: string,
+): Promise<readonly string[]> => {
+  const wanted = text.toLowerCase();
+  const bodies = await contents.get(added.map(({ contactId }) => String(contactId)));
+  return added.flatMap(({ auditorId, contactId }) => {
+    const body = bodies.get(String(contactId));
+    if (body?.kind !== 'contact') return [];
+    const names = `${body.auditor?.name ?? ''}\n${body.address ?? ''}`.toLowerCase();
+    return names.includes(wanted) ? [String(auditorId)] : [];
+  });
+};
+
 /** Contents that say who auditors of an organization are, where they have the address of this digest. */
 const auditorContactsTo = async (
   context: Pick<CommandContext, 'secrets'> & Vault,

@@ -3972,9 +3972,9 @@ export interface ListAuditLogQuery {
   domain_id?: string | undefined;
   /** Only events about this message, including reads of it. */
   message_id?: string | undefined;
-  /** Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member or key that did it or that it is about. */
+  /** Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member, auditor or key that did it or that it is about. */
   q?: string | undefined;
-  /** Only events caused by or about a member: a part of their name or email address, or their id. */
+  /** Only events caused by or about a member or an auditor: a part of their name or email address, or their id. */
   person?: string | undefined;
   /** Only events caused by or about an API key: a part of its name, or its id. */
   key?: string | undefined;

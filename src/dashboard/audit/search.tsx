@@ -83,7 +83,7 @@ const KINDS: Readonly<Record<AuditKind, string>> = {
 };
 
 const ABOUT: Readonly<Record<string, string>> = {
-  person: 'name or address of a member',
+  person: 'name or address of a member or auditor',
   key: 'name of an API key',
   domain: 'sending domain',
   address: 'public, private, loopback, an IP or a network',
@@ -111,7 +111,7 @@ const GUESSES: readonly (readonly [RegExp, string])[] = [
   [/^key_[a-z2-7]{26}$/, 'key_id'],
   [/^dom_[a-z2-7]{26}$/, 'domain'],
   [/^msg_[a-z2-7]{26}$/, 'message'],
-  [/^mbr_[a-z2-7]{26}$/, 'person'],
+  [/^(?:mbr|aud)_[a-z2-7]{26}$/, 'person'],
   [/^[^\s@:"]+@[^\s@"]+$/, 'person'],
   [/^\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?$/, 'address'],
   [/^(?:operator|service|recipient|(?:auditor|worker):\S+)$/, 'actor'],

@@ -10,7 +10,8 @@ import { Icon } from './icons.tsx';
  */
 
 const CHARACTERS_MAX = 1_000;
-const OFFERS_MAX = 8;
+/** Higher: a list that is longer to read than to type. Lower: the 15 statuses and outcomes are not all offered. */
+const OFFERS_MAX = 20;
 
 interface TokenSearchProps {
   readonly label: string;
@@ -56,26 +57,30 @@ interface OffersProps {
   take(offer: Offer): void;
 }
 
-const Offers = ({ id, offers, active, take }: OffersProps): JSX.Element => (
-  <div id={id} role="listbox" aria-label="Completions" class="offers">
-    {offers.map(({ text, about }, at) => (
-      <div
-        key={text}
-        id={`${id}-${at}`}
-        role="option"
-        tabIndex={-1}
-        aria-selected={at === active}
-        // The field keeps the focus.
-        onMouseDown={(event) => event.preventDefault()}
-        onClick={() => take({ text })}
-        onKeyDown={() => undefined}
-      >
-        <bdi class="ell">{text}</bdi>
-        {about !== undefined && <small class="ell">{about}</small>}
-      </div>
-    ))}
-  </div>
-);
+const Offers = ({ id, offers, active, take }: OffersProps): JSX.Element => {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => list.current?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
+  return (
+    <div ref={list} id={id} role="listbox" aria-label="Completions" class="offers">
+      {offers.map(({ text, about }, at) => (
+        <div
+          key={text}
+          id={`${id}-${at}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={at === active}
+          // The field keeps the focus.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => take({ text })}
+          onKeyDown={() => undefined}
+        >
+          <bdi class="ell">{text}</bdi>
+          {about !== undefined && <small class="ell">{about}</small>}
+        </div>
+      ))}
+    </div>
+  );
+};
 
 interface ListState {
   readonly id: string;

@@ -194,7 +194,13 @@ const View = ({ tab, message, explanation }: ViewProps): JSX.Element => {
     case 'attachments':
       return <MessageAttachments id={id} />;
     case 'webhooks':
-      return <WebhookSteps steps={explanation.steps} began={new Date(message.created_at).getTime()} />;
+      return (
+        <WebhookSteps
+          steps={explanation.steps}
+          leftOut={explanation.left_out}
+          began={new Date(message.created_at).getTime()}
+        />
+      );
     case 'recipients':
       return <Recipients message={message} />;
   }

@@ -22,7 +22,16 @@ import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
 import { MessageSearchBar, wordOf } from './search.tsx';
-import { barsQuery, countQuery, hoursAgo, listQuery, type MessageSearch, messagesCsv, searchOf } from './selection.ts';
+import {
+  barsQuery,
+  countQuery,
+  hoursAgo,
+  listQuery,
+  type MessageSearch,
+  messagesCsv,
+  searchOf,
+  unchartedIn,
+} from './selection.ts';
 import { useKeptTrail, useMessageUpdates, wayBack } from './updates.ts';
 
 const MONTH_HOURS = 720;
@@ -307,11 +316,22 @@ const Refusal = ({ error, retry }: { readonly error: Error; retry(): void }): JS
 
 type Message = SerializedListedMessage;
 
+const NO_CHART = new Intl.ListFormat('en', { type: 'disjunction' });
+
+/** Outcomes of the messages over time, or which filters prevent the chart. */
 const Bars = ({ search }: { readonly search: MessageSearch }): JSX.Element | null => {
-  const { data } = useResource<Stats>({ path: '/v1/stats', query: barsQuery(search) });
+  const uncharted = unchartedIn(search).map(wordOf);
+  const isCharted = uncharted.length === 0;
+  const { data } = useResource<Stats>({ path: '/v1/stats', query: barsQuery(search), enabled: isCharted });
+  if (!isCharted) {
+    return <p class="muted counted">No chart: outcomes are not counted by {NO_CHART.format(uncharted)}.</p>;
+  }
   if (data === undefined) return <div class="hist waiting" />;
   return (
-    <OutcomeBars stats={data} onNarrow={(since, until) => navigate(withParameters({ since, until, period: null }))} />
+    <>
+      <OutcomeBars stats={data} onNarrow={(since, until) => navigate(withParameters({ since, until, period: null }))} />
+      {search.filters.outcome !== undefined && <p class="muted counted">The chart shows all outcomes.</p>}
+    </>
   );
 };
 
@@ -398,13 +418,18 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
   return { selected: peeked ?? selected, picked, pick, clear };
 };
 
+/** Requests behind the screen. */
+const requestsOf = (search: MessageSearch): readonly string[] => [
+  urlOf('/v1/messages', listQuery(search)),
+  ...(unchartedIn(search).length === 0 ? [urlOf('/v1/stats', barsQuery(search))] : []),
+];
+
 /** Messages that match, newest first, with their outcomes over time. */
 export const Messages = (): JSX.Element => {
   const { query } = usePlace();
   const search = searchOf(query);
   const peeked = query.get('peek');
-  const asked = listQuery(search);
-  const list = useList<Message>({ path: '/v1/messages', query: asked });
+  const list = useList<Message>({ path: '/v1/messages', query: listQuery(search) });
   const messages = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
   const news = useMessageUpdates(list, messages);
   useKeptTrail(messages.map(({ id }) => id));
@@ -431,7 +456,7 @@ export const Messages = (): JSX.Element => {
             CSV
           </button>
           <SavedViews />
-          <ApiButton requests={[urlOf('/v1/messages', asked), urlOf('/v1/stats', barsQuery(search))]} />
+          <ApiButton requests={requestsOf(search)} />
           <SendTest />
         </div>
       </div>

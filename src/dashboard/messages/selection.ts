@@ -75,30 +75,6 @@ const monthBeforeTime = (until: string): string | null => {
 const METRICS = 'accepted,delivered,bounced,failed,expired,suppressed,cancelled';
 const DAYS_BY_HOUR_MAX = 4;
 
-/** Parameters of `GET /v1/stats` for the chart above the list. It supports fewer filters than the list. */
-export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
-  const monthBefore = until === null ? hoursAgo(PERIODS['30d'].hours) : monthBeforeTime(until);
-  const from = since ?? monthBefore ?? '';
-  const days = (new Date(until ?? Date.now()).getTime() - new Date(from).getTime()) / (24 * HOUR_MS);
-  return {
-    from,
-    to: until,
-    granularity: days > DAYS_BY_HOUR_MAX ? granularityFor(from, until) : 'hour',
-    metrics: METRICS,
-    // A tag's name or value alone is searched in contents, which are not counted.
-    tag: filters.tag?.includes(':') === true ? filters.tag : undefined,
-    domain: filters.domain_id,
-    api_key: filters.key_id,
-    template: filters.template_id,
-    stream: filters.stream,
-    // Statistics cannot be filtered by tag and domain together.
-    ...(filters.tag?.includes(':') !== true && {
-      recipient_domain: filters.recipient_domain,
-      mailbox_provider: filters.mailbox_provider,
-    }),
-  };
-};
-
 /** Filters that statistics do not have. */
 const UNCOUNTED = [
   'to',
@@ -111,11 +87,52 @@ const UNCOUNTED = [
   'smtp_code',
 ] as const satisfies readonly Filter[];
 
+/** Statistics cannot be filtered by tag and one of these together. */
+const NOT_WITH_TAG = ['recipient_domain', 'mailbox_provider'] as const satisfies readonly Filter[];
+
+/** A tag's name or value alone is searched in contents, which are not counted. */
+const isTagCounted = (tag: string): boolean => tag.includes(':');
+
+/** Filters of the search by which outcomes cannot be counted. */
+const uncountedIn = ({ filters }: MessageSearch): readonly Filter[] => {
+  const { tag } = filters;
+  const never = UNCOUNTED.filter((name) => filters[name] !== undefined);
+  if (tag === undefined) return never;
+  return isTagCounted(tag)
+    ? [...never, ...NOT_WITH_TAG.filter((name) => filters[name] !== undefined)]
+    : [...never, 'tag'];
+};
+
+/** Filters of the search that the chart cannot have. A bounce has a class, other outcomes have none. */
+export const unchartedIn = (search: MessageSearch): readonly Filter[] => [
+  ...uncountedIn(search),
+  ...(search.filters.bounce_class === undefined ? [] : (['bounce_class'] as const)),
+];
+
+/** Parameters of `GET /v1/stats` for a search all of whose filters are counted. */
+export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
+  const monthBefore = until === null ? hoursAgo(PERIODS['30d'].hours) : monthBeforeTime(until);
+  const from = since ?? monthBefore ?? '';
+  const days = (new Date(until ?? Date.now()).getTime() - new Date(from).getTime()) / (24 * HOUR_MS);
+  return {
+    from,
+    to: until,
+    granularity: days > DAYS_BY_HOUR_MAX ? granularityFor(from, until) : 'hour',
+    metrics: METRICS,
+    tag: filters.tag,
+    domain: filters.domain_id,
+    api_key: filters.key_id,
+    template: filters.template_id,
+    stream: filters.stream,
+    recipient_domain: filters.recipient_domain,
+    mailbox_provider: filters.mailbox_provider,
+  };
+};
+
 /** Parameters of `GET /v1/stats` that count the recipients with the outcome of the search; null: they cannot be counted. */
 export const countQuery = (search: MessageSearch): Query | null => {
   const { filters, since } = search;
-  const isCounted = isOutcome(filters.outcome) && UNCOUNTED.every((name) => filters[name] === undefined);
-  if (!isCounted || since === null) return null;
+  if (!isOutcome(filters.outcome) || uncountedIn(search).length > 0 || since === null) return null;
   return { ...barsQuery(search), granularity: 'month', metrics: null, bounce_class: filters.bounce_class };
 };
 

@@ -269,12 +269,14 @@ const isWebhook = ({ type }: Step): boolean => type.startsWith('webhook_');
 
 interface StepsProps {
   readonly steps: readonly Step[];
+  /** The part of a long history that is not in the steps. */
+  readonly leftOut: string | null;
   /** When the message was accepted, Unix time in milliseconds. */
   readonly began: number;
 }
 
 /** Webhook deliveries of the message, newest first. */
-export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
+export const WebhookSteps = ({ steps, leftOut, began }: StepsProps): JSX.Element => {
   const own = steps.filter(isWebhook).toReversed();
   if (own.length === 0) {
     return (
@@ -284,11 +286,14 @@ export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
     );
   }
   return (
-    <ol class="steps">
-      {own.map((step, index) => (
-        <StepEntry key={`${step.at} ${step.type} ${index}`} step={step} began={began} />
-      ))}
-    </ol>
+    <>
+      <ol class="steps">
+        {own.map((step, index) => (
+          <StepEntry key={`${step.at} ${step.type} ${index}`} step={step} began={began} />
+        ))}
+      </ol>
+      {leftOut !== null && <p class="muted">{leftOut}</p>}
+    </>
   );
 };
 
@@ -301,7 +306,7 @@ const answersOf = (tries: readonly Step[]): string => {
 };
 
 /** All webhook attempts as one line, at the time of the last one. */
-const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
+const WebhookFold = ({ steps, leftOut, began }: StepsProps): JSX.Element => {
   const times = useTimes();
   const tries = steps.filter(({ type }) => type === 'webhook_tried');
   const at = steps.at(-1)?.at ?? '';
@@ -315,7 +320,9 @@ const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
       <div class="body">
         <a class="fold" href={withParameters({ tab: 'webhooks' })}>
           <Icon name="right" />
-          {tries.length === 0 ? 'Webhook posts are pending' : `Webhook posts: ${answersOf(tries)}`}
+          {tries.length === 0
+            ? 'Webhook posts are pending'
+            : `${leftOut === null ? 'Webhook posts' : 'Newest webhook posts'}: ${answersOf(tries)}`}
         </a>
       </div>
     </li>
@@ -375,7 +382,7 @@ export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Elem
         {waits.map((wait) => (
           <NextEntry key={wait.recipient.id} wait={wait} now={now} />
         ))}
-        {webhooks.length > 0 && <WebhookFold steps={webhooks} began={began} />}
+        {webhooks.length > 0 && <WebhookFold steps={webhooks} leftOut={explanation.left_out} began={began} />}
         {steps
           .filter((step) => !isWebhook(step))
           .toReversed()

@@ -36,15 +36,27 @@ const answerOf = ({ status, response, duration_ms: took }: Attempt): string =>
 const lastOf = (deliveries: readonly Delivery[]): Attempt | undefined =>
   deliveries.flatMap(({ attempts }) => attempts).toSorted((left, right) => right.at.localeCompare(left.at))[0];
 
-const useWaiting = (waiting: List<Delivery> | undefined): string => {
+const nextWord = (next: string | undefined, clock: (at: string) => string): string => {
+  if (next === undefined) return '';
+  return Date.parse(next) <= Date.now() ? ' The next attempt is due now.' : ` The next attempt is at ${clock(next)}.`;
+};
+
+/** The newest deliveries are read. Of more than these, the start of the failure says since when they wait. */
+const useWaiting = (
+  waiting: List<Delivery> | undefined,
+  { status, failing_since: failing }: SerializedWebhook,
+): string => {
   const times = useTimes();
   if (waiting === undefined) return '';
   const { data, has_more: hasMore } = waiting;
   const oldest = data.at(-1);
   if (oldest === undefined) return 'No delivery waits.';
   const [next] = data.flatMap(({ next_attempt_at: at }) => at ?? []).toSorted();
-  const then = next === undefined ? '' : ` The next attempt is at ${times.clock(next)}.`;
-  if (hasMore) return `More than ${count(data.length)} deliveries wait.${then}`;
+  const then = status === 'enabled' ? nextWord(next, times.clock) : '';
+  if (hasMore) {
+    const since = failing === null ? '' : ` No post has succeeded since ${times.short(failing)}.`;
+    return `More than ${count(data.length)} deliveries wait.${since}${then}`;
+  }
   const many = data.length === 1 ? '1 delivery waits' : `${count(data.length)} deliveries wait`;
   return `${many} since ${times.short(oldest.created_at)}.${then}`;
 };
@@ -57,7 +69,7 @@ export const WebhookStanding = ({ webhook }: { readonly webhook: SerializedWebho
     everyMs: EVERY_MS,
   }).data;
   const newest = useResource<List<Delivery>>({ path, query: { limit: NEWEST }, everyMs: EVERY_MS }).data;
-  const waits = useWaiting(pending);
+  const waits = useWaiting(pending, webhook);
   if (pending === undefined || newest === undefined) return null;
   const last = lastOf([...pending.data, ...newest.data]);
   return (

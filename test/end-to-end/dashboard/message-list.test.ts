@@ -90,6 +90,30 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await close();
   });
 
+  test('has no chart where outcomes cannot be counted, and offers every status', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages?status=delivered&subject=waits&period=all');
+    await page.getByText('No chart: outcomes are not counted by status or subject.').waitFor();
+    expect(await page.getByRole('region', { name: /^Outcomes by/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove status', exact: true }).click();
+    await page.getByText('No chart: outcomes are not counted by subject.').waitFor();
+    await page.getByRole('button', { name: 'Remove subject', exact: true }).click();
+    await page.getByRole('region', { name: /^Outcomes by/ }).waitFor();
+    await page.goto('/dashboard/messages?outcome=delivered&period=all');
+    await page.getByText('The chart shows all outcomes.').waitFor();
+    const field = page.getByLabel('Search messages');
+    await field.pressSequentially('status:');
+    await page.getByRole('option', { name: 'status:delivered' }).waitFor();
+    const list = page.getByRole('listbox', { name: 'Completions' });
+    expect(await list.getByRole('option').count()).toBe(15);
+    await page.keyboard.press('ArrowUp');
+    const last = list.getByRole('option', { selected: true });
+    const [own, whole] = [await last.boundingBox(), await list.boundingBox()];
+    expect((own?.y ?? 0) + (own?.height ?? 0)).toBeLessThanOrEqual((whole?.y ?? 0) + (whole?.height ?? 0));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test.each(WINDOWS)('never ends in a dead form, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     const name = `${size.theme}-${size.width}`;

@@ -70,15 +70,20 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
   test('finds ids of the other environment, and offers the switch', async () => {
     const { program } = dashboard;
     const test = apiClient(program.baseUrl, program.keys.test);
-    const mail = { from: 'shop@example.test', to: 'tom@example.net', subject: 'Only a test', text: 'Sent.' };
+    const to = ['tom@example.net', 'bounced@sandbox.outbox.test'];
+    const mail = { from: 'shop@example.test', to, subject: 'Only a test', text: 'Sent.' };
     const { body } = await test.post('/v1/messages/send', mail);
+    await eventually(
+      () => test.get(`/v1/messages/${body.id}`),
+      (answer) => answer.body.partial === true,
+    );
     const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
     await page.getByText(/^first test admin key/).waitFor();
     const search = page.getByRole('combobox', { name: 'Search or jump to' });
     await page.keyboard.press('Control+k');
     await search.fill(body.id);
-    await page.getByRole('option', { name: /In the test environment: Message/ }).waitFor();
+    await page.getByRole('option', { name: /In the test environment: Message .*Partly delivered, 1 of 2/ }).waitFor();
     expect(await look(page, 'palette-elsewhere')).toEqual(FINE);
     await page.keyboard.press('Enter');
     await page.waitForURL(
@@ -88,6 +93,7 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     await page.getByRole('heading', { level: 1, name: 'Only a test' }).waitFor();
     await page.keyboard.press('Control+k');
     await search.fill(messageId);
+    await page.getByRole('option', { name: /In the live environment: Message .*Delivered/ }).waitFor();
     await page.getByRole('option', { name: /In the live environment: Message/ }).click();
     await page.waitForURL(
       ({ pathname, searchParams }) =>

@@ -51,6 +51,23 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await close();
   });
 
+  test('say that an attempt is due, and since when nothing succeeds if too many wait to count', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/deliveries?status=pending`);
+    const data = body.data.map((one: object) => ({ ...one, next_attempt_at: '2020-01-01T00:00:00.000Z' }));
+    let hasMore = false;
+    await page.route(/\/deliveries\?.*status=pending/, (route) =>
+      route.fulfill({ json: { ...body, data, has_more: hasMore } }),
+    );
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByText(/ since .*\. The next attempt is due now\./).waitFor();
+    hasMore = true;
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByText(/More than \d+ deliveries wait\. No post has succeeded since .* The next attempt/).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('show no recipients without the right to see contents', async () => {
     const { page, complaints, close } = await dashboard.openAs('auditor', WIDE);
     await page.goto(`/dashboard/webhooks/${failing}`);

@@ -144,6 +144,23 @@ describe('the audit log is searched', () => {
     expect((await ask('GET', '/v1/audit/log?q=invited', body.key)).status).toBe(403);
   });
 
+  test('by the name of an auditor, also after the auditor is removed', async () => {
+    const auditor = { name: 'Grace Hopper', email: 'grace@audits.example', contents: true };
+    const asked = { ...auditor, expires_at: '2099-01-01T00:00:00Z' };
+    const { id, token } = (await ask('POST', '/v1/audit/auditors', key, asked)).body;
+    expect((await ask('GET', `/v1/audit/reports/messages/${messageId}`, token)).status).toBe(200);
+    const own = ['DataRead', 'AuditorAdded'];
+    for (const person of ['grace', 'HOPPER', 'grace@audits.example', id])
+      expect([person, await types({ person })]).toEqual([person, own]);
+    expect(await types({ q: 'added hopper' })).toEqual(['AuditorAdded']);
+    expect((await ask('DELETE', `/v1/audit/auditors/${id}`)).status).toBe(204);
+    expect(await types({ person: id })).toEqual(['AuditorRemoved', ...own]);
+    expect(await types({ person: 'hopper' })).toEqual(['AuditorRemoved', ...own]);
+    const stranger = await openAdminTenant(service, 'stranger-auditor.example');
+    expect(await types({ person: 'hopper' }, stranger.key)).toEqual([]);
+    expect(await types({ person: id }, stranger.key)).toEqual([]);
+  });
+
   test('finds nothing of another organization', async () => {
     const stranger = await openAdminTenant(service, 'stranger-words.example');
     for (const query of [
@@ -168,7 +185,7 @@ test('entries are found in full bundles, among many of others', async () => {
   ])
     expect([query, await types(query as Record<string, string>)]).toEqual([query, ['MemberInvited']]);
   expect(await types({ key: 'shop-b', address: 'loopback' })).toEqual(['KeyRotated', 'KeyCreated']);
-  expect(await types({ kind: 'reads', order: 'asc' })).toEqual(['DataRead']);
+  expect(await types({ kind: 'reads', person: 'hopper' })).toEqual(['DataRead']);
   expect(await types({ q: 'invited', until: '2020-01-01' })).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { loadAuditor } from '../../../commands/auditor.ts';
+import { auditorsNamed, loadAuditor } from '../../../commands/auditor.ts';
 import { contactsOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
@@ -42,11 +42,13 @@ export const auditWordFilters = () => ({
     .refine((text) => wordsIn(text).length <= WORDS_MAX, `must have at most ${WORDS_MAX} words`)
     .optional()
     .describe(
-      'Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member or key that did it or that it is about.',
+      'Only events with all of these words in what was done (`invited`, `passkey`, `rotated`), or in the name of the member, auditor or key that did it or that it is about.',
     ),
   person: line(NAME_CHARACTERS_MAX)
     .optional()
-    .describe('Only events caused by or about a member: a part of their name or email address, or their id.'),
+    .describe(
+      'Only events caused by or about a member or an auditor: a part of their name or email address, or their id.',
+    ),
   key: line(NAME_CHARACTERS_MAX)
     .optional()
     .describe('Only events caused by or about an API key: a part of its name, or its id.'),
@@ -92,15 +94,28 @@ const ABOUT_MEMBERS = [
 /** People and keys that a text names. */
 interface Named {
   readonly members: readonly string[];
+  readonly auditors: readonly string[];
   readonly keys: readonly string[];
 }
 
-const namedCondition = ({ members, keys }: Named): LeafCondition => {
-  const facets = [...members.map((id) => `actor:member:${id}`), ...keys.map((id) => `key:${id}`)];
+/** Only these have the id of an auditor. */
+const ABOUT_AUDITORS = ['AuditorAdded', 'AuditorRemoved'];
+
+const namedCondition = ({ members, auditors, keys }: Named): LeafCondition => {
+  const facets = [
+    ...members.map((id) => `actor:member:${id}`),
+    ...auditors.map((id) => `actor:auditor:${id}`),
+    ...keys.map((id) => `key:${id}`),
+  ];
   const own = new Set(facets);
+  const people = new Set<unknown>([...members, ...auditors]);
   return {
-    facets: members.length === 0 ? facets : [...facets, ...ABOUT_MEMBERS],
-    is: ({ data }, given) => isOneOf(own, given) || members.some((id) => data.memberId === id),
+    facets: [
+      ...facets,
+      ...(members.length === 0 ? [] : ABOUT_MEMBERS),
+      ...(auditors.length === 0 ? [] : ABOUT_AUDITORS.map(typeFacet)),
+    ],
+    is: ({ data }, given) => isOneOf(own, given) || people.has(data.memberId) || people.has(data.auditorId),
   };
 };
 
@@ -138,10 +153,17 @@ const waitForNames = async ({ context, readModels }: HttpDependencies, kinds: re
   if (models.length > 0) await readModels.waitFor(models, await context.store.head(), { timeoutMs: NAMES_WAIT_MS });
 };
 
-/** Finds members and keys by parts of their names. Members are read once. */
+/**
+ * Newest auditors whose names are compared, removed ones included. Higher: a search reads more of the vault. Lower: it
+ * misses older ones.
+ */
+const AUDITORS_COMPARED_MAX = 500;
+
+/** Finds members, auditors and keys by parts of their names. Members and auditors are read once. */
 const openNames = (deps: HttpDependencies, organizationId: string) => {
   const { context, readModels } = deps;
   let contacts: ReturnType<typeof contactsOfMembers> | undefined;
+  let added: ReturnType<typeof readModels.audit.search> | undefined;
   const members = async (text: string): Promise<readonly string[]> => {
     if (isId('mbr', text)) return [text];
     contacts ??= contactsOfMembers(context, organizationId, null);
@@ -150,12 +172,29 @@ const openNames = (deps: HttpDependencies, organizationId: string) => {
       .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
       .map(({ id }) => id);
   };
+  /** From the log itself: their entries stay when they are removed. */
+  const auditors = async (text: string): Promise<readonly string[]> => {
+    if (isId('aud', text)) return [text];
+    const facets = [typeFacet('AuditorAdded')];
+    const by = { tree: organizationId, facets, order: 'desc', after: null, limit: AUDITORS_COMPARED_MAX } as const;
+    added ??= readModels.audit.search(by);
+    return auditorsNamed(
+      context,
+      (await added).leaves.map(({ parsed }) => parsed.data),
+      text,
+    );
+  };
   const keys = async (text: string): Promise<readonly string[]> => {
     if (isId('key', text)) return [text];
     await waitForNames(deps, ['api_key']);
     return readModels.search.keysNamed({ organizationId, text });
   };
-  return { members, keys };
+  const people = async (text: string): Promise<Named> => ({
+    members: await members(text),
+    auditors: await auditors(text),
+    keys: [],
+  });
+  return { keys, people };
 };
 
 const conditionsOf = async (
@@ -165,11 +204,11 @@ const conditionsOf = async (
 ): Promise<readonly LeafCondition[]> => {
   const names = openNames(deps, organizationId);
   const word = async (text: string): Promise<LeafCondition> =>
-    wordCondition(text, { members: await names.members(text), keys: await names.keys(text) });
+    wordCondition(text, { ...(await names.people(text)), keys: await names.keys(text) });
   return Promise.all([
     ...wordsIn(q).map(word),
-    ...(person === undefined ? [] : [names.members(person).then((members) => namedCondition({ members, keys: [] }))]),
-    ...(key === undefined ? [] : [names.keys(key).then((keys) => namedCondition({ members: [], keys }))]),
+    ...(person === undefined ? [] : [names.people(person).then(namedCondition)]),
+    ...(key === undefined ? [] : [names.keys(key).then((keys) => namedCondition({ members: [], auditors: [], keys }))]),
     ...(type === undefined ? [] : [typeCondition(typesIn(type))]),
     ...(kind === undefined ? [] : [typeCondition(typesOfKind(kind))]),
   ]);
