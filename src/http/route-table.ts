@@ -52,6 +52,9 @@ const READ_ONE = { ...READ, contents: true, errors: [...ONE, 'content_gone'] } a
 const DOMAIN_ERRORS = [...CHANGED_LIVE, 'domain_already_exists', 'domain_is_public_suffix', 'last_admin_key'] as const;
 const SUPPRESSED = { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] } as const;
 
+/** It is published, too. */
+const WRITTEN_TEMPLATE = { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'template_invalid'] } as const;
+
 const RESEND = { compat: 'resend' } as const;
 const POSTMARK = { compat: 'postmark', tokenHeader: POSTMARK_TOKEN_HEADER } as const;
 const SENDGRID = { compat: 'sendgrid' } as const;
@@ -478,6 +481,11 @@ export const ROUTES = {
   },
   'POST /compat/postmark/message-streams/:stream/suppressions': { ...SUPPRESSED, ...POSTMARK },
   'POST /compat/postmark/message-streams/:stream/suppressions/delete': { ...SUPPRESSED, ...POSTMARK },
+  'GET /compat/postmark/templates': { ...LOOK, ...POSTMARK, errors: LIST },
+  'POST /compat/postmark/templates': { ...WRITTEN_TEMPLATE, ...POSTMARK },
+  'GET /compat/postmark/templates/:id': { ...LOOK, ...POSTMARK, errors: ONE },
+  'PUT /compat/postmark/templates/:id': { ...WRITTEN_TEMPLATE, ...POSTMARK },
+  'DELETE /compat/postmark/templates/:id': { ...MANAGE_LIVE, ...POSTMARK, errors: CHANGED_LIVE },
   'POST /compat/sendgrid/v3/mail/send': { ...SENT_BATCH, ...SENDGRID, status: 202 },
   'GET /compat/sendgrid/v3/suppression/:list': { ...READ, ...SENDGRID, contents: true, errors: [...LIST, 'not_found'] },
   'GET /compat/sendgrid/v3/suppression/:list/:id': { ...READ, ...SENDGRID, contents: true, errors: ONE },

@@ -7,6 +7,7 @@ import {
   sendPostmarkTemplateRoute,
 } from './compat/postmark.ts';
 import { POSTMARK_READ_ROUTES } from './compat/postmark-reads.ts';
+import { POSTMARK_TEMPLATE_ROUTES } from './compat/postmark-templates.ts';
 import {
   cancelResendEmailRoute,
   getResendEmailRoute,
@@ -368,6 +369,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
   ...POSTMARK_READ_ROUTES,
+  ...POSTMARK_TEMPLATE_ROUTES,
   ...SENDGRID_READ_ROUTES,
   sendPostmarkEmailRoute,
   sendPostmarkBatchRoute,

@@ -145,6 +145,11 @@ const PERMISSIONS = {
     PATCH /compat/resend/audiences/:audience/contacts/:id
     POST /compat/postmark/message-streams/:stream/suppressions
     POST /compat/postmark/message-streams/:stream/suppressions/delete
+    GET /compat/postmark/templates
+    POST /compat/postmark/templates
+    GET /compat/postmark/templates/:id
+    PUT /compat/postmark/templates/:id
+    DELETE /compat/postmark/templates/:id
     DELETE /compat/sendgrid/v3/suppression/:list/:id
     POST /compat/sendgrid/v3/asm/suppressions/global
     DELETE /compat/sendgrid/v3/asm/suppressions/global/:id
@@ -224,6 +229,9 @@ const CONDITIONS = {
     POST /compat/resend/domains
     PATCH /compat/resend/domains/:id
     DELETE /compat/resend/domains/:id
+    POST /compat/postmark/templates
+    PUT /compat/postmark/templates/:id
+    DELETE /compat/postmark/templates/:id
     POST /compat/resend/domains/:id/verify
     POST /v1/templates
     PATCH /v1/templates/:id

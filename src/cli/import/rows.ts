@@ -1,69 +1,7 @@
 import { isAlias } from '../../domain/template/template.ts';
+import { htmlOrText, type LiquidTemplate, liquidOf, type TemplateSources } from '../../http/compat/placeholders.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ExportRecord } from './read-records.ts';
-
-/** Converts placeholders of other services' templates (Mustache and Handlebars) to Liquid. */
-
-interface LiquidSource {
-  readonly source: string;
-  /** Input variables by name, with their types. */
-  readonly variables: ReadonlyMap<string, 'string' | 'object'>;
-}
-
-const PLACEHOLDER = /\{\{\{?([^{}]*)\}?\}\}/g;
-const PATH = /^[A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63})*$/;
-/** Position of a template's HTML in its layout. */
-const CONTENT = '@content';
-const COMMENT = '!';
-const LIQUID_TAG = '{%';
-const SHOWN_CHARACTERS_MAX = 60;
-
-const lineOf = (source: string, at: number): number => source.slice(0, at).split('\n').length;
-
-interface Options {
-  /** Name of the source in error messages. */
-  readonly field: string;
-  /** True if triple braces output HTML unescaped. */
-  readonly raw: boolean;
-}
-
-const isPath = (name: string): boolean => PATH.test(name);
-const isConvertible = (name: string): boolean => isPath(name) || name === CONTENT || name.startsWith(COMMENT);
-
-/** Why a source cannot be converted; null: it can. */
-const problemIn = (source: string, field: string): string | null => {
-  const tag = source.indexOf(LIQUID_TAG);
-  if (tag >= 0)
-    return `${field} line ${lineOf(source, tag)} contains {%, which starts a Liquid tag: convert it by hand`;
-  const other = [...source.matchAll(PLACEHOLDER)].find(([, inner = '']) => !isConvertible(inner.trim()));
-  if (other === undefined) return null;
-  const shown = other[0].slice(0, SHOWN_CHARACTERS_MAX);
-  return `${field} line ${lineOf(source, other.index)} has ${shown}, which is written differently in Liquid: convert it by hand`;
-};
-
-const variablesIn = (source: string): LiquidSource['variables'] => {
-  const found = new Map<string, 'string' | 'object'>();
-  const paths = [...source.matchAll(PLACEHOLDER)].map(([, inner = '']) => inner.trim()).filter(isPath);
-  for (const path of paths) {
-    const [root = '', ...rest] = path.split('.');
-    if (rest.length > 0) found.set(root, 'object');
-    else if (!found.has(root)) found.set(root, 'string');
-  }
-  return found;
-};
-
-const written = (whole: string, name: string, raw: boolean): string => {
-  if (name === CONTENT) return '{{ content }}';
-  if (name.startsWith(COMMENT)) return '';
-  return raw && whole.startsWith('{{{') ? `{{ ${name} | raw }}` : `{{ ${name} }}`;
-};
-
-/** @returns the Liquid source, or a sentence that says why it cannot be converted. */
-const liquidOf = (source: string, { field, raw }: Options): LiquidSource | string =>
-  problemIn(source, field) ?? {
-    source: source.replaceAll(PLACEHOLDER, (whole: string, inner: string) => written(whole, inner.trim(), raw)),
-    variables: variablesIn(source),
-  };
 
 /** Rows to import, in a form that is independent of the exporting service. */
 
@@ -165,11 +103,8 @@ export const suppression = ({ address, reason, note }: SuppressionFields, { scop
 export const keyOf = ({ address, reason, scope }: SuppressionRow): string =>
   `${canonicalAddress(address)}\n${reason}\n${scope}`;
 
-interface Texts {
+interface Texts extends TemplateSources {
   readonly name: string;
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
 }
 
 interface TemplateOptions {
@@ -179,47 +114,32 @@ interface TemplateOptions {
   readonly declared?: ReadonlyMap<string, { readonly type: string; readonly fallback: unknown }>;
 }
 
-/** Sorts objects last, so that a variable used as an object anywhere becomes one. */
-const byType = ([, one]: readonly [string, string], [, other]: readonly [string, string]): number =>
-  other.localeCompare(one);
-
-const variablesOf = (parts: readonly LiquidSource[], { declared }: TemplateOptions): readonly object[] => {
-  const found = new Map(parts.flatMap(({ variables }) => [...variables]).toSorted(byType));
-  return [...found].map(([name, used]) => {
+const variablesOf = ({ variables }: LiquidTemplate, { declared }: TemplateOptions): readonly object[] =>
+  [...variables].map(([name, used]) => {
     const { type = used, fallback } = declared?.get(name) ?? {};
     const standard = fallback === null || fallback === undefined ? {} : { default: fallback };
     return { name, type: type === 'number' ? 'number' : used, required: false, ...standard };
   });
-};
-
-/** HTML without text gets a generated text part; a text without HTML is shown verbatim. */
-const htmlOf = ({ html, text }: Texts): string =>
-  html === '' && text !== '' ? `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>` : html;
 
 export const templateRow = (alias: string, texts: Texts, options: TemplateOptions, more: object = {}): Row => {
   if (!isAlias(alias))
     return skipped(`the name '${alias.slice(0, 80)}' is not a valid alias: use 1 to 64 of a-z, 0-9 and -`);
-  const html = htmlOf(texts);
+  const html = htmlOrText(texts);
   if (html === '')
     return skipped('has no html, because lists of templates leave it out: export templates one at a time');
   const subject = texts.subject === '' ? texts.name : texts.subject;
-  const parts = [
-    liquidOf(subject, { field: 'subject', raw: false }),
-    liquidOf(html, { field: 'html', raw: options.raw }),
-    liquidOf(texts.text, { field: 'text', raw: false }),
-  ];
-  const problem = parts.find((part) => typeof part === 'string');
-  if (problem !== undefined) return skipped(problem as string);
-  const [ofSubject, ofHtml, ofText] = parts as readonly LiquidSource[];
+  const converted = liquidOf({ subject, html, text: texts.text }, options);
+  const [problem] = converted.problems;
+  if (problem !== undefined) return skipped(problem[1]);
+  const { text, ...sources } = converted.sources;
   return {
     kind: 'template',
     body: {
       alias,
       name: texts.name,
-      subject: ofSubject?.source,
-      html: ofHtml?.source,
-      ...(texts.text === '' ? {} : { text: ofText?.source }),
-      variables: variablesOf(parts as readonly LiquidSource[], options),
+      ...sources,
+      ...(text === '' ? {} : { text }),
+      variables: variablesOf(converted, options),
       ...more,
     },
   };

@@ -242,3 +242,9 @@ export const isAlias = (name: string): boolean => ALIAS.test(name);
  */
 export const aliasOf = (name: string): string =>
   isId('tpl', name) ? name : name.toLowerCase().replaceAll(/[_.\s]/g, '-');
+
+/** Names that no variable can have: they are the template language's, ours, or every object's. */
+export const RESERVED_NAMES: readonly string[] = [
+  ...['content', 'forloop', 'true', 'false', 'nil', 'null', 'empty', 'blank'],
+  ...['__proto__', 'constructor', 'prototype'],
+];

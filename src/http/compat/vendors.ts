@@ -41,6 +41,7 @@ const EQUIVALENTS: Readonly<Record<Vendor, readonly (readonly [path: string, ins
     ['stats', 'GET /v1/stats'],
     ['messages', 'GET /v1/messages'],
     ['message-streams', 'GET /v1/suppressions'],
+    ['templates/validate', 'POST /v1/templates/{id}/render'],
     ['templates', 'GET /v1/templates'],
     ['domains', 'GET /v1/domains'],
     ['senders', 'GET /v1/domains'],
@@ -151,6 +152,7 @@ const POSTMARK_ERRORS: Readonly<Partial<Record<ErrorFields['code'], readonly [co
   permission_missing: [POSTMARK_CODES.badToken, 403],
   organization_suspended: [POSTMARK_CODES.notAllowedToSend, 403],
   address_not_allowed: [POSTMARK_CODES.badToken, 403],
+  environment_not_allowed: [POSTMARK_CODES.badToken, 403],
   body_too_large: [POSTMARK_CODES.invalidEmail, 413],
   method_not_allowed: [POSTMARK_CODES.invalidEmail, 405],
   rate_limit_exceeded: [POSTMARK_CODES.rateLimit, 429],
@@ -159,6 +161,9 @@ const POSTMARK_ERRORS: Readonly<Partial<Record<ErrorFields['code'], readonly [co
 };
 
 const UNPROCESSABLE = 422;
+
+const isAboutTemplate = ({ code, message }: ErrorFields): boolean =>
+  (code === 'not_found' || code === 'other_organization') && message.startsWith('template');
 
 /** Its header, in which a key is looked for instead of `Authorization`. */
 export const POSTMARK_TOKEN_HEADER = 'x-postmark-server-token';
@@ -172,7 +177,8 @@ const postmarkSentence = (told: ErrorFields): string =>
 export const postmarkError = (
   told: ErrorFields,
 ): VendorAnswer & { readonly body: { readonly ErrorCode: number; readonly Message: string } } => {
-  const [ErrorCode, status = UNPROCESSABLE] = POSTMARK_ERRORS[told.code] ?? [POSTMARK_CODES.invalidEmail];
+  const [known, status = UNPROCESSABLE] = POSTMARK_ERRORS[told.code] ?? [POSTMARK_CODES.invalidEmail];
+  const ErrorCode = isAboutTemplate(told) ? POSTMARK_CODES.templateNotFound : known;
   return { status, body: { ErrorCode, Message: postmarkSentence(told) } };
 };
 

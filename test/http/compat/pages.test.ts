@@ -64,9 +64,9 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
   });
 
   test('is not needed to see what to call instead of an unsupported call', async () => {
-    const path = vendor === 'sendgrid' ? '/v3/templates' : '/templates';
+    const path = vendor === 'sendgrid' ? '/v3/user/webhooks' : '/webhooks';
     expect(said(vendor, await ask(vendor, 'GET', path))).toContain(
-      `GET /compat/${vendor}${path} is not supported. Use GET /v1/templates, which /docs describes`,
+      `GET /compat/${vendor}${path} is not supported. Use GET /v1/webhooks, which /docs describes`,
     );
     expect(said(vendor, await ask(vendor, 'GET', '/nothing'))).toContain(
       `GET /compat/${vendor}/nothing is not supported. /docs lists all supported calls`,

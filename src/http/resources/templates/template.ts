@@ -6,7 +6,12 @@ import {
   VARIABLE_TYPES,
   type Variable,
 } from '../../../domain/template/content.ts';
-import { type ExistingTemplate, isAlias, type TemplateVersion } from '../../../domain/template/template.ts';
+import {
+  type ExistingTemplate,
+  isAlias,
+  RESERVED_NAMES,
+  type TemplateVersion,
+} from '../../../domain/template/template.ts';
 import { atMost, line, text, timeSchema } from '../../fields.ts';
 import { templateAnalysisSchema } from '../messages/sent-message.ts';
 
@@ -208,12 +213,6 @@ const LOCALES_MAX = 30;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const LOCALE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?$/;
-/** Names that are the template language's, ours, or every object's. */
-const RESERVED: readonly string[] = [
-  ...['content', 'forloop', 'true', 'false', 'nil', 'null', 'empty', 'blank'],
-  ...['__proto__', 'constructor', 'prototype'],
-];
-
 const alias = z.string().refine(isAlias, 'must be 1 to 64 characters of a-z, 0-9 and -');
 
 export const localeField = z
@@ -242,7 +241,7 @@ const variable = z.strictObject({
   name: z
     .string()
     .refine(isVariableName, 'must be 1 to 64 letters, digits or _, and must not begin with a digit')
-    .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
+    .refine((name) => !RESERVED_NAMES.includes(name), `must not be one of ${RESERVED_NAMES.join(', ')}`),
   type: z.enum(VARIABLE_TYPES),
   required: z.boolean().default(true),
   default: z.unknown().optional().describe('Value that is used if a message does not set the variable.'),
