@@ -134,6 +134,7 @@ const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {
   bounced: true,
   unknown: true,
   suppressed: true,
+  cancelled: true,
   failed: true,
   expired: true,
 };

@@ -63,8 +63,8 @@ export interface ClaimAttempt {
   readonly leaseMs: number;
   /** In [0, 1). */
   readonly random: number;
-  /** Whether the sending domain was deleted. Absent: never. */
-  isDomainDeleted?(message: ExistingMessage): boolean;
+  /** Actor that deleted the sending domain; null: it is not deleted. Absent: it never is. */
+  domainDeletedBy?(message: ExistingMessage): string | null;
   /** Why due recipients must wait; null: they need not. Absent: none must. */
   holdOf?(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | Hold | null;
   /** The message as loaded before, possibly stale: saves the read. */
@@ -74,14 +74,16 @@ export interface ClaimAttempt {
 /** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
 export const claimAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: ClaimAttempt,
+  { messageId, destination, leaseMs, random, domainDeletedBy, holdOf, ...at }: ClaimAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
   if (known.state.status === 'absent') return { claimed: false, events: [] };
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
-  const domainDeleted = isDomainDeleted?.(known.state) ?? false;
+  const deletedBy = domainDeletedBy?.(known.state) ?? null;
+  const domainDeleted = deletedBy !== null;
+  const worker = workerOrigin(known.state, 'deliver-message');
   const open = known.state.recipients.filter(
     ({ status, domain }) => isOpen(status) && (destination === undefined || domain === destination),
   );
@@ -95,7 +97,7 @@ export const claimAttempt = async (
   const { state, revision, events } = await execute(context, {
     aggregate: message,
     stream,
-    context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
+    context: eventContext({ ...worker, actor: deletedBy ?? worker.actor }, now.toISOString()),
     decide: (before) =>
       decideClaimAttempt(before, {
         destination,

@@ -35,7 +35,7 @@ export interface ClaimAttempt {
   readonly leaseUntil: string;
   /** In [0, 1). */
   readonly random: number;
-  /** True if the domain from which the message was accepted has been deleted. */
+  /** True if the domain from which the message was accepted has been deleted: every open recipient is cancelled. */
   readonly domainDeleted?: boolean;
   /** Hold on the message: no recipient is claimed. Absent or null: none. */
   readonly held?: Hold | null;
@@ -50,6 +50,7 @@ export interface ClaimAttempt {
 const FIRST_LOSS_WAIT_SECONDS = 5;
 
 const TOO_LATE = 'the time to live ended before delivery';
+const OWN_FAULT = 'the service could not send it before its time to live ended';
 const DOMAIN_DELETED = 'the sending domain was deleted';
 
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
@@ -76,7 +77,7 @@ const recordLost = (
 
 const endingEvent = (
   { accepted: { messageId, contentId } }: ExistingMessage,
-  type: 'RecipientExpired' | 'RecipientFailed' | 'RecipientSuppressed',
+  type: 'RecipientCancelled' | 'RecipientExpired' | 'RecipientFailed' | 'RecipientSuppressed',
   recipient: Recipient,
   reason: string,
 ): UnnumberedEvent => ({
@@ -138,33 +139,43 @@ const claim = (
   return [...suppressions, { type: 'AttemptStarted', data: started }];
 };
 
+/** Recipients whose last attempt failed because of this service have failed, and are free. */
+const endOfTimeToLive = (state: ExistingMessage, recipient: Recipient): UnnumberedEvent =>
+  recipient.isOwnFault
+    ? endingEvent(state, 'RecipientFailed', recipient, OWN_FAULT)
+    : endingEvent(state, 'RecipientExpired', recipient, TOO_LATE);
+
+/** Cancels all open recipients, due or not. Those in flight get the outcome of their attempt. */
+const cancelWithDomain = (
+  state: ExistingMessage,
+  recipients: readonly Recipient[],
+  now: string,
+): readonly MessageEvent[] => {
+  const lost = lostAttempts(recipients, now);
+  const open = recipients.filter(({ status, lease }) => isOpen(status) && (lease === null || lease.until <= now));
+  return withSequence(state, [
+    ...lost.map((attempt) => outcomeUnknown(state, attempt, now)),
+    ...open.map((recipient) => endingEvent(state, 'RecipientCancelled', recipient, DOMAIN_DELETED)),
+  ]);
+};
+
 /**
- * Takes one step: records lost attempts, lets recipients expire or fail, or claims an attempt. Emits nothing if nothing
- * is due or another attempt is in flight.
+ * Takes one step: cancels recipients, records lost attempts, lets recipients expire or fail, or claims an attempt. Emits
+ * nothing if nothing is due or another attempt is in flight.
  */
 export const claimAttempt = (state: Message, command: ClaimAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   const { now } = command;
   const recipients = recipientsAt(state, command);
+  if (command.domainDeleted === true) return cancelWithDomain(state, recipients, now);
   const lost = lostAttempts(recipients, now);
   if (lost.length > 0) return recordLost(state, lost, command);
   const due = recipients.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
-  if (state.expiresAt <= now) {
-    return withSequence(
-      state,
-      due.map((recipient) => endingEvent(state, 'RecipientExpired', recipient, TOO_LATE)),
-    );
-  }
-  if (command.domainDeleted === true) {
-    // Recipients that are not due yet would wait needlessly. Those in flight get the outcome of their attempt.
-    const open = recipients.filter(({ status, lease }) => isOpen(status) && lease === null);
-    return withSequence(
-      state,
-      open.map((recipient) => endingEvent(state, 'RecipientFailed', recipient, DOMAIN_DELETED)),
-    );
-  }
-  return withSequence(state, claim(state, due, command));
+  return withSequence(
+    state,
+    state.expiresAt <= now ? due.map((recipient) => endOfTimeToLive(state, recipient)) : claim(state, due, command),
+  );
 };
 
 /** Reason stored when a server rejects a recipient. The server's own words are in the reply. */
@@ -190,6 +201,8 @@ export type AttemptOutcome = {
       readonly category?: BounceCategory;
       /** Overrides the wait that the reply asks for. */
       readonly retryAfterSeconds?: number;
+      /** Present if this service is to blame, not the destination. */
+      readonly ownFault?: true;
       /** The wait named in the reply's text. */
       readonly askedSeconds?: number;
     }
@@ -245,9 +258,10 @@ const eventsOf = (
       ];
     }
     case 'deferred': {
-      const { smtp, reason } = outcome;
-      const due = dueAfter(state, outcome, command);
-      const data = { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due, ...categoryOf(outcome) };
+      const { smtp, reason, ownFault } = outcome;
+      const nextAt = { nextAttemptAt: dueAfter(state, outcome, command) };
+      const fault = ownFault === true ? { ownFault } : {};
+      const data = { ...about, recipientId, attempt, smtp, reason, ...nextAt, ...categoryOf(outcome), ...fault };
       return [{ type: 'RecipientDeferred', data }];
     }
     case 'bounced': {

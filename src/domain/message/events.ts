@@ -176,7 +176,14 @@ export const messageEvents = {
     nextAttemptAt: z.string(),
   }),
   RecipientDelivered: z.object(attempted),
-  RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string(), category }),
+  RecipientDeferred: z.object({
+    ...attempted,
+    nextAttemptAt: z.string(),
+    reason: z.string(),
+    category,
+    /** Present if this service was to blame. Earlier versions recorded such an attempt without a reply. */
+    ownFault: z.literal(true).optional(),
+  }),
   RecipientBounced: z.object({
     ...attempted,
     reason: z.string(),
@@ -185,10 +192,12 @@ export const messageEvents = {
     late: z.literal(true).optional(),
     shared,
   }),
+  /** The time to live ended, and this service was not to blame for the last attempt. */
   RecipientExpired: z.object(ended),
+  /** This service was to blame. Earlier versions also recorded it when the sending domain was deleted. */
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
-  /** Cancelled by the sender before it was sent. */
+  /** Cancelled before it was sent, by the sender or because its domain was deleted. The actor did either. */
   RecipientCancelled: z.object(ended),
   /** The tracking image was loaded, once or several times within a minute. */
   RecipientOpened: z.object(engaged),

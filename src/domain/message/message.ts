@@ -127,6 +127,7 @@ const applyStart = (
     lease: { attempt, until: leaseUntil },
     attempts: attempts + 1,
     held: null,
+    isOwnFault: false,
     updatedAt,
   }));
 
@@ -147,6 +148,9 @@ const applyEngagement = (
   changeRecipients(state, [recipientId], ({ engagement }) => ({
     engagement: { ...engagement, [mark]: engagement[mark] ?? at, events: engagement.events + 1 },
   }));
+
+const isOwnFault = ({ ownFault, smtp }: DataOf<'RecipientDeferred'>): boolean =>
+  ownFault ?? (smtp.code === 0 && smtp.replyId === null);
 
 type LaterEvent = Exclude<MessageEvent, { readonly type: 'MessageAccepted' }>;
 
@@ -179,7 +183,8 @@ const evolveExisting = (
     }
     case 'RecipientDeferred': {
       const { recipientId, smtp, reason, category = null, nextAttemptAt } = data;
-      return settle(state, [recipientId], { status: 'deferred', smtp, reason, category, nextAttemptAt, updatedAt });
+      const changes = { status: 'deferred', smtp, reason, category, nextAttemptAt, updatedAt } as const;
+      return settle(state, [recipientId], { ...changes, isOwnFault: isOwnFault(data) });
     }
     case 'RecipientBounced': {
       const { recipientId, smtp, reason, category = null } = data;
@@ -302,6 +307,8 @@ export interface Recipient {
   readonly attempts: number;
   /** True if an attempt's outcome is unknown: a copy may have arrived, whatever later attempts resulted in. */
   readonly inDoubt: boolean;
+  /** True if this service was to blame for the failure of the last attempt. */
+  readonly isOwnFault: boolean;
   readonly complained: boolean;
   /** Reports that had no effect, each kind once. */
   readonly reportsNoted: readonly { readonly report: 'failure' | 'complaint'; readonly doubt: ReportDoubt }[];
@@ -342,6 +349,7 @@ const acceptedRecipient = (
   lease: null,
   attempts: 0,
   inDoubt: false,
+  isOwnFault: false,
   complained: false,
   reportsNoted: [],
   unsubscribed: null,

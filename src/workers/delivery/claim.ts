@@ -12,8 +12,8 @@ import type { DueMail, RecentlyQueued } from './due.ts';
 
 /** Metrics and log lines of attempts. Neither names an address. */
 
-/** The outcome for a recipient: by an attempt, or (failed, expired, suppressed) without one. */
-export type DeliveryOutcome = AttemptOutcome['outcome'] | 'expired';
+/** The outcome for a recipient: by an attempt, or (cancelled, failed, expired, suppressed) without one. */
+export type DeliveryOutcome = AttemptOutcome['outcome'] | 'cancelled' | 'expired';
 
 /** Counts the outcomes of live mail. */
 export interface DeliveryMetrics {
@@ -24,6 +24,7 @@ export interface DeliveryMetrics {
 }
 
 const ENDED_UNSENT: Partial<Record<MessageEvent['type'], DeliveryOutcome>> = {
+  RecipientCancelled: 'cancelled',
   RecipientExpired: 'expired',
   RecipientFailed: 'failed',
   RecipientSuppressed: 'suppressed',
@@ -92,7 +93,7 @@ export interface ClaimParts {
   readonly store: EventStore;
   readonly times: AttemptTimes;
   readonly system: System;
-  readonly sendingDomains: Pick<SendingDomains, 'isDeletedFor'>;
+  readonly sendingDomains: Pick<SendingDomains, 'deletedBy'>;
   /** Why due mail must wait. Absent: it never does. */
   readonly holdOf?: NonNullable<ClaimAttempt['holdOf']>;
   /** True for mail that may have left before a restore, which the operator must release. Absent: no such mail. */
@@ -124,7 +125,7 @@ export const claimDue = async (
       destination: destination ?? undefined,
       leaseMs: times.leaseMs,
       random: random(system),
-      isDomainDeleted: sendingDomains.isDeletedFor,
+      domainDeletedBy: sendingDomains.deletedBy,
       ...(holdOf === undefined ? {} : { holdOf }),
     });
     if (isLive(known.state)) countEndedUnsent(parts.metrics, claim.events);

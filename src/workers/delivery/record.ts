@@ -165,6 +165,10 @@ const bounceReason = (reply: Reply): string => (wasReceived(reply) ? REFUSED : U
 const wasTried = ({ destination, address }: Reply): boolean =>
   typeof address === 'string' || !isOwnDestination(destination ?? '');
 
+/** The relay that accepts all mail belongs to this service, like the process itself. */
+const faultOf = (reply: Reply, stopping: boolean): { readonly ownFault?: true } =>
+  !wasReceived(reply) && (stopping || reply.destination === undefined) ? { ownFault: true } : {};
+
 const deferralReason = (reply: Reply, stopping: boolean): string => {
   if (wasReceived(reply)) return LATER;
   if (stopping) return STOPPING;
@@ -211,6 +215,7 @@ const outcomeOf = (reply: Reply, smtp: SmtpFacts, stopping: boolean): AttemptOut
     reason: deferralReason(reply, stopping),
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
     ...(asked === undefined ? {} : { askedSeconds: asked }),
+    ...faultOf(reply, stopping),
   };
 };
 
@@ -242,6 +247,7 @@ export const postponed = (recipientIds: readonly string[], reason: string): Atte
     recipientId,
     outcome: 'deferred',
     reason,
+    ownFault: true,
     smtp: { code: 0, enhanced: null, mx: null, tls: null, replyId: null },
   })),
 });

@@ -24,10 +24,10 @@ export interface SendingDomains {
   /** The domain's name, where its tracking host leads here; null: it does not. */
   trackedNameOf(domainId: string): string | null;
   /**
-   * Whether the domain that a message was accepted for is deleted. Registered again it is another domain: messages
-   * accepted since then are its own, earlier ones are not.
+   * Actor that deleted the domain that a message was accepted for; null: it is not deleted. Registered again it is another
+   * domain: messages accepted since then are its own, earlier ones are not.
    */
-  isDeletedFor(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): boolean;
+  deletedBy(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): string | null;
   /** Whether it is deleted and was not registered again. */
   isDeleted(domainId: string): boolean;
   /** The oldest domain of an organization that may send live mail; null: none may. Looks through all domains. */
@@ -46,8 +46,8 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
   const returning = new Set<string>();
   /** Ids of domains whose tracking host was seen to lead here. */
   const tracking = new Set<string>();
-  /** Deleted domains: when each was registered again (ISO 8601), or null. */
-  const deleted = new Map<string, string | null>();
+  /** Deleted domains: by which actor, and when each was registered again (ISO 8601), or null. */
+  const deleted = new Map<string, { readonly actor: string; readonly registeredAgain: string | null }>();
 
   return {
     apply: (event) => {
@@ -57,8 +57,10 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       const after = sendingDomain.evolve(before, event as RecordedEvent<SendingDomainEvent>, event.metadata);
       if (after.status === 'registered') domains.set(id, after);
       else domains.delete(id);
-      if (event.type === 'DomainDeleted') deleted.set(id, null);
-      if (event.type === 'DomainRegistered' && deleted.has(id)) deleted.set(id, event.metadata.occurredAt);
+      const { actor, occurredAt } = event.metadata;
+      if (event.type === 'DomainDeleted') deleted.set(id, { actor, registeredAgain: null });
+      const gone = deleted.get(id);
+      if (event.type === 'DomainRegistered' && gone) deleted.set(id, { ...gone, registeredAgain: occurredAt });
     },
     applyRecords: ({ stream, data }) => {
       const { records } = data as DomainRecordsEvent['data'];
@@ -78,11 +80,13 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       return domain === undefined || !returning.has(domainId) ? null : returnPathHost(domain.name);
     },
     trackedNameOf: (domainId) => (tracking.has(domainId) ? (domains.get(domainId)?.name ?? null) : null),
-    isDeletedFor: ({ accepted, acceptedAt }) => {
-      const registeredAgain = deleted.get(accepted.domainId);
-      return registeredAgain !== undefined && (registeredAgain === null || acceptedAt < registeredAgain);
+    deletedBy: ({ accepted, acceptedAt }) => {
+      const gone = deleted.get(accepted.domainId);
+      if (gone === undefined) return null;
+      const { actor, registeredAgain } = gone;
+      return registeredAgain === null || acceptedAt < registeredAgain ? actor : null;
     },
-    isDeleted: (domainId) => deleted.get(domainId) === null,
+    isDeleted: (domainId) => deleted.get(domainId)?.registeredAgain === null,
     sendableOf: (organizationId) => {
       const [oldest] = [...domains.values()]
         .filter((domain) => domain.organizationId === organizationId && isVerified(domain, capturing === true))

@@ -1,4 +1,5 @@
 import { describe, test } from 'vitest';
+import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { type AttemptOutcome, claimAttempt, recordAttempt } from '../../../src/domain/message/attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { about, attemptStarted, messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
@@ -145,42 +146,91 @@ describe('a message whose domain was deleted', () => {
     (state: Message) =>
       claimAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true });
 
-  test('fails when it is due, and says why', () => {
-    const failed = { ...about, reason: 'the sending domain was deleted' };
+  test('is cancelled when it is due, and says why', () => {
+    const cancelled = { ...about, reason: 'the sending domain was deleted' };
     given([two])
       .when(startGone())
       .thenEvents(
-        { type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_1', sequence: 3 } },
-        { type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } },
+        { type: 'RecipientCancelled', data: { ...cancelled, recipientId: 'rcp_1', sequence: 3 } },
+        { type: 'RecipientCancelled', data: { ...cancelled, recipientId: 'rcp_2', sequence: 4 } },
       );
   });
-  test('fails for all open recipients, due or not, and for none that have ended', () => {
+  test('is cancelled for all open recipients, due or not, and for none that have ended', () => {
     const recipients = [recipient('rcp_1'), recipient('rcp_2'), recipient('rcp_3')];
     const history = [messageAccepted({ recipients }), attemptStarted(1, ['rcp_1', 'rcp_2', 'rcp_3'], { sequence: 4 })];
     const { state } = given(history);
     const soon = { ...deferred('rcp_2'), retryAfterSeconds: 10 } as AttemptOutcome;
     const delivered: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() };
     const { when } = given([...history, ...record(1, delivered, soon, deferred('rcp_3'))(state)]);
-    when(startGone('2026-11-21T12:00:09.999Z')).thenNothing();
-    when(startGone('2026-11-21T12:00:10.000Z')).thenState({
-      recipients: [{ status: 'delivered' }, { status: 'failed' }, { status: 'failed', nextAttemptAt: null }],
+    when(startGone('2026-11-21T12:00:09.999Z')).thenState({
+      recipients: [{ status: 'delivered' }, { status: 'cancelled' }, { status: 'cancelled', nextAttemptAt: null }],
     });
   });
-  test('fails for due recipients while others are being sent to: their attempt decides for them', () => {
-    const failed = { ...about, reason: 'the sending domain was deleted' };
+  test('is cancelled for due recipients while others are being sent to: their attempt decides for them', () => {
+    const cancelled = { ...about, reason: 'the sending domain was deleted' };
     given([two, attemptStarted(1, ['rcp_1'], { sequence: 3, leaseUntil: LEASE_UNTIL })])
       .when(startGone())
-      .thenEvents({ type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } });
+      .thenEvents({ type: 'RecipientCancelled', data: { ...cancelled, recipientId: 'rcp_2', sequence: 4 } });
   });
-  test('is left alone while it is being sent, and its attempt recorded when the lease has ended', () => {
+  test('is left alone while it is being sent, and cancelled with a note of the attempt when the lease has ended', () => {
     const { when } = given([messageAccepted(), attemptStarted(1, ['rcp_1'])]);
+    const reason = 'the sending domain was deleted after an attempt whose outcome is unknown';
     when(startGone()).thenNothing();
-    when(startGone(LATE)).thenState({ recipients: [{ status: 'deferred' }] });
+    when(startGone(LATE)).thenState({ recipients: [{ status: 'cancelled', inDoubt: true, reason }] });
   });
-  test('expires if its time to live has ended too', () => {
+  test('is cancelled even if its time to live has ended too', () => {
     given([messageAccepted({ expiresAt: NOW })])
       .when(startGone())
+      .thenState({ recipients: [{ status: 'cancelled' }] });
+  });
+});
+
+describe('the end of the time to live', () => {
+  const { given } = specify(message);
+  const expiresAt = '2026-11-21T12:00:20.000Z';
+  const accepted = messageAccepted({ expiresAt });
+  const soon = { retryAfterSeconds: 5 };
+  const AFTER = '2026-11-21T12:00:06.000Z';
+  const ofTheirs = { ...deferred('rcp_1'), ...soon } as AttemptOutcome;
+  const ofOurs = { ...ofTheirs, ownFault: true } as AttemptOutcome;
+  /** State after an attempt for each outcome in turn. */
+  const attempted = (...outcomes: readonly AttemptOutcome[]) => {
+    let history: MessageEvent[] = [accepted];
+    outcomes.forEach((outcome, index) => {
+      const attempt = index + 1;
+      history = [...history, attemptStarted(attempt, ['rcp_1'], { sequence: 2 * attempt })];
+      history = [...history, ...record(attempt, outcome)(given(history).state)];
+    });
+    return given(history);
+  };
+
+  test('fails a recipient if the service was to blame for the last attempt, whatever the attempts before met', () => {
+    const reason = 'the service could not send it before its time to live ended';
+    attempted(ofTheirs, ofOurs)
+      .when(start(expiresAt))
+      .thenState({ recipients: [{ status: 'failed', reason, nextAttemptAt: null }] });
+  });
+  test('lets a recipient expire if its mail server was to blame for the last attempt', () => {
+    attempted(ofOurs, ofTheirs)
+      .when(start(expiresAt))
       .thenState({ recipients: [{ status: 'expired' }] });
+  });
+  test('fails a recipient whose fault an earlier version recorded: without a reply', () => {
+    const smtp = { code: 0, enhanced: null, mx: null, tls: null, replyId: null };
+    attempted({ ...ofTheirs, smtp } as AttemptOutcome)
+      .when(start(expiresAt))
+      .thenState({ recipients: [{ status: 'failed' }] });
+  });
+  test('lets a recipient expire whose next attempt has an unknown outcome: a copy may have arrived', () => {
+    const unknown = { recipientId: 'rcp_1', outcome: 'unknown' } as const;
+    attempted(ofOurs, unknown)
+      .when(start(expiresAt))
+      .thenState({ recipients: [{ status: 'expired' }] });
+  });
+  test('does not fail a recipient before: it is tried again', () => {
+    attempted(ofOurs)
+      .when(start(AFTER))
+      .thenState({ recipients: [{ status: 'sending', isOwnFault: false }] });
   });
 });
 

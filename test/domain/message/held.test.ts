@@ -128,9 +128,9 @@ describe('a message that is held', () => {
     ]);
   });
 
-  test('fails with its domain, but is left to an attempt in flight', () => {
+  test('is cancelled with its domain, but is left to an attempt in flight', () => {
     const { state } = given([messageAccepted()]);
-    expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'failed' }]);
+    expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'cancelled' }]);
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
       .when((before) => claimAttempt(before, held))
       .thenNothing();

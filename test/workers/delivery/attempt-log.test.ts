@@ -18,7 +18,16 @@ describe('delivery metrics', () => {
     const lines = await linesOf(registry);
     expect(lines).toContain('outbox_smtp_sessions 3');
     expect(lines).toContain('outbox_delivery_attempt_duration_seconds_count 0');
-    for (const name of ['delivered', 'deferred', 'bounced', 'unknown', 'failed', 'expired', 'suppressed']) {
+    for (const name of [
+      'delivered',
+      'deferred',
+      'bounced',
+      'unknown',
+      'cancelled',
+      'failed',
+      'expired',
+      'suppressed',
+    ]) {
       expect(lines).toContain(outcome(name, 0));
     }
     expect(measureDeliveries(undefined, () => 3)).toBeUndefined();

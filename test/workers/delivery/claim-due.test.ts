@@ -30,7 +30,7 @@ const open = async (environment: 'live' | 'test' = 'live', readMs = 0) => {
   const counted: string[] = [];
   const parts: ClaimParts = {
     ...{ store, system, times: TIMES },
-    sendingDomains: { isDeletedFor: () => false },
+    sendingDomains: { deletedBy: () => null },
     recentlyQueued: { addNotDue: (due, since) => void notDue.push({ due, since }) },
     metrics: { count: (outcome) => void counted.push(outcome), took: () => undefined },
   };
@@ -82,10 +82,13 @@ describe('a claim', () => {
     expect([(await history()).at(-1), counted]).toEqual(['RecipientExpired', []]);
   });
 
-  test('fails the recipients of a deleted domain', async () => {
-    const { claim, history } = await open();
-    expect(await claim({ sendingDomains: { isDeletedFor: () => true } })).toBeNull();
-    expect((await history()).slice(1)).toEqual(['RecipientFailed', 'RecipientFailed']);
+  test('cancels the recipients of a deleted domain, by the actor that deleted it', async () => {
+    const { claim, history, counted, context, messageId } = await open();
+    expect(await claim({ sendingDomains: { deletedBy: () => 'member:mbr_1' } })).toBeNull();
+    expect((await history()).slice(1)).toEqual(['RecipientCancelled', 'RecipientCancelled']);
+    const [, ...cancelled] = await context.store.readStream(messageStream(messageId));
+    expect(cancelled.map(({ metadata }) => metadata.actor)).toEqual(['member:mbr_1', 'member:mbr_1']);
+    expect(counted).toEqual(['cancelled', 'cancelled']);
   });
 
   test('holds recipients that must wait', async () => {

@@ -28,7 +28,7 @@ const open = async (fault: (elapsedMs: number, tries: number) => Error | null, r
   const parts = { ...{ store: context.store, contents: dependencies.contents, system, times: TIMES } };
   const known = await load(context.store, message, messageStream(messageId));
   const claim = await claimDue(
-    { ...parts, sendingDomains: { isDeletedFor: () => false }, recentlyQueued: { addNotDue: () => undefined } },
+    { ...parts, sendingDomains: { deletedBy: () => null }, recentlyQueued: { addNotDue: () => undefined } },
     { messageId, destination: null },
     known,
   );

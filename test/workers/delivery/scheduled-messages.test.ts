@@ -188,19 +188,19 @@ describe('a message whose domain was deleted', () => {
   const reasonOf = async (service: Service, id: string): Promise<string | null | undefined> =>
     (await service.message(id)).recipients[0]?.reason;
 
-  test('fails with a reason when its time comes', async () => {
+  test('is cancelled with a reason when its time comes', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.sendLater(HOUR_MS);
     await happen(service, DELETED);
     service.system.shift(HOUR_MS);
-    await becomes(service, id, 'failed');
+    await becomes(service, id, 'cancelled');
     expect(await reasonOf(service, id)).toBe('the sending domain was deleted');
-    expect(await service.history(id)).toEqual(['MessageAccepted', 'MessageScheduled', 'RecipientFailed']);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'MessageScheduled', 'RecipientCancelled']);
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('before a start fails too: nothing is sent before the process has caught up', async () => {
+  test('before a start is cancelled too: nothing is sent before the process has caught up', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     await happen(service, DELETED);
@@ -210,11 +210,11 @@ describe('a message whose domain was deleted', () => {
       return store.readAll(options);
     };
     service.workers({ store: { ...store, readAll } }).start();
-    await becomes(service, id, 'failed');
+    await becomes(service, id, 'cancelled');
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('and registered again fails if it was accepted before, and is sent if accepted after', async () => {
+  test('and registered again is cancelled if it was accepted before, and is sent if accepted after', async () => {
     const service = await open();
     await happen(service, REGISTERED);
     const before = await service.sendLater(HOUR_MS);
@@ -223,7 +223,7 @@ describe('a message whose domain was deleted', () => {
     const after = await service.sendLater(HOUR_MS);
     service.workers().start();
     service.system.shift(HOUR_MS);
-    await becomes(service, before, 'failed');
+    await becomes(service, before, 'cancelled');
     await becomes(service, after, 'delivered');
     expect(service.sink.mails).toHaveLength(1);
   });
