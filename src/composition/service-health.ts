@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
+import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
-import { connectRedis } from '../adapters/redis.ts';
 import type { Config } from '../config.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { HealthParts } from '../http/service-health.ts';
@@ -13,7 +13,7 @@ import { type Instance, readInstances, version } from './instances.ts';
 import { mailHealth } from './mail-health.ts';
 import type { Engines } from './open-engines.ts';
 import { readAuditCheck, readBackupNote } from './open-operator.ts';
-import { openQueues } from './start-workers.ts';
+import { openQueues } from './open-queues.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 
 /** Problems with read models and waiting mail for the operator, without data of an organization. */
@@ -190,17 +190,17 @@ const REDIS_MS = 1_500;
 
 const redisPart = ({ config: { redisUrl }, engines: { system, closers } }: HealthOptions): HealthParts['redis'] => {
   if (redisUrl === undefined) return async () => ({ facts: null, problems: [] });
-  let redis: ReturnType<typeof connectRedis> | undefined;
-  const connected = () => {
-    if (redis !== undefined) return redis;
+  const open = async (): Promise<Redis> => {
+    const { connectRedis } = await import('../adapters/redis.ts');
     const opened = connectRedis(redisUrl, REDIS_MS);
     opened.on('error', () => undefined); // the part is unknown meanwhile
     closers.add('Redis for the health', async () => opened.disconnect());
-    redis = opened;
     return opened;
   };
+  let redis: Promise<Redis> | undefined;
   return async () => {
-    const client = connected();
+    redis ??= open();
+    const client = await redis;
     if (client.status !== 'ready') await new Promise((ready) => client.once('ready', ready));
     const beganMs = system.monotonicMs();
     await client.ping();

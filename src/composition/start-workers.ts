@@ -6,8 +6,6 @@ import {
   createPostmaster,
   type Postmaster,
 } from '../adapters/inbound-reports/receive-inbound-reports.ts';
-import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
-import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { readPostgresOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
@@ -16,9 +14,8 @@ import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
-import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { serializeEvents } from '../http/resources/events/serialize-events.ts';
-import { retryWhileAway, StartRefused } from '../lib/async/async.ts';
+import { retryWhileAway } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
 import { checkTrees } from '../projections/audit/check/check-trees.ts';
@@ -40,6 +37,7 @@ import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import { noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
+import { openQueues } from './open-queues.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
 import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
@@ -104,21 +102,6 @@ const startInboundReport = async (
 };
 
 const SECOND_MS = 1_000;
-
-export const openQueues = async (
-  { redisUrl }: Config,
-  { databaseUrl, system, logger }: Pick<Engines, 'databaseUrl' | 'system' | 'logger'>,
-): Promise<Queues> => {
-  if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
-  try {
-    return await createRedisQueues(redisUrl, { system, logger });
-  } catch (error) {
-    if (!(error instanceof QueueUnavailable)) throw error;
-    throw new StartRefused(
-      `Redis at ${new URL(redisUrl).host} does not answer: start it, or correct REDIS_URL, or unset it`,
-    );
-  }
-};
 
 /** Rest after each page of the log, in times of what it took: a fifth of a processor's time, next to mail and requests. */
 const CHECK_REST_SHARE = 4;

@@ -1,5 +1,4 @@
 import { aliasOf } from '../../domain/template/template.ts';
-import { VENDORS, type Vendor } from '../../http/compat/vendors.ts';
 import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
 import { ServiceRefused } from '../customer/service.ts';
 import { CommandFailed, EXIT, UsageError } from '../terminal.ts';
@@ -168,6 +167,9 @@ const oneOf = <Name extends string>(
     throw new UsageError(`--${option} must be one of ${names.join(', ')}`);
   return found;
 };
+
+type Vendor = keyof typeof READERS;
+const VENDORS = Object.keys(READERS) as Vendor[]; // the keys of this constant
 
 const vendorIn = ({ positionals }: Invocation): Vendor => {
   const [name, more] = positionals;
