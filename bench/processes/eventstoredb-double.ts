@@ -25,7 +25,7 @@ const fill = ({ log }: EventStoreDbDouble, eventsMin: number): number => {
   let events = 0;
   for (let number = 0; events < eventsMin; number += 1) {
     for (const append of lifeOf(system, number)) {
-      const proposed = eventCodec.encode(append.events, append.context).map(({ id, type, data, metadata }) => ({
+      const proposed = eventCodec.encode(append.events, append.context, append).map(({ id, type, data, metadata }) => ({
         id,
         type,
         contentType: 'application/json',

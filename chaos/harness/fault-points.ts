@@ -99,6 +99,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   CheckpointCosigned: 'append-cosignature',
   AuditDisputed: 'append-other',
   AuditReopened: 'append-other',
+  EarlierEventsAdopted: 'append-other',
   AuditExported: 'append-other',
   AuditorAdded: 'append-other',
   AuditorRemoved: 'append-other',

@@ -8,6 +8,7 @@ import { type Closers, createClosers } from '../composition/lifecycle.ts';
 import { openDatabase, openEventStore } from '../composition/open-engines.ts';
 import { noteBackup, openOperator } from '../composition/open-operator.ts';
 import { type Config, readConfig } from '../config.ts';
+import { eventCodec } from '../domain/kernel/codec.ts';
 import { WrongSecretKey } from '../domain/ports/secrets.ts';
 import { ADVISORY_LOCKS, createPool, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { lastMigration, migrate } from '../projections/migrate.ts';
@@ -111,7 +112,13 @@ const restoreInto = async (folder: string, config: Config, closers: Closers, bar
   const pool = createPool({ url: databaseUrl, name: 'restore', logger });
   closers.add('database pool', () => pool.end());
   const open = () =>
-    openEventStore(config.eventStoreUrl, { databaseUrl, system, logger, contents: createPostgresContents({ pool }) });
+    openEventStore(config.eventStoreUrl, {
+      databaseUrl,
+      codec: eventCodec, // only reads
+      system,
+      logger,
+      contents: createPostgresContents({ pool }),
+    });
   // Creates the log's tables, or proves that this EventStoreDB holds the log.
   const before = await open();
   const found = await before.logId().finally(before.close);

@@ -1,4 +1,5 @@
 import {
+  adoptEventsCommand,
   checkAuditCommand,
   reopenAuditLogCommand,
   rotateAuditKeyCommand,
@@ -94,6 +95,7 @@ export const OPERATOR_COMMANDS: readonly Command[] = [
   reencryptCommand,
   verifyAuditCommand,
   rotateAuditKeyCommand,
+  adoptEventsCommand,
   reopenAuditLogCommand,
   witnessCommand,
   checkAuditCommand,

@@ -9,7 +9,7 @@ import { lookAtRecords, serviceHosts } from '../commands/sending-domain/check-do
 import { readDirectory } from '../composition/first-start.ts';
 import { mailProblems, type SmarthostTrial, trySmarthost } from '../composition/mail-health.ts';
 import type { MailSettings, Operator } from '../composition/open-operator.ts';
-import { auditState, readModelProblems, waitingProblems } from '../composition/service-health.ts';
+import { auditState, readModelProblems, signingProblems, waitingProblems } from '../composition/service-health.ts';
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';
@@ -341,7 +341,7 @@ export const doctorCommand: OperatorCommand = {
     const readModels = createReadModels({ pool, store, system });
     const backlog = await readModels.deliveries.backlog();
     const { organizations, domains, keys } = await readDirectory({ store: context.store, system });
-    const audit = await auditState(operator, await readModels.audit.disputed());
+    const audit = await auditState(operator, await signingProblems(readModels.audit));
     const smarthost = await smarthostOf(mail, config);
     const machine = await machineProblems(operator, config, domains);
     const problems = [

@@ -164,14 +164,14 @@ export const copyLogCommand: OperatorCommand = {
   usage: `--to esdb://…|${DATABASE} [--from esdb://…|${DATABASE}]`,
   summary: 'copies the log to another engine; the next start rebuilds the read models from it',
   takesOtherLog: true,
-  run: async ({ context, databaseUrl, system, logger, pool }, invocation, config, terminal) => {
+  run: async ({ context, databaseUrl, codec, system, logger, pool }, invocation, config, terminal) => {
     const from = optional(invocation, 'from');
     const fromUrl = from === undefined ? config.eventStoreUrl : eventStoreUrlOf(from);
     const toUrl = eventStoreUrlOf(required(invocation, 'to'));
     if (fromUrl === toUrl) throw new UsageError('--to is the current log');
     const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone');
     if (lock === null) throw new UsageError('a service is running on this database: stop it first');
-    const parts = { databaseUrl, system, logger, contents: context.contents };
+    const parts = { databaseUrl, codec, system, logger, contents: context.contents };
     const source = await openEventStore(fromUrl, parts);
     const target = await openEventStore(toUrl, parts);
     const bar = terminal.progress('copy');

@@ -65,7 +65,7 @@ export const loadAuditLog = async (context: Pick<AuditContext, 'store'>, tree: s
 /** Options for signing a checkpoint. */
 interface SignCheckpoint {
   readonly tree: string;
-  readonly trees: Pick<AuditTrees, 'size' | 'root'>;
+  readonly trees: Pick<AuditTrees, 'size' | 'root' | 'foreignIn'>;
   /** Host of this service's URL. It begins the origin of a tree that was never signed. */
   readonly host: string;
   /** Absent: the service signs automatically. */
@@ -117,6 +117,16 @@ const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, 
   }
 };
 
+/** @throws {Contradicted} */
+const requireOwn = async ({ trees, tree }: SignCheckpoint, size: number): Promise<void> => {
+  const foreign = await trees.foreignIn(tree);
+  if (foreign === null || foreign.leaf >= size) return;
+  throw new LogContradiction(
+    `this service did not write event ${foreign.eventId} of ${tree}: somebody inserted or changed it in the database. ` +
+      'See docs/audit.md, Foreign events',
+  );
+};
+
 /** Organization of the events about a tree; empty for the service's own tree. */
 const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
 
@@ -160,6 +170,7 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   const size = await trees.size(tree);
   if (size === 0 || isCovered(size, command, state)) return;
   await requireConsistent(command, size, state);
+  await requireOwn(command, size);
   const organizationId = organizationOf(tree);
   const origin = state.signing?.origin ?? `${host}/v1/audit/tlog/${tree}`;
   const key = state.signing?.key ?? (await newKey(context, organizationId, origin));

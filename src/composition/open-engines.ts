@@ -9,6 +9,7 @@ import {
   createPostgresSecrets,
   createSecretBox,
   loadOrMakeSecretKey,
+  openEventKeys,
   openTrackingKeys,
   type SecretKeys,
 } from '../adapters/secrets/postgres.ts';
@@ -16,7 +17,8 @@ import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
-import { eventCodec } from '../domain/kernel/codec.ts';
+import { createSealingCodec, type EventCodec } from '../domain/kernel/codec.ts';
+import { createEventMacs } from '../domain/kernel/event-macs.ts';
 import type { EventStore, LogFollower } from '../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../domain/ports/contents.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
@@ -201,6 +203,8 @@ export interface Engines {
   /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
   readonly contentsCodec: ContentsCodec;
+  /** Proves that this service wrote an event. */
+  readonly codec: EventCodec;
   /** Durations of this process's appends. */
   appendTimes(): AppendTimes;
   /** Number of reads of contents that an event names but the vault lacks. */
@@ -214,8 +218,8 @@ export interface Engines {
 /** Opens the log: EventStoreDB at this URL, or PostgreSQL. @throws {StartRefused} it cannot be used. */
 export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
   if (eventStoreUrl === undefined) {
-    const { databaseUrl, system, logger, contentsCodec } = parts;
-    return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, contentsCodec, system, logger });
+    const { databaseUrl, codec, system, logger, contentsCodec } = parts;
+    return createPostgresEventStore({ url: databaseUrl, codec, contentsCodec, system, logger });
   }
   // Loaded on demand: its client takes 20 MB.
   const { openEventStoreDb } = await import('./open-eventstoredb.ts');
@@ -250,6 +254,8 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   // Not decorated: it writes its row at every start.
   await retryWhileAway({ system }, () => checkSecretKey(secretsOn(pool)));
   const trackingKeys = await retryWhileAway({ system }, () => openTrackingKeys(secretsOn(pool), secretKeys));
+  const eventKeys = await retryWhileAway({ system }, () => openEventKeys(secretsOn(pool), secretKeys));
+  const codec = createSealingCodec(createEventMacs(eventKeys));
   const box = createSecretBox(secretKeys, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
   let missing = 0;
@@ -265,7 +271,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     contents: decorate.contents(createPostgresContents({ pool, codec: contentsCodec, onMissing })),
   });
   const { secrets, contents } = vaultOn(pool);
-  const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
+  const storeParts = { databaseUrl: database.url, codec, system, logger, contents, contentsCodec };
   const opened = await openEventStore(config.eventStoreUrl, storeParts);
   const { store: measured, appendTimes } = measureAppends(decorate.store(opened), system);
   const log = closers.keep('event store', measured);
@@ -325,6 +331,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     log,
     context,
     vaultOn,
+    codec,
     contentsCodec,
     missingContents: () => missing,
     appendTimes,

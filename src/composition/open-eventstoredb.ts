@@ -1,5 +1,5 @@
 import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
-import { eventCodec } from '../domain/kernel/codec.ts';
+import type { EventCodec } from '../domain/kernel/codec.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { Logger, System } from '../lib/async/async.ts';
@@ -7,6 +7,7 @@ import { checkEventStoreDb, createEventStoreDbEventStore } from '../lib/event-lo
 
 export interface StoreParts {
   readonly databaseUrl: string;
+  readonly codec: EventCodec;
   readonly system: System;
   readonly logger: Logger;
   readonly contents: Contents;
@@ -16,9 +17,9 @@ export interface StoreParts {
 
 /** The log in EventStoreDB. @throws {StartRefused} it cannot be used. */
 export const openEventStoreDb = async (url: string, parts: StoreParts): Promise<EventStore> => {
-  const { system, logger, contents } = parts;
+  const { codec, system, logger, contents } = parts;
   const place = { connectionString: url, setting: 'EVENTSTORE_URL' };
-  const store = createEventStoreDbEventStore({ ...place, codec: eventCodec, contents, system, logger });
+  const store = createEventStoreDbEventStore({ ...place, codec, contents, system, logger });
   try {
     await checkEventStoreDb({ ...place, store, system, logger });
     return store;

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { createLogger, createSystem } from '../adapters/system.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { adoptOlderEvents } from '../commands/adopt-events.ts';
 import type { Config } from '../config.ts';
 import { signInUrl } from '../domain/kernel/addresses.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
@@ -167,6 +168,11 @@ const startService = async (
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal }, overrides });
     await claimLog(engines, config);
+    if (await retryWhileAway({ system: engines.system }, () => adoptOlderEvents(engines.context)))
+      logger.warn(
+        { audit: 'adopted' },
+        'adopted the events of an older version, which carry no proof of who wrote them',
+      );
     const { roles } = config;
     // Projections do not need the mail settings.
     if (roles.has('api') || roles.has('workers')) await noteMail(engines, config);

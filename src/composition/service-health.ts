@@ -50,15 +50,32 @@ export const waitingProblems = ({ waiting, oldestDueSeconds, suspendedDestinatio
 const CHECK_DAYS_MAX = 3;
 const DAY_MS = 86_400_000;
 
-/** Result of the last check of the audit trees, and problems with the trees or their signing. */
-export const auditState = async ({ context, system }: Pick<Engines, 'context' | 'system'>, disputed: number) => {
-  const last = await readAuditCheck(context.secrets);
-  const signing =
-    disputed > 0
+/** More only take memory: one is enough to look into. */
+const FOREIGN_MAX = 100;
+
+/** Problems that stop the signing of audit logs. */
+export const signingProblems = async (audit: ReadModels['audit']) => {
+  const [disputed, foreign] = [await audit.disputed(), await audit.foreign(FOREIGN_MAX)];
+  const problems = [
+    ...(disputed > 0
       ? [
           `${disputed} audit logs are no longer signed, because a witness contradicts them: see docs/audit.md, After a restore`,
         ]
-      : [];
+      : []),
+    ...foreign.map(
+      ({ tree, eventId }) =>
+        `the audit log of ${tree} is no longer signed: this service did not write event ${eventId}, so somebody changed the database. Run \`outbox audit check\` and see docs/audit.md, Foreign events`,
+    ),
+  ];
+  return { disputed, foreign: foreign.length, problems };
+};
+
+/** Result of the last check of the audit trees, and problems with the trees or their signing. */
+export const auditState = async (
+  { context, system }: Pick<Engines, 'context' | 'system'>,
+  { problems: signing }: Pick<Awaited<ReturnType<typeof signingProblems>>, 'problems'>,
+) => {
+  const last = await readAuditCheck(context.secrets);
   if (last === undefined) {
     const sentence =
       'the audit trees have not been checked yet: they are checked every night, or run `outbox audit check`';
@@ -340,14 +357,15 @@ const ratesPart =
 const auditPart =
   ({ engines, readModels }: HealthOptions): HealthParts['audit'] =>
   async () => {
-    const disputed = await readModels.audit.disputed();
-    const { last, problems } = await auditState(engines, disputed);
+    const signing = await signingProblems(readModels.audit);
+    const { last, problems } = await auditState(engines, signing);
     return {
       facts: {
         checked_at: last?.at ?? null,
         verdict: last?.verdict ?? null,
         faults: last?.faults ?? 0,
-        logs_disputed: disputed,
+        logs_disputed: signing.disputed,
+        logs_foreign: signing.foreign,
       },
       problems,
     };

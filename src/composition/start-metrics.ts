@@ -25,6 +25,7 @@ export const startMetrics = async (
   const registry = new Registry();
   measureBacklog(registry, deliveries.backlog);
   measureDisputes(registry, audit.disputed);
+  measureForeign(registry, async () => (await audit.foreign(FOREIGN_MAX)).length);
   measureMissingContents(registry, engines.missingContents);
   const server = createMetricsServer({ registry, lag, version: await version() }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
@@ -43,6 +44,20 @@ const measureDisputes = (registry: Registry, trees: () => Promise<number>): void
   new Gauge({
     name: 'outbox_audit_logs_disputed',
     help: 'Audit logs that are not signed because a witness has seen another history',
+    registers: [registry],
+    async collect() {
+      this.set(await trees());
+    },
+  });
+};
+
+/** The number matters less than that it is not 0. */
+const FOREIGN_MAX = 1_000;
+
+const measureForeign = (registry: Registry, trees: () => Promise<number>): void => {
+  new Gauge({
+    name: 'outbox_audit_logs_foreign',
+    help: 'Audit logs that are not signed because they have an event that this service did not write',
     registers: [registry],
     async collect() {
       this.set(await trees());

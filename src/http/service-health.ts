@@ -121,6 +121,7 @@ const partsSchema = z.strictObject({
     verdict: z.enum(['no fault', 'consistent', 'faults', 'undecided']).nullable(),
     faults: count('Faults that the check found.'),
     logs_disputed: count('Audit logs that a witness contradicts.'),
+    logs_foreign: count('Audit logs with an event that this service did not write.'),
   }),
   backup: part({
     taken_at: timeSchema().describe('Time when the last `backup` ended.'),

@@ -1,4 +1,4 @@
-import { categoryOf, type RecordedEvent, type StreamName } from '../domain/kernel/event-store.ts';
+import { categoryOf, type IsAuthentic, type RecordedEvent, type StreamName } from '../domain/kernel/event-store.ts';
 import { ownTurn } from '../lib/async/async.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';
@@ -10,6 +10,8 @@ export interface Target {
   readonly projection: Projection;
   readonly schema: ReadModelSchema;
   readonly logId: string;
+  /** Comes from the log; absent: its events carry no proof of who wrote them. */
+  readonly isAuthentic?: IsAuthentic | undefined;
 }
 
 const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => streams.has(event.stream);
@@ -43,27 +45,28 @@ const slicesOf = (events: readonly RecordedEvent[]): readonly (readonly Recorded
 };
 
 /** The slices of all projections begin in different turns of the event loop, with requests in between. */
-const applySliced = async (client: Database, projection: Projection, events: readonly RecordedEvent[]) => {
+const applySliced = async ({ client, projection, isAuthentic }: Target, events: readonly RecordedEvent[]) => {
   const slices = slicesOf(events.filter(({ stream }) => follows(projection, stream)));
   for (const slice of slices) {
     if (slices.length > 1) await ownTurn();
-    await projection.apply(client, slice);
+    await projection.apply(client, slice, isAuthentic);
   }
 };
 
 /** Applies a batch. Events of a stream with a parked event are parked too. */
-const applyAll = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<void> =>
-  inTransaction(client, schema, async () => {
+const applyAll = (target: Target, batch: Batch): Promise<void> => {
+  const { client, projection, schema, logId } = target;
+  return inTransaction(client, schema, async () => {
     const parked = await moveCheckpoint(client, projection, { batch, logId });
-    if (parked.size === 0) return applySliced(client, projection, batch.events);
+    if (parked.size === 0) return applySliced(target, batch.events);
     const behind = batch.events.filter(isOf(parked)).filter(({ stream }) => follows(projection, stream));
     await park(client, projection, behind, 'an earlier event of this stream is parked');
     await applySliced(
-      client,
-      projection,
+      target,
       batch.events.filter((event) => !parked.has(event.stream)),
     );
   });
+};
 
 const follows = ({ categories }: Projection, stream: StreamName): boolean => categories.includes(categoryOf(stream));
 

@@ -1,5 +1,5 @@
 import type { Aggregate } from '../domain/kernel/aggregate.ts';
-import { categoryOf, idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import { categoryOf, type IsAuthentic, idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
 import type { Database } from './database.ts';
 
@@ -54,8 +54,11 @@ export interface Projection {
   readonly tables: readonly string[];
   /** An event that cannot be applied is never parked: nothing after it can be applied without it. */
   readonly isWhole?: boolean;
-  /** Applies events in order, inside the caller's transaction. */
-  apply(db: Database, events: readonly RecordedEvent[]): Promise<void>;
+  /**
+   * Applies events in order, inside the caller's transaction.
+   * @param isAuthentic of the log. Absent: its events carry no proof of who wrote them.
+   */
+  apply(db: Database, events: readonly RecordedEvent[], isAuthentic?: IsAuthentic): Promise<void>;
 }
 
 type AnyHandler<Changes> = ((changes: Changes, event: RecordedEvent) => void) | 'ignored';

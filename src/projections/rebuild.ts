@@ -135,7 +135,7 @@ export const catchUp = async (
 };
 
 /** Target of a build. */
-interface Place {
+interface Place extends Pick<Target, 'isAuthentic'> {
   readonly pool: Pool;
   readonly schema: ReadModelSchema;
   readonly logId: string;
@@ -151,7 +151,8 @@ export const withBuilds = async <T>(
   const [projection, ...rest] = projections;
   if (projection === undefined) return work(builds);
   return withConnection(place.pool, (client) => {
-    const target = { client, projection, schema: place.schema, logId: place.logId };
+    const { schema, logId, isAuthentic } = place;
+    const target = { client, projection, schema, logId, isAuthentic };
     return withBuilds(place, rest, work, [...builds, { target, position: LOG_START, parkedEvents: 0 }]);
   });
 };
@@ -261,7 +262,7 @@ const SWITCH_SILENCE = '30s';
 
 interface RebuildOptions {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'logId' | 'readAll' | 'head'>;
+  readonly store: Pick<EventStore, 'isAuthentic' | 'logId' | 'readAll' | 'head'>;
   readonly logger: Logger;
   /** Ends the rebuild between two batches; the live read models stay as they are. */
   readonly signal?: AbortSignal;
@@ -376,8 +377,8 @@ export const rebuild = async (
   options: RebuildOptions,
   projections: readonly Projection[],
 ): Promise<readonly Rebuilt[]> => {
-  const logId = await options.store.logId();
-  return withBuilds({ pool: options.pool, schema: 'read_models_building', logId }, projections, (builds) =>
-    build({ ...options, logId, builds }),
-  );
+  const { pool, store } = options;
+  const logId = await store.logId();
+  const place: Place = { pool, schema: 'read_models_building', logId, isAuthentic: store.isAuthentic };
+  return withBuilds(place, projections, (builds) => build({ ...options, logId, builds }));
 };

@@ -51,6 +51,7 @@ interface RunProjectionOptions {
   readonly logger: Logger;
   readonly logId: string;
   readonly log: Pick<LogFollower, 'next'>;
+  readonly isAuthentic?: EventStore['isAuthentic'];
   readonly awaited: AwaitedPositions;
   /** How long a session may be silent before another process takes over (`session.ts`). */
   readonly silenceMs: number;
@@ -124,14 +125,14 @@ const follow = async (
   options: RunProjectionOptions,
   onBatch: () => void,
 ) => {
-  const { logId, logger } = options;
+  const { logId, isAuthentic, logger } = options;
   const next = createNextBatch(projection, options);
   const pulse = { ...options, db: client };
   const checkpoint = await readCheckpoint(client, projection, logId);
   requireUsable(checkpoint, projection, logId);
   let batch = await whileAlive(pulse, next(checkpoint.position));
   while (batch !== null) {
-    const parked = await applyBatch({ client, projection, schema: 'read_models', logId }, batch);
+    const parked = await applyBatch({ client, projection, schema: 'read_models', logId, isAuthentic }, batch);
     for (const { stream, position, type } of parked) {
       logger.error(
         { projection: projection.name, stream, position, type },
@@ -228,7 +229,7 @@ export interface RunnerOptions {
   readonly pool: Pool;
   /** For rebuilds, whose statements take longer. Default: `pool`. */
   readonly rebuildPool?: Pool;
-  readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'subscribe'>;
+  readonly store: Pick<EventStore, 'isAuthentic' | 'logId' | 'head' | 'readAll' | 'subscribe'>;
   /** Shared by other consumers of the process. Default: one of its own. */
   readonly log?: LogFollower;
   /** Shared with the readers of the process. Default: none of them hurries it. */
@@ -306,7 +307,9 @@ export const createProjectionRunner = ({
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const log = shared ?? createLogFollower({ store, system });
-    const options: RunProjectionOptions = { pool, system, logger, logId, log, awaited, silenceMs, signal: either };
+    const { isAuthentic } = store;
+    const parts = { pool, system, logger, logId, log, isAuthentic, awaited };
+    const options: RunProjectionOptions = { ...parts, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);
     const stopAll = (error: unknown): never => {

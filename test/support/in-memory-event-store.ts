@@ -100,7 +100,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
 
   const append = async (append: Append): Promise<Appended> => {
     assertOpen();
-    const events = codec.encode(append.events, append.context);
+    const events = codec.encode(append.events, append.context, append);
     if (append.contents !== undefined && append.contents.length > 0) await putContents(append.contents);
     return appendStored({ stream: append.stream, expected: append.expected, events });
   };
@@ -190,6 +190,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   }
 
   return {
+    isAuthentic: codec.isAuthentic,
     logId: async () => id,
     look: async () => ({ logId: id, head: headNow() }),
     append,

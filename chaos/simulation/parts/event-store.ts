@@ -89,6 +89,7 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
   }
 
   return {
+    isAuthentic: log.store.isAuthentic,
     look: () => read('asks which log it is', log.store.look),
     logId: () => read('asks which log it is', log.store.logId),
     append: (append) =>

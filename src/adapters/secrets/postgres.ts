@@ -315,19 +315,28 @@ export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecr
 };
 
 /**
- * Keys of tracked links. Each `SECRET_KEY` yields one, with an id of its own. Links live longer than a `SECRET_KEY`, so
- * the vault also holds the keys derived from earlier ones, and links in old mail still work. All are read when a
- * process starts; redirects need no database.
+ * Keys under which things are kept that outlive a `SECRET_KEY`: tracked links, and events of the log. Each `SECRET_KEY` yields one for each purpose, with an id of its own. The vault also holds,
+ * encrypted, the keys derived from earlier ones, so that links in old mail still work and old events still verify. All are
+ * read when a process starts; redirects need no database.
  */
 
-/** Number of rotations that links survive. */
+/** Number of rotations that are survived. */
 const KEYS_MAX = 100;
 
 const ring = z.array(z.object({ id: z.string(), bytes: z.string() }));
 
-const keyOf = (secretKey: string): TrackingKey => ({
-  id: derived(secretKey, 'outbox tracking key id', TRACKING_KEY_ID_BYTES),
-  bytes: derived(secretKey, 'outbox tracking v1', KEY_BYTES),
+/** What keys are for. Its first word is that of their row in the vault. */
+interface KeyPurpose {
+  readonly row: 'tracking-keys' | 'event-keys';
+  readonly info: 'outbox tracking' | 'outbox events';
+}
+
+const TRACKING: KeyPurpose = { row: 'tracking-keys', info: 'outbox tracking' };
+const EVENTS: KeyPurpose = { row: 'event-keys', info: 'outbox events' };
+
+const keyOf = ({ info }: KeyPurpose, secretKey: string): TrackingKey => ({
+  id: derived(secretKey, `${info} key id`, TRACKING_KEY_ID_BYTES),
+  bytes: derived(secretKey, `${info} v1`, KEY_BYTES),
 });
 
 const textOf = ({ id, bytes }: TrackingKey): z.infer<typeof ring>[number] => ({
@@ -336,10 +345,10 @@ const textOf = ({ id, bytes }: TrackingKey): z.infer<typeof ring>[number] => ({
 });
 
 /** A row of the vault: the key derived from one `SECRET_KEY`, and those before it. */
-const rowOf = ({ id }: TrackingKey): string => `tracking-keys-${Buffer.from(id).toString('hex')}`;
+const rowOf = ({ row }: KeyPurpose, { id }: TrackingKey): string => `${row}-${Buffer.from(id).toString('hex')}`;
 
-const stored = async (secrets: Pick<Secrets, 'get'>, key: TrackingKey): Promise<readonly TrackingKey[]> => {
-  const text = await secrets.get(rowOf(key));
+const stored = async (secrets: Pick<Secrets, 'get'>, row: string): Promise<readonly TrackingKey[]> => {
+  const text = await secrets.get(row);
   if (text === undefined) return [];
   return ring
     .parse(JSON.parse(text))
@@ -351,18 +360,36 @@ const withoutRepeats = (keys: readonly TrackingKey[]): readonly TrackingKey[] =>
   ...new Map(keys.map((key) => [Buffer.from(key.bytes).toString('base64'), key])).values(),
 ];
 
-/** The keys of this process, the current one first. While `SECRET_KEY` is rotated, links of both keys are accepted. */
-export const openTrackingKeys = async (
+type KeyRing = readonly [TrackingKey, ...TrackingKey[]];
+
+/** The keys of this process, the current one first. While `SECRET_KEY` is rotated, those of both are accepted. */
+const openKeys = async (
+  purpose: KeyPurpose,
   secrets: Pick<Secrets, 'get' | 'put'>,
   { current, previous }: SecretKeys,
-): Promise<TrackingKeys> => {
-  const key = keyOf(current);
-  const other = previous === undefined ? [] : [keyOf(previous)];
-  const earlier = (await Promise.all(other.map((one) => stored(secrets, one)))).flat();
-  const known = await stored(secrets, key);
+): Promise<KeyRing> => {
+  const key = keyOf(purpose, current);
+  const other = previous === undefined ? [] : [keyOf(purpose, previous)];
+  const earlier = (await Promise.all(other.map((one) => stored(secrets, rowOf(purpose, one))))).flat();
+  const known = await stored(secrets, rowOf(purpose, key));
   if (known.length === 0) {
     const all = withoutRepeats([key, ...other, ...earlier]).slice(0, KEYS_MAX);
-    await secrets.put(rowOf(key), '', JSON.stringify(all.map(textOf)));
+    await secrets.put(rowOf(purpose, key), '', JSON.stringify(all.map(textOf)));
   }
   return [key, ...withoutRepeats([key, ...known, ...other, ...earlier]).slice(1)];
+};
+
+/** Keys of tracked links. */
+export const openTrackingKeys = (
+  secrets: Pick<Secrets, 'get' | 'put'>,
+  secretKeys: SecretKeys,
+): Promise<TrackingKeys> => openKeys(TRACKING, secrets, secretKeys);
+
+/** Keys of the events in the log (`EventMacs`). */
+export const openEventKeys = async (
+  secrets: Pick<Secrets, 'get' | 'put'>,
+  secretKeys: SecretKeys,
+): Promise<readonly [Uint8Array, ...Uint8Array[]]> => {
+  const [current, ...earlier] = await openKeys(EVENTS, secrets, secretKeys);
+  return [current.bytes, ...earlier.map(({ bytes }) => bytes)];
 };

@@ -1,14 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { readPostgresOrigins } from '../../adapters/request-origins.ts';
+import { adoptEarlierEvents } from '../../commands/adopt-events.ts';
 import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
+import { internalOrigin } from '../../commands/execute.ts';
 import { noteAuditCheck, witnessPolicyOf } from '../../composition/open-operator.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { type KeptCheckpoint, keptCheckpoint } from '../../projections/audit/check/anchors.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
+import { createReadModels } from '../../projections/read-models.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
-import { operatorOrigin, reasonIn } from '../operator-origin.ts';
+import { operatorHost, operatorOrigin, reasonIn } from '../operator-origin.ts';
 import { UsageError } from '../terminal.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
+
+/** More fill a terminal. */
+const FOREIGN_SHOWN_MAX = 100;
 
 export const reopenAuditLogCommand: OperatorCommand = {
   name: 'audit reopen',
@@ -19,6 +25,20 @@ export const reopenAuditLogCommand: OperatorCommand = {
     const reason = reasonIn(invocation);
     const { origin, vkey } = await reopenAuditLog(context, await operatorOrigin(context, tree), { tree, reason });
     return { organization_id: tree, origin, verifier_key: vkey };
+  },
+};
+
+export const adoptEventsCommand: OperatorCommand = {
+  name: 'audit adopt',
+  usage: '--reason TEXT',
+  summary:
+    'accepts all events so far that this service cannot prove to have written, on record, so that audit logs are signed again',
+  run: async ({ context, pool, store, system }, invocation) => {
+    const reason = reasonIn(invocation);
+    const foreign = await createReadModels({ pool, store, system }).audit.foreign(FOREIGN_SHOWN_MAX);
+    const origin = internalOrigin({ actor: 'operator', organizationId: '', causeId: system.uuid() });
+    await adoptEarlierEvents(context, { ...origin, operator: operatorHost() }, reason);
+    return { reason, first_events: foreign.map(({ tree, leaf, eventId }) => ({ tree, leaf, event_id: eventId })) };
   },
 };
 

@@ -48,6 +48,11 @@ export const auditEvents = {
     previous: z.string(),
     reason: z.string(),
   }),
+  /**
+   * Events before this one need no proof that this service wrote them: it is about all trees, and in the service's own. The
+   * first start of a version that writes such proofs adopts the events of older ones; later an operator, with a reason.
+   */
+  EarlierEventsAdopted: z.object({ reason: z.string() }),
   /** Leaves were exported. */
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };

@@ -1,4 +1,5 @@
 import { canonicalJson, HASH_BYTES } from '../../lib/transparency/transparency.ts';
+import { withoutMac } from '../kernel/event-macs.ts';
 import type { EventMetadata, RecordedEvent } from '../kernel/event-store.ts';
 import { isId } from '../kernel/ids.ts';
 import { messageStream } from '../kernel/streams.ts';
@@ -16,7 +17,7 @@ export const treeOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): string =>
  * Hash input of an event. It contains no position, so that every engine and every copy of a log has the same leaves.
  */
 export const leafOf = ({ stream, revision, stored }: RecordedEvent): string =>
-  `{"data":${stored.data},"id":"${stored.id}","metadata":${stored.metadata},"revision":${revision},` +
+  `{"data":${stored.data},"id":"${stored.id}","metadata":${withoutMac(stored.metadata)},"revision":${revision},` +
   `"stream":${canonicalJson(stream)},"type":"${stored.type}"}`;
 
 /** A parsed leaf. */

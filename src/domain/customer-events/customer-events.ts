@@ -176,6 +176,7 @@ const kindsOf = (
     case 'CheckpointCosigned':
     case 'AuditDisputed':
     case 'AuditReopened':
+    case 'EarlierEventsAdopted':
     case 'AuditExported':
     case 'AuditorAdded':
     case 'AuditorRemoved':

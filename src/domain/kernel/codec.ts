@@ -1,6 +1,7 @@
 import { StartRefused } from '../../lib/async/async.ts';
 import type { EventCodec as LogCodec } from '../../lib/event-log/event-log.ts';
 import { canonicalJson, hasHalfPair } from '../../lib/transparency/transparency.ts';
+import { type EventMacs, withoutMac } from './event-macs.ts';
 import type { EventContext, EventMetadata, StoredEvent } from './event-store.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 
@@ -66,23 +67,27 @@ const parsed = (type: string, text: string): unknown => {
   }
 };
 
-export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
-  encode: (events, context) => {
+/** @param macs seal each event; absent: events carry no proof of who wrote them. */
+export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec => ({
+  isAuthentic: macs?.isAuthentic,
+
+  encode: (events, context, { stream, expected }) => {
+    const first = expected === 'no-stream' ? 0 : expected + 1;
     const metadataOf = new Map<number, string>();
-    return events.map(({ id, ...event }) => {
+    return events.map(({ id, ...event }, index) => {
       const version = currentVersion(event.type, upcasts);
       const metadata = metadataOf.get(version) ?? canonicalJson({ ...context, schemaVersion: version });
       metadataOf.set(version, metadata);
       const { type, data } = checked(event.type, event.data);
       const stored = { id, type, data: canonicalJson(data), metadata };
       assertLeaf(stored);
-      return stored;
+      return macs?.seal(stored, stream, first + index) ?? stored;
     });
   },
 
   decode: (stored) => {
     const { id, type } = stored;
-    const metadata = parsed(type, stored.metadata) as EventMetadata; // `encode` wrote it
+    const metadata = parsed(type, withoutMac(stored.metadata)) as EventMetadata; // `encode` wrote it
     const version = metadata.schemaVersion;
     if (!Number.isInteger(version)) throw new MalformedEvent(`${type}: no version of its schema`);
     if (!isEventType(type) || version > currentVersion(type, upcasts)) throw new UnknownEvent(type, version);
@@ -93,6 +98,8 @@ export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
 });
 
 export const eventCodec = createEventCodec(UPCASTS);
+
+export const createSealingCodec = (macs: EventMacs): EventCodec => createEventCodec(UPCASTS, macs);
 
 /**
  * Whether no reader of the log can continue and a retry cannot help: the process is older than the log, the log is

@@ -19,6 +19,7 @@ export {
   categoryOf,
   EventsDetached,
   type Filter,
+  type IsAuthentic,
   idOf,
   LOG_START,
   LogReplaced,

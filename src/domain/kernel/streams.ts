@@ -72,6 +72,8 @@ export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp',
 export const readingStream = (readingId: string): StreamName => streamOf('reading', readingId);
 /** @param tree an organization's id, or `service`. */
 export const auditStream = (tree: string): StreamName => streamOf('audit', tree);
+/** Adoptions of events without proof, which concern all trees. */
+export const adoptionsStream = (): StreamName => streamOf('audit', 'adoptions');
 export const auditorStream = (auditorId: string): StreamName => streamOf('auditor', auditorId);
 export const membersStream = (organizationId: string): StreamName => streamOf('members', organizationId);
 export const sessionStream = (sessionId: string): StreamName => streamOf('session', sessionId);

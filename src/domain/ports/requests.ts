@@ -183,6 +183,8 @@ export interface AuditTrees {
   hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
   /** The root of the first `size` leaves. @throws {NotInTree} */
   root(tree: string, size: number): Promise<Buffer>;
+  /** The first leaf that this service cannot prove to have written and that is not adopted; null: none. */
+  foreignIn(tree: string): Promise<{ readonly leaf: number; readonly eventId: string } | null>;
   /** The concatenated hashes of a tile; for the last one of a level, those that exist. */
   tile(tree: string, tile: Tile): Promise<Buffer>;
   /** The leaves of bundles from `from` to `to`, exclusive; for the last one, those that exist. */

@@ -50,7 +50,7 @@ export interface StoredEvent {
   readonly id: string;
   readonly type: string;
   readonly data: string;
-  /** The context, and the version of the event's schema as `schemaVersion`. */
+  /** The context, and the version of the event's schema as `schemaVersion`. The codec may add a proof of authenticity. */
   readonly metadata: string;
 }
 
@@ -69,19 +69,24 @@ interface Recorded<C extends ContextShape> extends Decoded<C> {
 
 export type RecordedEvent<E extends EventShape = EventShape, C extends ContextShape = ContextShape> = E & Recorded<C>;
 
+/** True if the owner of the log wrote this event, at this revision of this stream. */
+export type IsAuthentic = (event: Pick<RecordedEvent, 'stored' | 'stream' | 'revision'>) => boolean;
+
 /** Converts events to their stored form and back. The log never looks into an event. */
 export interface EventCodec<E extends EventShape = EventShape, C extends ContextShape = ContextShape> {
   /**
    * Encodes the events of an append.
    * @throws if they must not be written. Nothing is written then.
    */
-  encode(events: readonly NewEvent<E>[], context: C): readonly StoredEvent[];
+  encode(events: readonly NewEvent<E>[], context: C, target: Target): readonly StoredEvent[];
   /** @throws if this process cannot read it. Readers stop before it. */
   decode(stored: StoredEvent): E & Decoded<C>;
+  /** Absent: events carry no proof of who wrote them. */
+  readonly isAuthentic?: IsAuthentic | undefined;
 }
 
 /** Target stream of an append. */
-interface Target {
+export interface Target {
   readonly stream: StreamName;
   /** Revision of the stream's last event as known to the writer. There is no "any". */
   readonly expected: Revision | 'no-stream';
@@ -175,6 +180,17 @@ export interface LogLook {
 }
 
 export interface EventStore<E extends EventShape = EventShape, C extends ContextShape = ContextShape, K = unknown> {
+  /** From the codec. Absent: events carry no proof of who wrote them. */
+  readonly isAuthentic?: IsAuthentic | undefined;
+
+  /**
+   * Compares redundant columns of a part of the log with its events. Absent: the engine stores nothing twice.
+   * @returns a sentence for each difference.
+   */
+  readonly compareColumns?:
+    | ((part: { readonly after: Position; readonly to: Position }) => Promise<readonly string[]>)
+    | undefined;
+
   /** Permanent id of this log. Checkpoints contain it, so that they cannot be used with another log. Read once. */
   logId(): Promise<string>;
 

@@ -280,7 +280,7 @@ export const createAppending = (
   const append = async (one: Append): Promise<Appended> => {
     const { events, context, contents: personal = [] } = one;
     assertOpen();
-    const stored = codec.encode(events, context);
+    const stored = codec.encode(events, context, one);
     if (personal.length > 0) await contents.put(personal);
     return appendStored({ ...one, events: stored });
   };

@@ -258,6 +258,7 @@ export const createEventStoreDbEventStore = <E extends EventShape, C extends Con
   const recovery = createRecovery({ system, server: connection.server, logger });
   const tail = createTail({ ...atTail, codec, recovery });
   const store: EventStore = {
+    isAuthentic: codec.isAuthentic,
     logId: createLogId(system, appendEvents, tailReader),
     look: async (): Promise<LogLook> => {
       const found = await readLogId(lookReader);

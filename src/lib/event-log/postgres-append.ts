@@ -92,7 +92,7 @@ const encode = async (
   { codec, contentsCodec }: Codecs,
   { stream, expected, events, context, contents = [] }: Append,
 ): Promise<EncodedAppend> => {
-  const stored = codec.encode(events, context);
+  const stored = codec.encode(events, context, { stream, expected });
   const rows: EncodedContents[] = [];
   for (const one of contents) rows.push(await contentsCodec.encode(one));
   return encoded({ stream, expected, events: stored, owner: context.organizationId, isOwn: true, contents: rows });

@@ -20,6 +20,7 @@ import {
   type RecordedEvent,
 } from './event-log.ts';
 import { APPENDS_IN_FLIGHT_MAX, type ContentsEncoder, createAppending, type Written } from './postgres-append.ts';
+import { compareColumns } from './postgres-check.ts';
 import {
   asText,
   createStreamReading,
@@ -529,6 +530,8 @@ export const createPostgresEventStore = async <E extends EventShape, C extends C
   logId = ownId;
 
   const store: EventStore = {
+    isAuthentic: codec.isAuthentic,
+    compareColumns: (part) => compareColumns(reads, part),
     logId: async () => ownId,
     look: async () => {
       const found = await readLogId();

@@ -1,6 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
+import { foreignEvents } from '../../domain/audit/foreign-events.ts';
 import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
-import type { Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { IsAuthentic, Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';
 import { asRecords, type Database, rowsInto } from '../database.ts';
@@ -210,13 +211,40 @@ const treeRow = (growing: GrowingTree): Tree => ({
   ...signedAfter(growing, growing.size, growing.events),
 });
 
-const apply = async (db: Database, events: readonly RecordedEvent[]): Promise<void> => {
+const ADOPT = {
+  name: 'audit-adopt-events',
+  text: 'update audit_trees set foreign_leaf = null, foreign_event = null where foreign_leaf is not null',
+};
+
+const PUT_FOREIGN = {
+  name: 'audit-put-foreign-event',
+  text: 'update audit_trees set foreign_leaf = $2, foreign_event = $3 where tree = $1 and foreign_leaf is null',
+};
+
+/** Notes the first event of each tree that this service cannot prove to have written. @param all before the batch. */
+const putForeign = async (
+  db: Database,
+  all: readonly GrowingTree[],
+  events: readonly RecordedEvent[],
+  isAuthentic: IsAuthentic | undefined,
+): Promise<void> => {
+  const foreign = foreignEvents(events, isAuthentic);
+  if (foreign.adoptsEarlier) await db.query(ADOPT);
+  for (const [tree, [first]] of Map.groupBy(foreign.events, treeOf)) {
+    const growing = all.find((one) => one.tree === tree);
+    if (growing === undefined || first === undefined) continue;
+    await db.query({ ...PUT_FOREIGN, values: [tree, growing.size + growing.events.indexOf(first), first.id] });
+  }
+};
+
+const apply: Projection['apply'] = async (db, events, isAuthentic) => {
   if (events.length === 0) return;
   const all = await growingOf(db, events);
   const tail: TailRow[] = [];
   for (const growing of all) tail.push(...(await grow(db, growing)));
   await insertTail(db, tail);
   await db.query({ ...PUT_TREES, values: asRecords(all.map(treeRow)) });
+  await putForeign(db, all, events, isAuthentic);
   await putCheckpoints(db, events);
 };
 

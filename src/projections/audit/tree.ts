@@ -116,6 +116,11 @@ const statements = (schema: string) => {
        join ${schema}audit_checkpoints c on c.tree = t.tree and c.size = t.signed_size
        where not t.disputed and not $1 = any(c.cosigners) and t.tree <> all($2::text[]) limit $3`,
     ),
+    foreign: named(
+      'foreign',
+      `select tree, foreign_leaf::float8 as leaf, foreign_event as "eventId" from ${schema}audit_trees
+       where foreign_leaf is not null and ($1::text is null or tree = $1) order by tree limit $2`,
+    ),
     disputed: named('disputed', `select count(*)::integer as trees from ${schema}audit_trees where disputed`),
   };
 };
@@ -158,11 +163,19 @@ interface UnsignedTree {
   readonly grownTo: number;
 }
 
+interface ForeignLeaf {
+  readonly tree: string;
+  readonly leaf: number;
+  readonly eventId: string;
+}
+
 interface AuditTreesAndCheckpoints extends AuditTrees {
   /** Trees that have grown by more than their own checkpoints since they were last signed. */
   unsigned(limit: number): Promise<readonly UnsignedTree[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
   uncosigned(by: AskUncosigned): Promise<readonly UncosignedCheckpoint[]>;
+  /** Trees with an event that this service cannot prove to have written, and the first one of each. */
+  foreign(limit: number): Promise<readonly ForeignLeaf[]>;
   /** How many trees are not signed because a witness contradicts them. */
   disputed(): Promise<number>;
   search(by: SearchLeaves): Promise<LeafPage>;
@@ -225,6 +238,8 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
       const values = [tree, below, limit];
       return (await db.query<StoredCheckpoint>({ ...sql.checkpoints, values })).rows;
     },
+    foreignIn: async (tree) => (await db.query<ForeignLeaf>({ ...sql.foreign, values: [tree, 1] })).rows[0] ?? null,
+    foreign: async (limit) => (await db.query<ForeignLeaf>({ ...sql.foreign, values: [null, limit] })).rows,
     disputed: async () => (await db.query<{ trees: number }>(sql.disputed)).rows[0]?.trees ?? 0,
     uncosigned: async ({ signatory, without, limit }) => {
       const values = [signatory, without, limit];

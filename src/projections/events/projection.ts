@@ -210,6 +210,7 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     CheckpointCosigned: 'ignored',
     AuditDisputed: 'ignored',
     AuditReopened: 'ignored',
+    EarlierEventsAdopted: 'ignored',
     AuditExported: 'ignored',
   },
   begin,

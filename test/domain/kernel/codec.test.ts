@@ -28,7 +28,7 @@ const stored = (type: string, schemaVersion: number, data: unknown): StoredEvent
 });
 
 const encoded = (codec: EventCodec, event: OutboxEvent): StoredEvent | undefined =>
-  codec.encode([{ ...event, id: ID }], CONTEXT)[0];
+  codec.encode([{ ...event, id: ID }], CONTEXT, { stream: 'test-1', expected: 'no-stream' })[0];
 
 describe('the codec', () => {
   const versions = types.flatMap((type) =>

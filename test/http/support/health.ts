@@ -55,7 +55,7 @@ export const HEALTHY: HealthParts = {
   mail: async () => ({ facts: { kind: 'capture', smarthost: null, checked_at: at }, problems: [] }),
   disk: async () => ({ facts: { free_bytes: 5e9, size_bytes: 1e10 }, problems: [] }),
   audit: async () => ({
-    facts: { checked_at: at, verdict: 'no fault', faults: 0, logs_disputed: 0 },
+    facts: { checked_at: at, verdict: 'no fault', faults: 0, logs_disputed: 0, logs_foreign: 0 },
     problems: [],
   }),
   backup: unused,

@@ -80,6 +80,7 @@ export const AUDIT: readonly OutboxEvent[] = [
       reason: 'restored',
     },
   },
+  { type: 'EarlierEventsAdopted', data: { reason: 'restored' } },
   { type: 'AuditExported', data: { organizationId: 'org_mine', from: 0, to: 3 } },
 ];
 

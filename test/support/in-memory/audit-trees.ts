@@ -1,3 +1,4 @@
+import { foreignEvents } from '../../../src/domain/audit/foreign-events.ts';
 import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { AuditTrees } from '../../../src/domain/ports/requests.ts';
@@ -5,14 +6,20 @@ import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/t
 
 /** The trees of a log, rebuilt from all of it on each query. */
 export const createAuditTreesOf = (
-  store: Pick<EventStore, 'readAll'>,
-): Pick<AuditTrees, 'size' | 'root' | 'findAll'> => {
+  store: Pick<EventStore, 'readAll' | 'isAuthentic'>,
+): Pick<AuditTrees, 'size' | 'root' | 'foreignIn' | 'findAll'> => {
   const textsOf = async (tree: string): Promise<readonly string[]> => {
     const { events } = await store.readAll({ limit: 1_000_000 });
     return events.filter((event) => treeOf(event) === tree).map(leafOf);
   };
   const leavesOf = async (tree: string): Promise<readonly Buffer[]> => (await textsOf(tree)).map(leafHash);
   return {
+    foreignIn: async (tree) => {
+      const { events } = await store.readAll({ limit: 1_000_000 });
+      const [first] = foreignEvents(events, store.isAuthentic).events.filter((event) => treeOf(event) === tree);
+      if (first === undefined) return null;
+      return { leaf: events.filter((event) => treeOf(event) === tree).indexOf(first), eventId: first.id };
+    },
     size: async (tree) => (await leavesOf(tree)).length,
     findAll: async (tree, eventIds) => {
       const found = (await textsOf(tree)).map((leaf, index) => ({ index, leaf, parsed: parseLeaf(leaf) }));

@@ -128,6 +128,7 @@ const ACTIONS: Readonly<Record<EventType, Action>> = {
   CheckpointCosigned: ['automatic', 'added a cosignature of a witness'],
   AuditDisputed: ['automatic', 'found that a witness contradicts this log'],
   AuditReopened: ['changes', 'reopened this log under another origin'],
+  EarlierEventsAdopted: ['changes', 'accepted earlier events without a proof of who wrote them'],
   AuditExported: ['reads', 'exported this log'],
   AuditorAdded: ['changes', 'added an auditor'],
   AuditorRemoved: ['changes', 'removed an auditor'],

@@ -1,3 +1,4 @@
+import { foreignEvents } from '../../../domain/audit/foreign-events.ts';
 import { treeOf } from '../../../domain/audit/leaf.ts';
 import { MalformedEvent, UnknownEvent } from '../../../domain/kernel/codec.ts';
 import {
@@ -33,7 +34,7 @@ import { createLogTree, type LogTree, positionNow, type TreesAt, treesAt } from 
  */
 export interface CheckTrees {
   readonly db: Database;
-  readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
+  readonly store: Pick<EventStore, 'isAuthentic' | 'compareColumns' | 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
   readonly origins: Pick<RequestOrigins, 'partOf'>;
   /** Witnesses whose cosignatures are verified, and how many of them vouch for a checkpoint. */
@@ -129,6 +130,15 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   /** Contradictions of witnesses since the log was last reopened, by tree. */
   const disputes = new Map<string, { readonly witness: string; readonly cosignedSize: number }>();
   let isEnded = false;
+  /** Foreign events so far that are not adopted: the first ones of them, and how many. */
+  let foreign: { first: readonly RecordedEvent[]; count: number } = { first: [], count: 0 };
+
+  const noteForeign = (events: readonly RecordedEvent[]): void => {
+    const found = foreignEvents(events, store.isAuthentic);
+    const own = found.events.filter(isAsked);
+    const before = found.adoptsEarlier ? { first: [], count: 0 } : foreign;
+    foreign = { first: [...before.first, ...own].slice(0, FAULTS_KEPT_MAX), count: before.count + own.length };
+  };
 
   const comparedOf = (tree: string): TreeToCompare => {
     const known = all.get(tree);
@@ -173,6 +183,11 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
 
   /** Compares the log with what is kept outside the service. */
   const compareOutside = (): void => {
+    for (const { id, type, stream, revision, metadata } of foreign.first)
+      onFault(
+        `${treeOf({ metadata })}: this service did not write event ${id} (${type}, ${stream} revision ${revision}): somebody ` +
+          'inserted or changed it in the database',
+      );
     for (const { anchors, log } of all.values()) anchors.compareKept(log).map(onFault);
     for (const [tree, { witness, cosignedSize }] of disputes)
       onFault(
@@ -208,6 +223,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
         .map(({ name, origin }) => `${name}: the log has no events of ${origin}`),
     ],
     addAll: async (events: readonly RecordedEvent[]): Promise<void> => {
+      noteForeign(events);
       const asked = events.filter(isAsked);
       for (const event of asked) await add(event);
       await contents.compare(asked);
@@ -242,6 +258,7 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
   }
   await comparison.end();
+  (await store.compareColumns?.({ after: LOG_START, to }))?.map(onFault);
   comparison.compareOutside();
   return comparison;
 };

@@ -1,0 +1,73 @@
+import {
+  type EventStore,
+  EventsDetached,
+  type IsAuthentic,
+  type Revision,
+  WrongExpectedRevision,
+} from '../domain/kernel/event-store.ts';
+import { adoptionsStream } from '../domain/kernel/streams.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin, retryConflicts } from './execute.ts';
+
+/** Accepts events that this service cannot prove to have written (`domain/audit/foreign-events.ts`). */
+
+type Tools = Pick<CommandContext, 'store' | 'system'>;
+
+/** @returns null: another process came first. */
+const adoptAt = async (
+  { store, system }: Tools,
+  expected: Revision | 'no-stream',
+  { origin, reason }: { readonly origin: Origin; readonly reason: string },
+): Promise<true | null> => {
+  try {
+    await store.append({
+      stream: adoptionsStream(),
+      expected,
+      events: [{ id: system.uuid(), type: 'EarlierEventsAdopted', data: { reason } }],
+      context: eventContext(origin, system.now().toISOString()),
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+};
+
+/**
+ * Accepts all events so far that this service cannot prove to have written: an operator has found that they are right, or
+ * they are of a version that wrote no proofs.
+ */
+export const adoptEarlierEvents = ({ store, system }: Tools, origin: Origin, reason: string): Promise<true> =>
+  retryConflicts(async () => {
+    const [last] = await store.readStream(adoptionsStream(), { direction: 'backwards', limit: 1 });
+    return adoptAt({ store, system }, last?.revision ?? 'no-stream', { origin, reason });
+  });
+
+/** Events looked at from the end. More only delays a start. */
+const NEWEST_EVENTS = 100;
+
+/** True if no event of the log is proved to be of this service: a version before proofs wrote it. */
+const isBeforeProofs = async (store: EventStore, isAuthentic: IsAuthentic): Promise<boolean> => {
+  const newest = await store.readAll({ direction: 'backwards', limit: NEWEST_EVENTS });
+  if (newest.events.length === 0 || newest.events.some(isAuthentic)) return false;
+  try {
+    return !(await store.readAll({ limit: 1 })).events.some(isAuthentic);
+  } catch (error) {
+    if (error instanceof EventsDetached) return true;
+    throw error;
+  }
+};
+
+const BEFORE_PROOFS = 'An older version, which wrote no proofs of who wrote an event, wrote these events.';
+
+/**
+ * Adopts the events of older versions, once, at the first start of one that writes proofs. Older processes do not know the
+ * event and stop there.
+ * @returns whether it did.
+ */
+export const adoptOlderEvents = async ({ store, system }: Tools): Promise<boolean> => {
+  const { isAuthentic } = store;
+  if (isAuthentic === undefined || (await store.readStream(adoptionsStream(), { limit: 1 })).length > 0) return false;
+  if (!(await isBeforeProofs(store, isAuthentic))) return false;
+  const origin = internalOrigin({ actor: 'service', organizationId: '', causeId: system.uuid() });
+  return (await adoptAt({ store, system }, 'no-stream', { origin, reason: BEFORE_PROOFS })) ?? false;
+};
