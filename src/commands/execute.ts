@@ -20,7 +20,7 @@ import type { OutboxEvent } from '../domain/kernel/events.ts';
 import type { Contents, MessageContents } from '../domain/ports/contents.ts';
 import type { DkimKeys, Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookTarget } from '../domain/ports/webhooks.ts';
-import type { System } from '../lib/async/async.ts';
+import { retryBy, StoreUnavailable, type System } from '../lib/async/async.ts';
 import type { Resolver } from '../lib/smtp/smtp.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';
 
@@ -99,6 +99,8 @@ const CONFLICT_RETRIES = 5;
 /** An append of unknown outcome is repeated with the same ids. Higher keeps the caller waiting, lower gives up on a blip. */
 const UNKNOWN_OUTCOME_RETRIES = 3;
 const UNKNOWN_OUTCOME_WAIT_MS = 100;
+/** Longer finds out later that the log is back, shorter hammers a log that is down. */
+const UNKNOWN_OUTCOME_WAIT_MS_MAX = 1_000;
 
 /** A stream's state and the revision it was read at. */
 export interface Loaded<State> {
@@ -133,6 +135,8 @@ export interface Execution<State, E extends OutboxEvent> extends Change<State> {
   readonly contents?: readonly MessageContents[];
   /** Priority of the append. */
   readonly isUrgent?: boolean;
+  /** An append of unknown outcome is repeated until this aborts. Default: some times. */
+  readonly patience?: AbortSignal | undefined;
 }
 
 export interface Executed<State, E extends OutboxEvent> extends Loaded<State> {
@@ -182,13 +186,51 @@ export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<L
   throw new DomainError('precondition_failed', 'the resource has changed: If-Match is not its current ETag');
 };
 
-const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promise<Appended> => {
-  for (let attempt = 1; ; attempt += 1) {
+/** Whether the append that met a conflict is itself the other writer: a log that restarts forgets the ids it knew. */
+const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): Promise<Appended | undefined> => {
+  const from = expected === 'no-stream' ? 0 : expected + 1;
+  const found = await store.readStream(stream, { from, limit: events.length });
+  const isOwn = found.length === events.length && found.every(({ id }, index) => id === events[index]?.id);
+  return isOwn ? found.at(-1) : undefined;
+};
+
+/** Appends, or finds that an earlier try did. */
+const appendAgain = async (tools: Tools, append: Append): Promise<Appended> => {
+  try {
+    return await tools.store.append(append);
+  } catch (error) {
+    if (!(error instanceof WrongExpectedRevision)) throw error;
+    const own = await findOwn(tools, append);
+    if (own === undefined) throw error;
+    return own;
+  }
+};
+
+const isAway = (error: unknown): boolean => error instanceof AppendOutcomeUnknown || error instanceof StoreUnavailable;
+
+const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<Appended> => {
+  const { system } = tools;
+  await system.sleep(UNKNOWN_OUTCOME_WAIT_MS);
+  const policy = {
+    system,
+    waitMsMin: 2 * UNKNOWN_OUTCOME_WAIT_MS,
+    waitMsMax: UNKNOWN_OUTCOME_WAIT_MS_MAX,
+    isFinal: (error: unknown, made: number): boolean =>
+      !isAway(error) || (patience?.aborted ?? made >= UNKNOWN_OUTCOME_RETRIES),
+  };
+  return retryBy(policy, () => appendAgain(tools, append));
+};
+
+/** Repeats an append whose outcome is unknown, with the same ids. A log that is away meanwhile leaves it unknown. */
+const appendUntilKnown = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<Appended> => {
+  try {
+    return await tools.store.append(append);
+  } catch (unknown) {
+    if (!(unknown instanceof AppendOutcomeUnknown)) throw unknown;
     try {
-      return await store.append(append);
+      return await repeatAppend(tools, append, patience);
     } catch (error) {
-      if (!(error instanceof AppendOutcomeUnknown) || attempt > UNKNOWN_OUTCOME_RETRIES) throw error;
-      await system.sleep(UNKNOWN_OUTCOME_WAIT_MS * attempt);
+      throw isAway(error) ? unknown : error;
     }
   }
 };
@@ -202,7 +244,7 @@ const decideAndAppend = async <State, E extends OutboxEvent>(
   execution: Execution<State, E>,
   loaded: Loaded<State>,
 ): Promise<Executed<State, E> | null> => {
-  const { aggregate, stream, context, contents, isUrgent = false } = execution;
+  const { aggregate, stream, context, contents, isUrgent = false, patience } = execution;
   requireRevision(execution, loaded);
   const events = execution.decide(loaded.state);
   if (events.length === 0) return { ...loaded, events, position: null };
@@ -210,14 +252,18 @@ const decideAndAppend = async <State, E extends OutboxEvent>(
     events.reduce((before, event) => aggregate.evolve(before, event, context, position), loaded.state);
   if (execution.beforeAppend !== undefined && !(await execution.beforeAppend(events, stateAt(null)))) return null;
   try {
-    const { revision, position } = await appendUntilKnown(tools, {
-      stream,
-      expected: loaded.revision,
-      events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
-      context,
-      isUrgent,
-      ...(contents === undefined ? {} : { contents }),
-    });
+    const { revision, position } = await appendUntilKnown(
+      tools,
+      {
+        stream,
+        expected: loaded.revision,
+        events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
+        context,
+        isUrgent,
+        ...(contents === undefined ? {} : { contents }),
+      },
+      patience,
+    );
     return { state: stateAt(position), revision, events, position };
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;

@@ -29,6 +29,7 @@ import {
   MESSAGE_CLASSES,
   openDeliveryQueues,
 } from './delivery/due.ts';
+import { createLogWatch } from './delivery/log-watch.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
 import { createSuspensionHolds } from './delivery/suspensions.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
@@ -144,6 +145,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     leadership,
     recentlyQueued: createRecentlyQueued(system),
     acceptedCache: createAcceptedCache(),
+    logWatch: createLogWatch(store, system),
     sendingDomains: createSendingDomains(deps),
     destinationLimits: createDestinationLimits(system, deps.logger),
     sendingHolds: createSendingHolds(system),
@@ -192,6 +194,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
 
   const jobs: Record<string, Work> = {
     'in-memory projections': projections.work,
+    'watch of the log': shared.logWatch.work,
     'dispatch of messages': dispatchMessages({ ...shared, queues: deliveryQueues }),
     'sweep of deliveries': sweepDeliveries({ ...shared, queues: deliveryQueues, released, destinationQueues }),
     'expiry of API keys': expireKeys(shared),

@@ -7,6 +7,7 @@ import { DomainError } from '../../src/domain/kernel/errors.ts';
 import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { ApiKeyEvent } from '../../src/domain/kernel/events.ts';
 import { apiKeyStream } from '../../src/domain/kernel/streams.ts';
+import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../support/specification.ts';
@@ -160,6 +161,56 @@ describe('executing a command', () => {
       (error: unknown) => (error instanceof AppendOutcomeUnknown ? 'unknown' : error),
     );
     expect(outcome).toBe(expected);
+  });
+
+  test.each([
+    ['its own append', true, 1],
+    ['the append of another writer', false, 2],
+  ])('after an unknown outcome finds %s in a log that has forgotten the ids', async (_, isOwn, decisions) => {
+    const store = newStore();
+    let tries = 0;
+    const restarted: EventStore = {
+      ...store,
+      append: async (append) => {
+        tries += 1;
+        if (tries > 1)
+          return store.append({ ...append, events: append.events.map((one) => ({ ...one, id: system.uuid() })) });
+        const ids = append.events.map(({ id }) => (isOwn ? id : system.uuid()));
+        await store.append({
+          ...append,
+          events: append.events.map((one, index) => ({ ...one, id: ids[index] ?? '' })),
+        });
+        throw new AppendOutcomeUnknown('no answer');
+      },
+    };
+    let decided = 0;
+    const done = await execute(
+      { store: restarted, system: { ...system, sleep: async () => undefined } },
+      execution(() => {
+        decided += 1;
+        return decided === 1 ? [keyCreated()] : [];
+      }),
+    );
+    expect([done.revision, decided]).toEqual([0, decisions]);
+    expect(await store.readStream(stream)).toHaveLength(1);
+  });
+
+  test('with an unknown outcome stays unknown while the log is away', async () => {
+    const store = newStore();
+    let tries = 0;
+    const away: EventStore = {
+      ...store,
+      append: async () => {
+        tries += 1;
+        throw tries === 1 ? new AppendOutcomeUnknown('no answer') : new StoreUnavailable('the log cannot be reached');
+      },
+    };
+    const executed = execute(
+      { store: away, system: { ...system, sleep: async () => undefined } },
+      execution(() => [keyCreated()]),
+    );
+    await expect(executed).rejects.toBeInstanceOf(AppendOutcomeUnknown);
+    expect(tries).toBe(4);
   });
 
   test('folds a stream longer than one page', async () => {

@@ -67,6 +67,10 @@ export interface ClaimAttempt {
   domainDeletedBy?(message: ExistingMessage): string | null;
   /** Why due recipients must wait; null: they need not. Absent: none must. */
   holdOf?(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | Hold | null;
+  /** Lost attempts are left alone. Default: they are recorded. */
+  readonly leavesLost?: boolean;
+  /** Whether a claim was written is asked until this aborts. Default: for some hundred milliseconds. */
+  readonly patience?: AbortSignal | undefined;
   /** The message as loaded before, possibly stale: saves the read. */
   readonly known?: Loaded<Message> | undefined;
 }
@@ -74,7 +78,7 @@ export interface ClaimAttempt {
 /** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
 export const claimAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, destination, leaseMs, random, domainDeletedBy, holdOf, ...at }: ClaimAttempt,
+  { messageId, destination, leaseMs, random, domainDeletedBy, holdOf, leavesLost = false, ...at }: ClaimAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
@@ -107,8 +111,10 @@ export const claimAttempt = async (
         domainDeleted,
         suppressed,
         held,
+        leavesLost,
       }),
     known,
+    patience: at.patience,
   });
   const started = events.find(isStarted);
   if (started === undefined || state.status === 'absent') return { claimed: false, events };

@@ -37,6 +37,8 @@ export interface ClaimAttempt {
   readonly random: number;
   /** True if the domain from which the message was accepted has been deleted: every open recipient is cancelled. */
   readonly domainDeleted?: boolean;
+  /** Lost attempts are left alone, because their workers may be about to record the outcomes. */
+  readonly leavesLost?: boolean;
   /** Hold on the message: no recipient is claimed. Absent or null: none. */
   readonly held?: Hold | null;
   /** Recipients that must not be sent to, each with the reason as a sentence. Absent: none. */
@@ -169,7 +171,7 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
   const recipients = recipientsAt(state, command);
   if (command.domainDeleted === true) return cancelWithDomain(state, recipients, now);
   const lost = lostAttempts(recipients, now);
-  if (lost.length > 0) return recordLost(state, lost, command);
+  if (lost.length > 0) return command.leavesLost === true ? [] : recordLost(state, lost, command);
   const due = recipients.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
   return withSequence(

@@ -9,6 +9,7 @@ import type { ExistingMessage, Message } from '../../domain/message/message.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { DueMail, RecentlyQueued } from './due.ts';
+import type { LogWatch } from './log-watch.ts';
 
 /** Metrics and log lines of attempts. Neither names an address. */
 
@@ -99,12 +100,41 @@ export interface ClaimParts {
   /** True for mail that may have left before a restore, which the operator must release. Absent: no such mail. */
   readonly isHeldAfterRestore?: ((message: Message) => boolean) | undefined;
   readonly recentlyQueued: Pick<RecentlyQueued, 'addNotDue'>;
+  /** Absent: lost attempts never wait. */
+  readonly logWatch?: Pick<LogWatch, 'isSettled' | 'wasAwaySince' | 'noteAway'>;
   /** Absent: nothing is counted. */
   readonly metrics?: DeliveryMetrics | undefined;
 }
 
 /** Simulated mail is not counted. */
 export const isLive = (state: Message): boolean => state.status !== 'absent' && state.environment === 'live';
+
+const claim = async (
+  parts: ClaimParts,
+  due: DueMail,
+  known: Loaded<Message>,
+  signal: AbortSignal,
+): Promise<SuccessfulClaim | null> => {
+  const { times, system, sendingDomains, holdOf } = parts;
+  const { messageId, destination } = due;
+  const since = system.now().toISOString();
+  const leavesLost = parts.logWatch?.isSettled() === false;
+  const claimed = await claimAttempt(parts, {
+    messageId,
+    known,
+    destination: destination ?? undefined,
+    leaseMs: times.leaseMs,
+    random: random(system),
+    domainDeletedBy: sendingDomains.deletedBy,
+    leavesLost,
+    // A claim whose lease has ended meanwhile is given back by its attempt, which has no time left.
+    patience: signal,
+    ...(holdOf === undefined ? {} : { holdOf }),
+  });
+  if (isLive(known.state)) countEndedUnsent(parts.metrics, claimed.events);
+  if (claimed.events.length === 0 && !leavesLost) parts.recentlyQueued.addNotDue(due, since);
+  return claimed.claimed ? claimed : null;
+};
 
 /**
  * Claims the next attempt, unless the recipients are suppressed, held, expired or gone.
@@ -114,25 +144,13 @@ export const claimDue = async (
   parts: ClaimParts,
   due: DueMail,
   known: Loaded<Message>,
+  signal: AbortSignal,
 ): Promise<SuccessfulClaim | null> => {
-  const { times, system, sendingDomains, holdOf } = parts;
-  const { messageId, destination } = due;
-  const since = system.now().toISOString();
   try {
-    const claim = await claimAttempt(parts, {
-      messageId,
-      known,
-      destination: destination ?? undefined,
-      leaseMs: times.leaseMs,
-      random: random(system),
-      domainDeletedBy: sendingDomains.deletedBy,
-      ...(holdOf === undefined ? {} : { holdOf }),
-    });
-    if (isLive(known.state)) countEndedUnsent(parts.metrics, claim.events);
-    if (claim.events.length === 0) parts.recentlyQueued.addNotDue(due, since);
-    return claim.claimed ? claim : null;
+    return await claim(parts, due, known, signal);
   } catch (error) {
     if (error instanceof DomainError) return null;
+    parts.logWatch?.noteAway();
     throw error;
   }
 };

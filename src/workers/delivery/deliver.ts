@@ -26,7 +26,14 @@ import { type ClaimParts, claimDue, countOutcomes, isHeld, isLive, logAttempt, t
 import type { AcceptedCache } from './dispatch.ts';
 import type { DueMail } from './due.ts';
 import { completionOf, type Moment, momentOf } from './fence.ts';
-import { type AttemptReport, postponed, recordOutcome, reportOf, type UnrecordedOutcomes } from './record.ts';
+import {
+  type AttemptReport,
+  type CutOff,
+  postponed,
+  recordOutcome,
+  reportOf,
+  type UnrecordedOutcomes,
+} from './record.ts';
 
 /** Delivers a message: one attempt at what is due of it, from the claim to the outcome of its last mail. */
 
@@ -41,6 +48,8 @@ export interface Deliver extends DeliverParts {
   /** Bounds the messages in memory, by `sizeBytes`: one for messages of such a size. */
   bytesInFlight(sizeBytes: number): Semaphore;
   readonly unrecorded: UnrecordedOutcomes;
+  /** Aborts when this process ends. */
+  readonly ending: AbortSignal;
   /** Whether its destination is suspended for its sending domain. It is looked at again a minute later. */
   isKeptBack(message: ExistingMessage): boolean;
 }
@@ -84,7 +93,7 @@ export const deliver = async (parts: Deliver, due: DueMail, signal: AbortSignal)
     // Read while the claim is committed. If the claim fails, the result and any fault of the read are ignored.
     const material = loadMaterial(parts, state);
     material.catch(() => undefined);
-    const claim = await claimDue(parts, due, known);
+    const claim = await claimDue(parts, due, known, signal);
     return claim && composeAndSend(parts, claim, material, { begun, signal });
   };
   const { sizeBytes } = state.accepted;
@@ -159,6 +168,13 @@ const sendAll = async (
   return attempted;
 };
 
+/** Why the attempt was cut off. An attempt waits for a log that is away, and so can use up its time. */
+const cutOffOf = ({ system, times, logWatch }: Deliver, begun: Moment, signal: AbortSignal): CutOff | null => {
+  if (signal.aborted) return 'the service was stopping';
+  const isOver = system.monotonicMs() - begun.monotonicMs >= times.attemptMs;
+  return isOver && logWatch?.wasAwaySince(begun.monotonicMs) === true ? 'the event log was not available' : null;
+};
+
 const sendMail = async (
   parts: Deliver,
   claim: SuccessfulClaim,
@@ -176,7 +192,7 @@ const sendMail = async (
       signal,
       mayComplete: completion.mayComplete,
     });
-    const reported = reportOf(state, recipientOutcomes, { ...system, stopping: signal.aborted });
+    const reported = reportOf(state, recipientOutcomes, { ...system, cutOff: cutOffOf(parts, begun, signal) });
     const tookMs = system.monotonicMs() - beganMs;
     if (isLive(state)) countOutcomes(parts.metrics, reported.outcomes, tookMs);
     logAttempt(parts.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });

@@ -116,8 +116,10 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   const isOneServer = destinations === undefined;
   const large = createSemaphore({ capacity: LARGE_BYTES_MAX, share: LARGE_BYTES_PER_ORGANIZATION_MAX });
   const small = createSemaphore({ capacity: SMALL_BYTES_MAX, share: SMALL_BYTES_PER_ORGANIZATION_MAX });
+  const ending = new AbortController();
   const deps = {
     ...parts,
+    ending: ending.signal,
     bytesInFlight: (sizeBytes: number) => (sizeBytes > SMALL_MESSAGE_BYTES_MAX ? large : small),
     unrecorded: createUnrecordedOutcomes(system),
   };
@@ -213,6 +215,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
       };
       await Promise.race([ended, limit()]);
       over.abort();
+      ending.abort();
     },
   };
 };

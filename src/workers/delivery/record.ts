@@ -13,6 +13,7 @@ import type { RecipientOutcome } from '../../domain/ports/mail.ts';
 import { retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import type { AttemptTimes, SuccessfulClaim } from './claim.ts';
+import type { LogWatch } from './log-watch.ts';
 
 /** Limits the messages that a crash would send again: completed, but not recorded yet. */
 export interface UnrecordedOutcomes {
@@ -154,7 +155,8 @@ const FINDINGS: Readonly<Record<string, string>> = {
   '4.7.10': 'TLS is required, and the mail server offers none',
   '4.7.5': 'TLS is required, and with the mail server it failed',
 };
-const STOPPING = 'the service was stopping';
+/** This service cut the attempt off before its message was complete: why, in a sentence. */
+export type CutOff = 'the service was stopping' | 'the event log was not available';
 
 /** True if a mail server replied, so that its text can be quoted. */
 const wasReceived = ({ code }: Reply): boolean => code > 0;
@@ -166,19 +168,19 @@ const wasTried = ({ destination, address }: Reply): boolean =>
   typeof address === 'string' || !isOwnDestination(destination ?? '');
 
 /** The relay that accepts all mail belongs to this service, like the process itself. */
-const faultOf = (reply: Reply, stopping: boolean): { readonly ownFault?: true } =>
-  !wasReceived(reply) && (stopping || reply.destination === undefined) ? { ownFault: true } : {};
+const faultOf = (reply: Reply, cutOff: CutOff | null): { readonly ownFault?: true } =>
+  !wasReceived(reply) && (cutOff !== null || reply.destination === undefined) ? { ownFault: true } : {};
 
-const deferralReason = (reply: Reply, stopping: boolean): string => {
+const deferralReason = (reply: Reply, cutOff: CutOff | null): string => {
   if (wasReceived(reply)) return LATER;
-  if (stopping) return STOPPING;
+  if (cutOff !== null) return cutOff;
   return FINDINGS[reply.enhanced ?? ''] ?? (wasTried(reply) ? NOT_REACHED : NOT_TRIED);
 };
 
-/** undefined: the attempt was aborted by a shutdown and says nothing about the mail server. */
-const categoryOf = (reply: Reply, stopping: boolean): BounceCategory | undefined => {
+/** undefined: the attempt was cut off by this service and says nothing about the mail server. */
+const categoryOf = (reply: Reply, cutOff: CutOff | null): BounceCategory | undefined => {
   if (wasReceived(reply)) return classifyReply(reply);
-  if (stopping) return undefined;
+  if (cutOff !== null) return undefined;
   const category = classifyReply(reply);
   return category === 'unknown' ? 'network' : category;
 };
@@ -199,31 +201,31 @@ const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts =>
   };
 };
 
-const outcomeOf = (reply: Reply, smtp: SmtpFacts, stopping: boolean): AttemptOutcome => {
+const outcomeOf = (reply: Reply, smtp: SmtpFacts, cutOff: CutOff | null): AttemptOutcome => {
   const { recipientId, outcome } = reply;
   if (outcome === 'delivered') return { recipientId, outcome, smtp, complained: reply.complained === true };
   // A category is given without a reply too: a server may not offer what the address needs.
-  const category = categoryOf(reply, stopping);
+  const category = categoryOf(reply, cutOff);
   const classified = { recipientId, smtp, ...(category === undefined ? {} : { category }) };
   if (outcome === 'bounced') return { ...classified, outcome, reason: bounceReason(reply) };
-  // An attempt cut off by our own stop does not have to wait.
-  const wait = stopping && !wasReceived(reply) ? 0 : reply.retryAfterSeconds;
+  // Nothing was asked of the mail server that a wait would spare it.
+  const wait = cutOff !== null && !wasReceived(reply) ? 0 : reply.retryAfterSeconds;
   const asked = wasReceived(reply) ? askedWaitSeconds(reply.text) : undefined;
   return {
     ...classified,
     outcome,
-    reason: deferralReason(reply, stopping),
+    reason: deferralReason(reply, cutOff),
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
     ...(asked === undefined ? {} : { askedSeconds: asked }),
-    ...faultOf(reply, stopping),
+    ...faultOf(reply, cutOff),
   };
 };
 
-/** @param stopping the attempt was cut off because this process stops. */
+/** @param cutOff null: the attempt was not cut off. */
 export const reportOf = (
   { organizationId, accepted: { messageId } }: ExistingMessage,
   recipientOutcomes: readonly RecipientOutcome[],
-  { uuid, randomBytes, stopping }: Pick<System, 'uuid' | 'randomBytes'> & { readonly stopping: boolean },
+  { uuid, randomBytes, cutOff }: Pick<System, 'uuid' | 'randomBytes'> & { readonly cutOff: CutOff | null },
 ): AttemptReport => {
   const replies: MessageContents[] = [];
   const outcomes = recipientOutcomes.map((each): AttemptOutcome => {
@@ -234,7 +236,7 @@ export const reportOf = (
     const id = uuid();
     const { body, root } = boundReply(messageId, each.text, randomBytes(SALT_BYTES));
     replies.push({ id, organizationId, body });
-    const reported = outcomeOf(each, factsOf(each, id, root), stopping);
+    const reported = outcomeOf(each, factsOf(each, id, root), cutOff);
     return destination === undefined ? reported : { ...reported, destination };
   });
   return { outcomes, replies };
@@ -258,26 +260,31 @@ interface RecordParts {
   readonly system: System;
   readonly times: AttemptTimes;
   readonly unrecorded: UnrecordedOutcomes;
+  /** Notes that the log refused an outcome. Absent: nobody asks. */
+  readonly logWatch?: Pick<LogWatch, 'noteAway'>;
+  /** Aborts when this process ends. */
+  readonly ending: AbortSignal;
 }
 
-/** Waits between tries to record: shorter hammers a log that is down, longer keeps what was sent in doubt. */
+/**
+ * Waits between tries to record: shorter hammers a log that is down. Longer keeps what was sent in doubt, and the next try
+ * must come before other workers treat the attempt as lost (`SETTLE_MS`).
+ */
 const WAIT_MS_MIN = 200;
-const WAIT_MS_MAX = 2_000;
-/** Tries after any other fault. */
-const TRIES_MAX = 4;
+const WAIT_MS_MAX = 1_000;
 
 const isAway = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof AppendOutcomeUnknown;
 
 /**
- * Records what an attempt came to: while the log is away, until the lease of an attempt of now has ended. When that fails
- * for good the attempt is in doubt until its lease ends: the one window in which a recipient can get a second copy (with
- * the same Message-ID).
+ * Records what an attempt came to: for as long as the log is away, and after any other fault until the lease of an attempt of
+ * now has ended. If it is never recorded, the attempt is in doubt: the one case in which a recipient can get a second
+ * copy (with the same Message-ID).
  */
 export const recordOutcome = async (
   parts: RecordParts,
   { claim, reported }: { readonly claim: SuccessfulClaim; readonly reported: AttemptReport },
 ): Promise<SuccessfulClaim['message']> => {
-  const { unrecorded, system, times } = parts;
+  const { unrecorded, system, times, logWatch, ending } = parts;
   const recording = {
     message: claim.message,
     attempt: claim.attempt,
@@ -285,16 +292,13 @@ export const recordOutcome = async (
     replies: reported.replies,
     random: random(system),
   };
-  let faults = 0;
   const policy = {
     system,
     waitMsMin: WAIT_MS_MIN,
     waitMsMax: WAIT_MS_MAX,
-    isFinal: (error: unknown, _: number, elapsedMs: number): boolean => {
-      if (isAway(error)) return elapsedMs >= times.leaseMs;
-      faults += 1;
-      return faults >= TRIES_MAX;
-    },
+    isFinal: (error: unknown, _: number, elapsedMs: number): boolean =>
+      ending.aborted || (!isAway(error) && elapsedMs >= times.leaseMs),
+    onWait: () => logWatch?.noteAway(),
   };
   return unrecorded.during(() => retryBy(policy, () => recordAttempt(parts, recording)));
 };

@@ -79,7 +79,8 @@ describe('a recipient that ended as', () => {
     await message.attempt((recipientId) => {
       const state = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as Parameters<typeof reportOf>[0];
       const reply = { recipientId, outcome: 'deferred', ...DOWN, ...(destination && { destination }) } as const;
-      return reportOf(state, [reply], { ...system, stopping }).outcomes[0] as AttemptOutcome;
+      return reportOf(state, [reply], { ...system, cutOff: stopping ? 'the service was stopping' : null })
+        .outcomes[0] as AttemptOutcome;
     });
     await message.expire();
     expect(await message.ended()).toEqual(

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import { cancelMessage, claimAttempt } from '../../../src/commands/message/attempt.ts';
-import { type EventStore, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  WrongExpectedRevision,
+} from '../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
 import { message } from '../../../src/domain/message/message.ts';
+import { StoreUnavailable, type System } from '../../../src/lib/async/async.ts';
 import { type ClaimParts, claimDue } from '../../../src/workers/delivery/claim.ts';
 import type { DueMail } from '../../../src/workers/delivery/due.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
@@ -26,6 +31,7 @@ const open = async (environment: 'live' | 'test' = 'live', readMs = 0) => {
       return context.store.readStream(...asked);
     },
   };
+  const stopping = new AbortController();
   const notDue: { readonly due: DueMail; readonly since: string }[] = [];
   const counted: string[] = [];
   const parts: ClaimParts = {
@@ -36,12 +42,12 @@ const open = async (environment: 'live' | 'test' = 'live', readMs = 0) => {
   };
   const known = () => load(context.store, message, messageStream(messageId));
   return {
-    ...{ context, system, messageId, notDue, counted, known, organizationId },
+    ...{ context, system, messageId, notDue, counted, known, organizationId, stopping },
     shift: (shiftMs: number) => {
       ms += shiftMs;
     },
     claim: async (more: Partial<ClaimParts> = {}, destination: string | null = null, state = known()) =>
-      claimDue({ ...parts, ...more }, { messageId, destination }, await state),
+      claimDue({ ...parts, ...more }, { messageId, destination }, await state, stopping.signal),
     history: () => history(messageId),
   };
 };
@@ -123,5 +129,92 @@ describe('a claim', () => {
     const { claim, context } = await open();
     const append: EventStore['append'] = () => Promise.reject(new Error('the disk is full'));
     await expect(claim({ store: { ...context.store, append } })).rejects.toThrow('the disk is full');
+  });
+});
+
+describe('an attempt whose lease ended while the log was away', () => {
+  const logWatch = (isSettled: boolean) => ({
+    isSettled: () => isSettled,
+    wasAwaySince: () => true,
+    noteAway: () => undefined,
+  });
+
+  test('is left to its worker, which may record it, until the log has been back for a while', async () => {
+    const { claim, shift, history, notDue } = await open();
+    await claim();
+    shift(TIMES.leaseMs);
+    expect(await claim({ logWatch: logWatch(false) })).toBeNull();
+    expect(await history()).toEqual(['MessageAccepted', 'AttemptStarted']);
+    expect(notDue).toEqual([]);
+    await claim({ logWatch: logWatch(true) });
+    expect((await history()).at(-1)).toBe('AttemptOutcomeUnknown');
+  });
+
+  test('does not delay mail that is due', async () => {
+    const { claim } = await open();
+    expect(await claim({ logWatch: logWatch(false) })).not.toBeNull();
+  });
+});
+
+describe('a claim that the log did not confirm', () => {
+  /** Sleeps only advance the clock. */
+  const sleepless = (system: System): System => {
+    let ms = 0;
+    return {
+      ...system,
+      monotonicMs: () => ms,
+      sleep: async (sleptMs) => {
+        ms += sleptMs;
+      },
+    };
+  };
+
+  const faultAt = (ms: number): Error | null => {
+    if (ms === 0) return new AppendOutcomeUnknown('no answer');
+    return ms < 10 * TIMES.leaseMs ? new StoreUnavailable('the log does not answer') : null;
+  };
+
+  test.each([
+    ['was written', true],
+    ['was not written', false],
+  ])('is made once the log is back: it %s', async (_, isWritten) => {
+    const { claim, context, history } = await open();
+    const system = sleepless(context.system);
+    const store: EventStore = {
+      ...context.store,
+      append: async (append) => {
+        const fault = faultAt(system.monotonicMs());
+        const isLost = isWritten && fault instanceof AppendOutcomeUnknown;
+        if (fault !== null && !isLost) throw fault;
+        const appended = await context.store.append(append);
+        if (isLost) throw fault;
+        return appended;
+      },
+    };
+    expect(await claim({ store, system })).toMatchObject({ attempt: 1 });
+    expect(await history()).toEqual(['MessageAccepted', 'AttemptStarted']);
+  });
+
+  test('is given up when the process stops', async () => {
+    const { claim, context, stopping } = await open();
+    const system = sleepless(context.system);
+    let noted = 0;
+    const store: EventStore = {
+      ...context.store,
+      append: async () => {
+        if (system.monotonicMs() > 10 * TIMES.leaseMs) stopping.abort();
+        throw new AppendOutcomeUnknown('no answer');
+      },
+    };
+    const logWatch = {
+      isSettled: () => true,
+      wasAwaySince: () => false,
+      noteAway: () => {
+        noted += 1;
+      },
+    };
+    await expect(claim({ store, system, logWatch })).rejects.toBeInstanceOf(AppendOutcomeUnknown);
+    expect(system.monotonicMs()).toBeGreaterThan(10 * TIMES.leaseMs);
+    expect(noted).toBe(1);
   });
 });

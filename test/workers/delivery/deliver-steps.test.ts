@@ -83,6 +83,7 @@ const open = async ({ to = ['ann@example.org'], environment = 'live', bounceDoma
   const abort = new AbortController();
   const parts: Deliver = {
     ...{ store, contents: dependencies.contents, secrets: dependencies.secrets, system, logger, unrecorded },
+    ending: new AbortController().signal,
     ...{ times: TIMES, trackingKeys: TRACKING_KEYS, bounceDomain },
     publicUrl: () => 'https://mail.example.test',
     sendingDomains: createSendingDomains({ secrets: dependencies.secrets }),
@@ -190,6 +191,30 @@ describe('a stop', () => {
     expect(attempted?.outcomes).toMatchObject([{ reason: 'the service was stopping', retryAfterSeconds: 0 }]);
     const undisturbed = await open({ outcome: 'deferred' });
     expect((await undisturbed.deliver())?.outcomes).toMatchObject([{ reason: 'no answer from the mail server' }]);
+  });
+});
+
+describe('an attempt that used up its time', () => {
+  const deferredBy = async (wasAway: boolean, tookMs: number) => {
+    const { deliver, shift } = await open({ outcome: 'deferred', onSend: () => shift(tookMs) });
+    const logWatch = { isSettled: () => true, wasAwaySince: () => wasAway, noteAway: () => undefined };
+    const attempted = await deliver({ logWatch });
+    return attempted?.outcomes[0];
+  };
+
+  test('while the log was away is repeated at once, and says nothing about the mail server', async () => {
+    const outcome = await deferredBy(true, TIMES.attemptMs);
+    expect(outcome).toMatchObject({ reason: 'the event log was not available', retryAfterSeconds: 0 });
+    expect(outcome).not.toHaveProperty('category');
+  });
+
+  test.each([
+    ['although the log answered', false, TIMES.attemptMs],
+    ['in part, while the log was away', true, TIMES.attemptMs - 1],
+  ])('%s waits for the mail server', async (_, wasAway, tookMs) => {
+    const outcome = await deferredBy(wasAway, tookMs);
+    expect(outcome).toMatchObject({ reason: 'no answer from the mail server', category: 'network' });
+    expect(outcome).not.toHaveProperty('retryAfterSeconds');
   });
 });
 

@@ -31,6 +31,7 @@ const open = async (fault: (elapsedMs: number, tries: number) => Error | null, r
     { ...parts, sendingDomains: { deletedBy: () => null }, recentlyQueued: { addNotDue: () => undefined } },
     { messageId, destination: null },
     known,
+    new AbortController().signal,
   );
   if (claim === null) throw new Error('nothing was claimed');
   const append: EventStore['append'] = async (one) => {
@@ -40,13 +41,20 @@ const open = async (fault: (elapsedMs: number, tries: number) => Error | null, r
     return context.store.append(one);
   };
   const unrecorded = createUnrecordedOutcomes(system);
+  const ending = new AbortController();
+  let noted = 0;
+  const logWatch = {
+    noteAway: () => {
+      noted += 1;
+    },
+  };
   const record = () =>
     recordOutcome(
-      { ...parts, store: { ...context.store, append }, unrecorded },
+      { ...parts, store: { ...context.store, append }, unrecorded, logWatch, ending: ending.signal },
       { claim, reported: postponed(claim.recipientIds, 'a fault of the sending service') },
     );
   const events = () => context.store.readStream(messageStream(messageId));
-  return { record, events, unrecorded, elapsedMs: () => ms, tries: () => tries };
+  return { record, events, unrecorded, ending, elapsedMs: () => ms, tries: () => tries, noted: () => noted };
 };
 
 test('a claim lasts as long as its lease, not only as long as its attempt', async () => {
@@ -60,25 +68,31 @@ test('a claim lasts as long as its lease, not only as long as its attempt', asyn
 test.each([
   ['does not answer', () => new StoreUnavailable('the log does not answer')],
   ['leaves open whether it recorded', () => new AppendOutcomeUnknown('no answer')],
-])('an outcome is recorded late by a log that %s for longer than the attempt may last', async (_, fault) => {
-  const { record, events, elapsedMs } = await open((ms) => (ms < TIMES.leaseMs - 5_000 ? fault() : null));
+])('an outcome is recorded late by a log that %s for longer than the lease lasts', async (_, fault) => {
+  const { record, events, elapsedMs, tries, noted } = await open((ms) => (ms < 20 * TIMES.leaseMs ? fault() : null));
   await record();
-  expect(elapsedMs()).toBeGreaterThan(TIMES.attemptMs);
+  expect(elapsedMs()).toBeGreaterThan(20 * TIMES.leaseMs);
+  expect(elapsedMs()).toBeLessThan(20 * TIMES.leaseMs + 2_000);
+  expect(noted()).toBeGreaterThan(0);
+  expect(noted()).toBeLessThan(tries());
   expect((await events()).map(({ type }) => type)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDeferred']);
 });
 
-test('an outcome is abandoned when the lease is over: another attempt may be in progress', async () => {
-  const { record, elapsedMs } = await open(() => new StoreUnavailable('the log does not answer'));
-  await expect(record()).rejects.toBeInstanceOf(StoreUnavailable);
-  expect(elapsedMs()).toBeGreaterThanOrEqual(TIMES.leaseMs);
-  expect(elapsedMs()).toBeLessThan(TIMES.leaseMs + 5_000);
+test('an outcome is abandoned by a process that ends while the log is away', async () => {
+  const opened = await open((_, tries) => {
+    if (tries === 3) opened.ending.abort();
+    return new StoreUnavailable('the log does not answer');
+  });
+  await expect(opened.record()).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(opened.tries()).toBe(3);
 });
 
-test('an outcome is abandoned after four other faults', async () => {
-  const { record, tries } = await open(() => new Error('a fault'));
+test('an outcome that the log refuses is abandoned when the lease is over: another attempt may be in progress', async () => {
+  const { record, elapsedMs } = await open(() => new Error('a fault'));
   await expect(record()).rejects.toThrow('a fault');
-  expect(tries()).toBe(4);
-  const mended = await open((_, count) => (count < 4 ? new Error('a fault') : null));
+  expect(elapsedMs()).toBeGreaterThanOrEqual(TIMES.leaseMs);
+  expect(elapsedMs()).toBeLessThan(TIMES.leaseMs + 5_000);
+  const mended = await open((ms) => (ms < TIMES.leaseMs - 5_000 ? new Error('a fault') : null));
   await mended.record();
   expect((await mended.events()).at(-1)?.type).toBe('RecipientDeferred');
 });

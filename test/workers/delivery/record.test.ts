@@ -11,7 +11,10 @@ const message = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as
 test.each([true, false])(
   'a recipient who cannot be delivered to bounces with that reason, whether the service is stopping (%s) or not',
   (stopping) => {
-    const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { ...MADE, stopping });
+    const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], {
+      ...MADE,
+      cutOff: stopping ? 'the service was stopping' : null,
+    });
     expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'it cannot be delivered there' }]);
   },
 );
@@ -22,7 +25,10 @@ test.each([
   [false, 0, 'no answer from the mail server'],
   [false, 451, 'the mail server may accept it later'],
 ])('a deferred recipient has the right reason: stopping %s, reply %d', (stopping, code, reason) => {
-  const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { ...MADE, stopping });
+  const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], {
+    ...MADE,
+    cutOff: stopping ? 'the service was stopping' : null,
+  });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
 });
 
@@ -33,7 +39,7 @@ test.each([
 ])('the reason is "%s" for %j', (reason, facts) => {
   const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
     ...MADE,
-    stopping: false,
+    cutOff: null,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
 });
@@ -43,13 +49,13 @@ test.each([
   ['4.7.5', 'TLS is required, and with the mail server it failed', 'network'],
 ])('the finding %s about a session is the reason, unless the service is stopping', (enhanced, reason, category) => {
   const found = { ...said, enhanced, code: 0, outcome: 'deferred', stage: 'session', address: '192.0.2.1' } as const;
-  const { outcomes } = reportOf(message, [found], { ...MADE, stopping: false });
+  const { outcomes } = reportOf(message, [found], { ...MADE, cutOff: null });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, category }]);
-  expect(reportOf(message, [found], { ...MADE, stopping: true }).outcomes).toMatchObject([
+  expect(reportOf(message, [found], { ...MADE, cutOff: 'the service was stopping' }).outcomes).toMatchObject([
     { outcome: 'deferred', reason: 'the service was stopping' },
   ]);
   // The same status in a reply comes from the server.
-  expect(reportOf(message, [{ ...found, code: 454 }], { ...MADE, stopping: false }).outcomes).toMatchObject([
+  expect(reportOf(message, [{ ...found, code: 454 }], { ...MADE, cutOff: null }).outcomes).toMatchObject([
     { reason: 'the mail server may accept it later' },
   ]);
 });
@@ -57,7 +63,7 @@ test.each([
 test('each reply is linked to its event with a salt of its own', () => {
   const { outcomes, replies } = reportOf(message, [{ ...said, code: 550, outcome: 'bounced' }], {
     ...MADE,
-    stopping: false,
+    cutOff: null,
   });
   const [body] = replies.map((reply) => reply.body as ReplyText);
   expect(body).toEqual({ kind: 'reply', messageId: 'msg_1', text: said.text, salt: 'A'.repeat(22) });
@@ -76,7 +82,7 @@ test('an outcome has the known facts of the SMTP session, and no others', () => 
     { ...said, code: 550, outcome: 'bounced', ...session } as const,
     { ...said, code: 550, outcome: 'bounced' } as const,
   ];
-  const { outcomes } = reportOf(message, reported, { ...MADE, stopping: false });
+  const { outcomes } = reportOf(message, reported, { ...MADE, cutOff: null });
   const bound = { replyId: 'id', replyRoot: expect.any(String) };
   const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, ...bound };
   expect(outcomes.map((each) => 'smtp' in each && each.smtp)).toStrictEqual([{ ...bare, ...session }, bare]);
@@ -88,19 +94,19 @@ test.each([
 ])('a time stated in a reply of %d is passed on', (code, text, expected) => {
   const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
     ...MADE,
-    stopping: false,
+    cutOff: null,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
 });
 
 test('a time in a sentence of the service is not a wait that the mail server asked for', () => {
   const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
-  const { outcomes } = reportOf(message, [silent], { ...MADE, stopping: false });
+  const { outcomes } = reportOf(message, [silent], { ...MADE, cutOff: null });
   expect(outcomes[0]).not.toHaveProperty('askedSeconds');
 });
 
 const reportOn = (outcome: Parameters<typeof reportOf>[1][number], stopping = false) =>
-  reportOf(message, [outcome], { ...MADE, stopping }).outcomes[0];
+  reportOf(message, [outcome], { ...MADE, cutOff: stopping ? 'the service was stopping' : null }).outcomes[0];
 
 test('a recipient whom the server refused for good bounces with that reason, and its kind', () => {
   const refused = { ...said, enhanced: '5.1.1', code: 550, text: 'no such user', outcome: 'bounced' } as const;
@@ -130,7 +136,7 @@ test('a reply counts even if the service is stopping: its recipient waits as lon
 test('a recipient who is suppressed, or whose outcome is unknown, has no reply', () => {
   const suppressed = { ...said, code: 0, text: 'suppressed in the sandbox', outcome: 'suppressed' } as const;
   const unknown = { ...said, code: 0, outcome: 'unknown' } as const;
-  expect(reportOf(message, [suppressed, unknown], { ...MADE, stopping: false })).toEqual({
+  expect(reportOf(message, [suppressed, unknown], { ...MADE, cutOff: null })).toEqual({
     outcomes: [
       { recipientId: 'rcp_1', outcome: 'suppressed', reason: 'suppressed in the sandbox' },
       { recipientId: 'rcp_1', outcome: 'unknown' },

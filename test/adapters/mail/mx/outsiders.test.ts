@@ -83,7 +83,7 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
     const beganMs = clock.monotonicMs();
     await clock.advance(1);
     const said = await send(transport, { envelopeTo: [`x@${domain}`] }, waitMs);
-    const { outcomes } = reportOf(MESSAGE, said, { ...clock, stopping: false });
+    const { outcomes } = reportOf(MESSAGE, said, { ...clock, cutOff: null });
     senders += 1; // failures of a single organization suspend no other mail
     const sender = { domainId: `dom_${senders}`, organizationId: `org_${senders}` };
     suspensions.push(...destinationLimits.report({ sender, provider, domain, outcomes, tookMs: 10, beganMs }));
