@@ -3,6 +3,7 @@ import {
   billingPeriod,
   type CountedDays,
   closeInvoice,
+  differencesOf,
   type Invoice,
   invoiceIdOf,
   LATE_MONTHS,
@@ -11,7 +12,7 @@ import {
 } from '../domain/billing/invoice.ts';
 import { BUILT_IN_PLANS, type Month, previousMonth, requirePeriod } from '../domain/billing/plan.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
-import type { Revision } from '../domain/kernel/event-store.ts';
+import { LOG_START, type Position, type Revision } from '../domain/kernel/event-store.ts';
 import type { BillingPeriodEvent } from '../domain/kernel/events.ts';
 import { isId } from '../domain/kernel/ids.ts';
 import { invoiceStream, organizationStream } from '../domain/kernel/streams.ts';
@@ -26,6 +27,41 @@ export type CountRecipients = (by: {
   readonly start: string;
   readonly end: string;
 }) => Promise<{ readonly days: CountedDays; readonly countedTo: Invoice['countedTo'] }>;
+
+/** The read model of billing does not have the recipients that the log has. Nothing is invoiced until it does. */
+export class BillingContradiction extends Error {
+  override readonly name = 'BillingContradiction';
+}
+
+/**
+ * Counts twice: in the read model, and in the log.
+ * @throws {BillingContradiction} they differ.
+ */
+export const countedTwice =
+  (
+    count: CountRecipients,
+    recount: (position: Position, by: Parameters<CountRecipients>[0]) => Promise<CountedDays>,
+  ): CountRecipients =>
+  async (by) => {
+    const counted = await count(by);
+    const differences = differencesOf(counted.days, await recount(counted.countedTo.position, by));
+    if (differences.length > 0) throw new BillingContradiction(differences.join('; '));
+    return counted;
+  };
+
+/** A position before all events about messages that an organization accepts from the start of a month on. */
+export const positionBeforeMonth = async (
+  { store }: Pick<CommandContext, 'store'>,
+  { organizationId, month }: MonthOfOrganization,
+): Promise<Position> => {
+  const { start } = requirePeriod(month);
+  const { state } = await load(store, billingPeriod, invoiceStream(invoiceIdOf(organizationId, previousMonth(month))));
+  // An invoice that was closed late counts events of later months too.
+  const { position = LOG_START, at = null } = state.invoice?.countedTo ?? {};
+  if (at !== null && at < start) return position;
+  const [created] = await store.readStream(organizationStream(organizationId), { limit: 1 });
+  return created?.position ?? LOG_START;
+};
 
 interface MonthOfOrganization {
   readonly organizationId: string;
@@ -72,7 +108,7 @@ export const recordQuota = async (context: BillingContext, command: TellQuota): 
 };
 
 /** The months before, as far back as there are late facts; the latest first. */
-const monthsBefore = (month: Month, count = LATE_MONTHS): readonly Month[] =>
+export const monthsBefore = (month: Month, count = LATE_MONTHS): readonly Month[] =>
   count === 0 ? [] : [previousMonth(month), ...monthsBefore(previousMonth(month), count - 1)];
 
 /**

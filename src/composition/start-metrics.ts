@@ -99,6 +99,18 @@ export const measureAuditFaults = (registry: Registry | undefined): ((faults: nu
   return (faults) => gauge.set(faults);
 };
 
+export const measureBillingStopped = (
+  registry: Registry | undefined,
+): ((organizations: number) => void) | undefined => {
+  if (registry === undefined) return undefined;
+  const gauge = new Gauge({
+    name: 'outbox_billing_stopped_organizations',
+    help: 'Organizations that are not invoiced because the read model of billing differs from the log',
+    registers: [registry],
+  });
+  return (organizations) => gauge.set(organizations);
+};
+
 /** Overlapping calls share one query, so that all figures of a scrape agree. */
 const sharing = (look: () => Promise<Backlog>): (() => Promise<Backlog>) => {
   let looking: Promise<Backlog> | undefined;

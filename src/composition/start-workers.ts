@@ -19,6 +19,7 @@ import { retryWhileAway } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
 import { checkTrees } from '../projections/audit/check/check-trees.ts';
+import { createBillingRecount } from '../projections/billing-recount.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { withAbsentSuppressions } from '../projections/suppressions.ts';
 import {
@@ -39,7 +40,7 @@ import { openMail } from './open-mail.ts';
 import { noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
-import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-metrics.ts';
+import { measureAuditFaults, measureBillingStopped, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
 interface InboundReportParts {
   /** Transport of live mail, which forwards mail to the postmaster. */
@@ -189,7 +190,9 @@ export const openWorkers = async (
       recipients: readModels.billing.recipients,
       count: readModels.billing.count,
       upTo: (position) => readModels.waitFor(['billing'], position),
+      recount: (from) => createBillingRecount(store, from),
     },
+    onBillingStopped: measureBillingStopped(registry),
     plans: context.plans,
     audit: {
       trees: readModels.audit,

@@ -87,7 +87,7 @@ interface AddedRecipients {
 }
 
 /** Counts accepted live recipients; suppressed and failed ones are free. */
-interface Changes {
+export interface BillingChanges {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
   readonly accepted: AcceptedMessage[];
@@ -110,30 +110,33 @@ const ADD_RECIPIENTS = `
 const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
 
 /** Only these events need the day of an earlier message. */
-const isFree = ({ type }: RecordedEvent): boolean => type === 'RecipientFailed' || type === 'RecipientSuppressed';
+export const isFree = ({ type }: RecordedEvent): boolean =>
+  type === 'RecipientFailed' || type === 'RecipientSuppressed';
 
-const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<BillingChanges> => {
   const ids = earlierMessages(events.filter((event) => isLive(event) && isFree(event)));
-  const changes: Changes = { days: new Map(), accepted: [], invoices: [], recipients: new Map() };
+  const changes: BillingChanges = { days: new Map(), accepted: [], invoices: [], recipients: new Map() };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<{ message_id: string; day: string }>(SELECT_DAYS, [ids]);
   return { ...changes, days: new Map(rows.map(({ message_id, day }) => [message_id, day])) };
 };
 
+export const dayKey = (organizationId: string, day: string): string => `${organizationId} ${day}`;
+
 const add = (
-  { recipients: all }: Changes,
+  { recipients: all }: BillingChanges,
   { metadata: { organizationId }, position }: RecordedEvent,
   day: string,
   recipients: number,
 ): void => {
-  const key = `${organizationId} ${day}`;
+  const key = dayKey(organizationId, day);
   const entry = all.get(key) ?? { organizationId, day, recipients: 0, after: positionBefore(position) };
   entry.recipients += recipients;
   all.set(key, entry);
 };
 
 const accept = (
-  changes: Changes,
+  changes: BillingChanges,
   event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
 ): void => {
   if (!isLive(event) || event.data.trial === true) return;
@@ -144,13 +147,13 @@ const accept = (
   add(changes, event, day, data.recipients.length);
 };
 
-const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
+const free = (changes: BillingChanges, event: RecordedEvent<MessageEvent>): void => {
   if (!isLive(event)) return;
   const day = changes.days.get(event.data.messageId);
   if (day !== undefined) add(changes, event, day, -1); // of a trial nothing was billed
 };
 
-export const billingProjection = defineProjection<MessageEvent | BillingPeriodEvent, Changes>({
+export const billingProjection = defineProjection<MessageEvent | BillingPeriodEvent, BillingChanges>({
   name: 'billing',
   version: 1,
   categories: ['message', 'invoice'],

@@ -63,28 +63,39 @@ export interface Projection {
 
 type AnyHandler<Changes> = ((changes: Changes, event: RecordedEvent) => void) | 'ignored';
 
+/** A projection whose rules can also be applied without its tables. */
+interface DefinedProjection<Changes> extends Projection {
+  /** Handles events in order. */
+  fold(changes: Changes, events: readonly RecordedEvent[]): void;
+}
+
 export const defineProjection = <Followed extends OutboxEvent, Changes>({
   handlers,
   begin,
   write,
   ...rest
-}: Definition<Followed, Changes>): Projection => {
+}: Definition<Followed, Changes>): DefinedProjection<Changes> => {
   const byType = new Map(Object.entries(handlers) as [string, AnyHandler<Changes>][]);
   const handlerOf = ({ type }: RecordedEvent): AnyHandler<Changes> => byType.get(type) ?? 'ignored';
   // The type first: most projections see nothing of most events.
   const concerns = (event: RecordedEvent): boolean =>
     handlerOf(event) !== 'ignored' && rest.categories.includes(categoryOf(event.stream));
 
+  const fold = (changes: Changes, events: readonly RecordedEvent[]): void => {
+    for (const event of events.filter(concerns)) {
+      const handle = handlerOf(event);
+      if (handle !== 'ignored') handle(changes, event);
+    }
+  };
+
   return {
     ...rest,
+    fold,
     apply: async (db, events) => {
       const followed = events.filter(concerns);
       if (followed.length === 0) return;
       const changes = await begin(db, followed);
-      for (const event of followed) {
-        const handle = handlerOf(event);
-        if (handle !== 'ignored') handle(changes, event);
-      }
+      fold(changes, followed);
       await write(db, changes);
     },
   };

@@ -1,5 +1,14 @@
-import { type BillingContext, type CountRecipients, closePeriod, recordQuota } from '../commands/billing.ts';
-import { type Billed, quotaLevel } from '../domain/billing/invoice.ts';
+import {
+  type BillingContext,
+  BillingContradiction,
+  type CountRecipients,
+  closePeriod,
+  countedTwice,
+  monthsBefore,
+  positionBeforeMonth,
+  recordQuota,
+} from '../commands/billing.ts';
+import { type Billed, type CountedDays, quotaLevel } from '../domain/billing/invoice.ts';
 import {
   BUILT_IN_PLANS,
   type Month,
@@ -9,9 +18,16 @@ import {
   previousMonth,
   requirePeriod,
 } from '../domain/billing/plan.ts';
-import type { Position } from '../domain/kernel/event-store.ts';
+import { LOG_START, type Position } from '../domain/kernel/event-store.ts';
+import type { Logger } from '../lib/async/async.ts';
 import type { Organizations } from './in-memory-projections.ts';
 import { type Leadership, repeat, type Work } from './supervise.ts';
+
+/** A count of the events of the log, which goes on from where it is. */
+interface BillingRecount {
+  readonly from: Position;
+  upTo(position: Position, by: Parameters<CountRecipients>[0]): Promise<CountedDays>;
+}
 
 /** Queries of the read model of billing. */
 export interface BillingQueries {
@@ -24,6 +40,8 @@ export interface BillingQueries {
     readonly start: string;
     readonly end: string;
   }): Promise<ReadonlyMap<string, number>>;
+  /** Counts again, from events of the log after a position. */
+  recount(from: Position): BillingRecount;
   /** Waits until the read model has counted up to a position. @returns false: not in time. */
   upTo(position: Position): Promise<boolean>;
 }
@@ -32,6 +50,9 @@ export interface WatchBilling extends BillingContext {
   readonly billing: BillingQueries;
   readonly organizations: Organizations;
   readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly logger: Logger;
+  /** Counts the organizations that are not billed because their count is wrong. */
+  readonly onStopped?: ((organizations: number) => void) | undefined;
 }
 
 const billedOf = (organizations: Organizations): readonly Billed[] =>
@@ -46,9 +67,55 @@ const BUSY_MS = 100;
 /** Invoices of one look. More keep other work of the process waiting. */
 const CLOSED_MAX = 100;
 
-/** Closes the months that have ended, in order, with an invoice for each organization. */
-export const closePeriods = ({ billing, organizations, leadership, ...context }: WatchBilling): Work => {
+/** A wrong count is looked at again so late. Sooner repeats the alarm, later keeps an organization whose count was mended waiting. */
+const STOPPED_MS = 3_600_000;
+
+interface MonthToClose {
+  readonly organizationId: string;
+  readonly month: Month;
+}
+
+/**
+ * Closes the months that have ended, in order, with an invoice for each organization. Each count is compared with the log
+ * before: a read model that was changed in the database is not invoiced, and alarms.
+ */
+export const closePeriods = (options: WatchBilling): Work => {
+  const { billing, organizations, leadership, logger, onStopped, ...context } = options;
   let closed: Map<string, Month> | null = null;
+  /** One for all that is due: the log is read once. */
+  let recount: BillingRecount | null = null;
+  /** Organizations with a wrong count, and when they are looked at again. */
+  const stopped = new Map<string, number>();
+  const nowMs = (): number => context.system.now().getTime();
+
+  const isStopped = ({ organizationId }: MonthToClose): boolean => (stopped.get(organizationId) ?? 0) > nowMs();
+
+  /** The events of the months that an invoice counts. */
+  const recountFor = async (some: readonly MonthToClose[]): Promise<BillingRecount> => {
+    const starts = await Promise.all(
+      some.map(({ organizationId, month }) =>
+        positionBeforeMonth(context, { organizationId, month: monthsBefore(month).at(-1) ?? month }),
+      ),
+    );
+    const from = starts.toSorted()[0] ?? LOG_START;
+    return recount !== null && recount.from <= from ? recount : billing.recount(from);
+  };
+
+  const close = async (one: MonthToClose, from: BillingRecount): Promise<void> => {
+    const { organizationId, month } = one;
+    try {
+      await closePeriod(context, { ...one, count: countedTwice(billing.count, from.upTo) });
+      closed?.set(organizationId, month);
+      stopped.delete(organizationId);
+    } catch (error) {
+      if (!(error instanceof BillingContradiction)) throw error;
+      stopped.set(organizationId, nowMs() + STOPPED_MS);
+      logger.error(
+        { organizationId, month, alarm: 'billing' },
+        `${month} is not invoiced, because the read model of billing was changed in the database or is wrong: ${error.message}. Find out who changed it, then run \`outbox projections rebuild billing\``,
+      );
+    }
+  };
 
   /** The month to close next; null: all are closed. */
   const dueOf = ({ organizationId, createdAt }: Billed, last: Month): Month | null => {
@@ -57,7 +124,7 @@ export const closePeriods = ({ billing, organizations, leadership, ...context }:
     return due <= last ? due : null;
   };
 
-  const due = (last: Month): readonly { readonly organizationId: string; readonly month: Month }[] =>
+  const due = (last: Month): readonly MonthToClose[] =>
     billedOf(organizations).flatMap((billed) => {
       const month = dueOf(billed, last);
       return month === null ? [] : [{ organizationId: billed.organizationId, month }];
@@ -66,14 +133,16 @@ export const closePeriods = ({ billing, organizations, leadership, ...context }:
   return repeat(context.system, async () => {
     if (!leadership.isLeader()) return CLOSE_EVERY_MS;
     closed ??= new Map(await billing.lastInvoices());
-    const last = previousMonth(monthOf(new Date(context.system.now().getTime() - CLOSE_AFTER_MS).toISOString()));
-    const some = due(last).slice(0, CLOSED_MAX);
-    if (some.length === 0) return CLOSE_EVERY_MS;
-    if (!(await billing.upTo(await context.store.head()))) return BUSY_MS;
-    for (const one of some) {
-      await closePeriod(context, { ...one, count: billing.count });
-      closed.set(one.organizationId, one.month);
+    const last = previousMonth(monthOf(new Date(nowMs() - CLOSE_AFTER_MS).toISOString()));
+    const all = due(last).filter((one) => !isStopped(one));
+    if (all.length === 0) {
+      recount = null;
+      return CLOSE_EVERY_MS;
     }
+    if (!(await billing.upTo(await context.store.head()))) return BUSY_MS;
+    recount = await recountFor(all);
+    for (const one of all.slice(0, CLOSED_MAX)) await close(one, recount);
+    onStopped?.(stopped.size);
     return BUSY_MS;
   });
 };

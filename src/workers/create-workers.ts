@@ -77,6 +77,8 @@ export interface WorkersDependencies extends AuditWork {
   readonly isHeldAfterRestore?: (message: Message) => boolean;
   /** Queries of the read model of billing, and the operator's plans. Absent: nothing is billed. */
   readonly billing?: BillingQueries;
+  /** Receives the number of organizations that are not billed because their count is wrong. */
+  readonly onBillingStopped?: ((organizations: number) => void) | undefined;
   readonly plans?: Plans | undefined;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
@@ -230,7 +232,11 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing, caughtUp: allCaughtUp });
   }
   if (deps.billing !== undefined) {
-    jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing });
+    jobs['closing of billing periods'] = closePeriods({
+      ...shared,
+      billing: deps.billing,
+      onStopped: deps.onBillingStopped,
+    });
     jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing });
   }
   Object.assign(jobs, auditJobs({ ...shared, caughtUp: projections.caughtUp }, deps));

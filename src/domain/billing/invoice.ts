@@ -129,6 +129,15 @@ interface CountedDay {
 /** Counted days by date. */
 export type CountedDays = ReadonlyMap<string, CountedDay>;
 
+/** @returns a sentence for each day on which a count and what the log says differ. */
+export const differencesOf = (counted: CountedDays, log: CountedDays): readonly string[] =>
+  [...new Set([...counted.keys(), ...log.keys()])].toSorted().flatMap((day) => {
+    const [one, other] = [counted.get(day), log.get(day)];
+    if (one?.recipients !== other?.recipients)
+      return [`${day}: counted ${one?.recipients ?? 0} recipients, but the log has ${other?.recipients ?? 0}`];
+    return one?.after === other?.after ? [] : [`${day}: the counted events do not begin where the log has them`];
+  });
+
 const countedIn = (days: CountedDays, { from, to }: Part): readonly CountedDay[] =>
   [...days].flatMap(([day, counted]) => (day >= from && day < to ? [counted] : []));
 

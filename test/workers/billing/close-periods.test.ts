@@ -11,6 +11,7 @@ import { countedDays } from '../../support/counted-days.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
+import { silentLogger } from '../../support/logger.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const STARTER: Plan = {
@@ -48,6 +49,7 @@ const open = async () => {
     recipients: async ({ start, end }) =>
       new Map([[organizationId, [...days].reduce((sum, [day, n]) => (day >= start && day < end ? sum + n : sum), 0)]]),
     upTo: async () => true,
+    recount: (from) => ({ from, upTo: async () => countedDays(days) }),
   };
   const process = async (work: typeof closePeriods | typeof watchQuotas): Promise<void> => {
     const { organizations, apply } = createOrganizations();
@@ -63,6 +65,7 @@ const open = async () => {
       billing,
       organizations,
       leadership: { isLeader: () => true },
+      logger: silentLogger,
     });
     void of(stopping.signal, () => undefined);
   };
