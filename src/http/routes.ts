@@ -6,7 +6,9 @@ import {
   sendPostmarkTemplateBatchRoute,
   sendPostmarkTemplateRoute,
 } from './compat/postmark.ts';
+import { POSTMARK_BOUNCE_ROUTES } from './compat/postmark-bounces.ts';
 import { POSTMARK_READ_ROUTES } from './compat/postmark-reads.ts';
+import { POSTMARK_STATISTICS_ROUTES } from './compat/postmark-statistics.ts';
 import { POSTMARK_TEMPLATE_ROUTES } from './compat/postmark-templates.ts';
 import {
   cancelResendEmailRoute,
@@ -369,6 +371,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
   ...POSTMARK_READ_ROUTES,
+  ...POSTMARK_BOUNCE_ROUTES,
+  ...POSTMARK_STATISTICS_ROUTES,
   ...POSTMARK_TEMPLATE_ROUTES,
   ...SENDGRID_READ_ROUTES,
   sendPostmarkEmailRoute,

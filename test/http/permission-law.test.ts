@@ -64,7 +64,16 @@ const PERMISSIONS = {
     GET /compat/postmark/messages/outbound
     GET /compat/postmark/messages/outbound/opens
     GET /compat/postmark/messages/outbound/opens/:id
+    GET /compat/postmark/messages/outbound/clicks
+    GET /compat/postmark/messages/outbound/clicks/:id
+    GET /compat/postmark/bounces
+    GET /compat/postmark/bounces/:id
     GET /compat/postmark/stats/outbound
+    GET /compat/postmark/stats/outbound/sends
+    GET /compat/postmark/stats/outbound/bounces
+    GET /compat/postmark/stats/outbound/spam
+    GET /compat/postmark/stats/outbound/opens
+    GET /compat/postmark/stats/outbound/clicks
     GET /compat/postmark/deliveryStats
     GET /compat/postmark/message-streams/:stream/suppressions/dump
     GET /compat/sendgrid/v3/suppression/:list

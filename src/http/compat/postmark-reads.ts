@@ -13,37 +13,38 @@ import {
   requireList,
   requireObject,
   sentenceOf,
+  throughDay,
 } from './translate.ts';
 
-/** Lists, statistics and suppressions of the npm package `postmark`, by our own operations. */
+/** Lists of messages, opens, clicks and suppressions of the npm package `postmark`, by our own operations. */
 
 const COUNT_DEFAULT = 100;
 const COUNT_MAX = 500;
-const OFFSET_MAX = 10_000;
+export const OFFSET_MAX = 10_000;
 const TEXT_MAX = 1_000;
 
-const text = z.string().max(TEXT_MAX).optional();
+export const text = z.string().max(TEXT_MAX).optional();
 const page = {
   count: integerParameter(1, COUNT_MAX).default(COUNT_DEFAULT),
   offset: integerParameter(0, OFFSET_MAX).default(0),
 };
 
 const STREAMS: Readonly<Record<string, 'transactional' | 'bulk'>> = { outbound: 'transactional', broadcast: 'bulk' };
-const STREAM_NAMES = { transactional: 'outbound', bulk: 'broadcast' } as const;
+export const STREAM_NAMES = { transactional: 'outbound', bulk: 'broadcast' } as const;
 
 /** @throws {DomainError} `invalid_request`. */
-const streamNamed = (name: string, field: string): 'transactional' | 'bulk' => {
+export const streamNamed = (name: string, field: string): 'transactional' | 'bulk' => {
   const stream = Object.hasOwn(STREAMS, name) ? STREAMS[name] : undefined;
   if (stream === undefined) throw refuseField(field, 'must be outbound or broadcast');
   return stream;
 };
 
-const present = (fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+export const present = (fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-const NAMES: PathNames = { to: 'recipient', from: 'fromEmail', since: 'fromDate', until: 'toDate' };
+export const MESSAGE_FILTERS: PathNames = { to: 'recipient', from: 'fromEmail', since: 'fromDate', until: 'toDate' };
 
-const tagOf = (tags: readonly { readonly name: string; readonly value: string }[]): string =>
+export const tagOf = (tags: readonly { readonly name: string; readonly value: string }[]): string =>
   tags.find(({ name }) => name === 'tag')?.value ?? '';
 
 const recipientsOf = ({ recipients }: SerializedListedMessage, kind: 'to' | 'cc' | 'bcc') =>
@@ -68,7 +69,7 @@ const serializeMessage = (message: SerializedListedMessage) => ({
 });
 
 /** The number of items is not counted: a page that has a successor says that there is one more. */
-const totalOf = (
+export const totalOf = (
   offset: number,
   { items, hasMore }: { readonly items: readonly unknown[]; readonly hasMore: boolean },
 ) => offset + items.length + (hasMore ? 1 : 0);
@@ -95,7 +96,7 @@ const listPostmarkMessagesRoute = endpoint(
       from: fromEmail,
       tag: tag === undefined ? undefined : `tag:${tag}`,
       since: fromDate,
-      until: toDate,
+      until: throughDay(toDate),
       subject,
       stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
     });
@@ -103,17 +104,17 @@ const listPostmarkMessagesRoute = endpoint(
       (query) =>
         perform<List<SerializedListedMessage>>(route, call, 'GET /v1/messages', {
           query: { ...query, ...filters },
-          names: NAMES,
+          names: MESSAGE_FILTERS,
         }),
       { offset, limit: count, instead: 'GET /v1/messages' },
-      serializeMessage,
+      (message) => [serializeMessage(message)],
     );
     return { TotalCount: totalOf(offset, found), Messages: found.items };
   },
 );
 
-/** Our event `message.opened`. */
-interface OpenedEvent {
+/** Our events `message.opened` and `message.clicked`. */
+interface EngagementEvent {
   readonly timestamp: string;
   readonly data: {
     readonly message_id: string;
@@ -121,19 +122,17 @@ interface OpenedEvent {
     readonly tags: readonly { readonly name: string; readonly value: string }[];
     readonly first?: true;
     readonly client: string;
+    readonly url?: string | null;
   };
 }
 
 const UNKNOWN = { Name: '', Company: '', Family: '' };
 
-const serializeOpen = ({ timestamp, data }: OpenedEvent) => ({
-  RecordType: 'Open',
-  FirstOpen: data.first === true,
+const serializeEngagement = ({ timestamp, data }: EngagementEvent) => ({
   Client: { Name: data.client, Company: '', Family: data.client },
   OS: UNKNOWN,
   Platform: '',
   UserAgent: '',
-  ReadSeconds: 0,
   Geo: {},
   MessageID: data.message_id,
   ReceivedAt: timestamp,
@@ -141,103 +140,85 @@ const serializeOpen = ({ timestamp, data }: OpenedEvent) => ({
   Recipient: data.recipient.address ?? '',
 });
 
+const serializeOpen = (event: EngagementEvent) => ({
+  ...serializeEngagement(event),
+  RecordType: 'Open',
+  FirstOpen: event.data.first === true,
+  ReadSeconds: 0,
+});
+
+/** Links in a text are not tracked. */
+const serializeClick = (event: EngagementEvent) => ({
+  ...serializeEngagement(event),
+  RecordType: 'Click',
+  ClickLocation: 'HTML',
+  OriginalLink: event.data.url ?? '',
+});
+
 /** The newest page of our feed is read, which pages by cursor. */
-const OPENS_MAX = 100;
-const opensPage = z.strictObject({
-  count: integerParameter(1, COUNT_MAX).default(OPENS_MAX),
+const EVENTS_MAX = 100;
+const eventsPage = z.strictObject({
+  count: integerParameter(1, COUNT_MAX).default(EVENTS_MAX),
   offset: integerParameter(0, OFFSET_MAX).default(0),
   tag: text,
 });
 
-const listOpens = async (
+const listEngagements = async (
   route: RouteContext,
-  call: Call<unknown, z.output<typeof opensPage>>,
-  message: { readonly message_id?: string },
-) => {
+  call: Call<unknown, z.output<typeof eventsPage>>,
+  filters: { readonly types: 'message.opened' | 'message.clicked'; readonly message_id?: string },
+): Promise<readonly EngagementEvent[]> => {
   const { count, offset, tag } = call.query;
-  if (count > OPENS_MAX) throw refuseField('count', `must be at most ${OPENS_MAX}: read more with GET /v1/events`);
-  if (offset > 0) throw refuseField('offset', 'must be 0: read earlier opens with GET /v1/events');
-  const query = { limit: String(count), types: 'message.opened', ...message };
-  const { data } = await perform<List<OpenedEvent>>(route, call, 'GET /v1/events', {
+  const what = filters.types === 'message.opened' ? 'opens' : 'clicks';
+  if (count > EVENTS_MAX) throw refuseField('count', `must be at most ${EVENTS_MAX}: read more with GET /v1/events`);
+  if (offset > 0) throw refuseField('offset', `must be 0: read earlier ${what} with GET /v1/events`);
+  const query = { limit: String(count), ...filters };
+  const { data } = await perform<List<EngagementEvent>>(route, call, 'GET /v1/events', {
     query: tag === undefined ? query : { ...query, tag: `tag:${tag}` },
   });
-  return { TotalCount: data.length, Opens: data.map(serializeOpen).toReversed() };
+  return data.toReversed();
+};
+
+const listOpens = async (
+  route: RouteContext,
+  call: Call<unknown, z.output<typeof eventsPage>>,
+  message: { readonly message_id?: string },
+) => {
+  const found = await listEngagements(route, call, { types: 'message.opened', ...message });
+  return { TotalCount: found.length, Opens: found.map(serializeOpen) };
+};
+
+const listClicks = async (
+  route: RouteContext,
+  call: Call<unknown, z.output<typeof eventsPage>>,
+  message: { readonly message_id?: string },
+) => {
+  const found = await listEngagements(route, call, { types: 'message.clicked', ...message });
+  return { TotalCount: found.length, Clicks: found.map(serializeClick) };
 };
 
 const listPostmarkOpensRoute = endpoint(
   'GET /compat/postmark/messages/outbound/opens',
-  { summary: 'getMessageOpens', query: opensPage },
+  { summary: 'getMessageOpens', query: eventsPage },
   (call, route) => listOpens(route, call, {}),
 );
 
 const listPostmarkMessageOpensRoute = endpoint(
   'GET /compat/postmark/messages/outbound/opens/:id',
-  { summary: 'getMessageOpensForSingleMessage', query: opensPage },
+  { summary: 'getMessageOpensForSingleMessage', query: eventsPage },
   (call, route) => listOpens(route, call, { message_id: call.id }),
 );
 
-interface Counts {
-  readonly totals: Readonly<Record<string, number>>;
-}
-
-const countsOf = (route: RouteContext, call: Call<unknown, unknown>, query: Readonly<Record<string, string>>) =>
-  perform<Counts>(route, call, 'GET /v1/stats', { query, names: { from: 'fromDate', to: 'toDate' } });
-
-const sumOf = ({ totals }: Counts, ...names: readonly string[]): number =>
-  names.reduce((sum, name) => sum + (totals[name] ?? 0), 0);
-
-const percent = (part: number, whole: number): number => (whole === 0 ? 0 : (100 * part) / whole);
-
-const getPostmarkOverviewRoute = endpoint(
-  'GET /compat/postmark/stats/outbound',
-  { summary: 'getOutboundOverview', query: z.strictObject({ tag: text, fromDate: text, toDate: text }) },
-  async (call, route) => {
-    const { tag, fromDate, toDate } = call.query;
-    const counts = await countsOf(
-      route,
-      call,
-      present({ tag: tag === undefined ? undefined : `tag:${tag}`, from: fromDate, to: toDate }),
-    );
-    const [sent, bounced] = [sumOf(counts, 'accepted'), sumOf(counts, 'bounced')];
-    const complained = sumOf(counts, 'complained');
-    return {
-      Sent: sent,
-      Bounced: bounced,
-      SMTPApiErrors: 0,
-      BounceRate: percent(bounced, sent),
-      SpamComplaints: complained,
-      SpamComplaintsRate: percent(complained, sent),
-      Opens: sumOf(counts, 'opens'),
-      UniqueOpens: sumOf(counts, 'opened'),
-      TotalClicks: sumOf(counts, 'clicks'),
-      UniqueLinksClicked: sumOf(counts, 'clicked'),
-    };
-  },
+const listPostmarkClicksRoute = endpoint(
+  'GET /compat/postmark/messages/outbound/clicks',
+  { summary: 'getMessageClicks', query: eventsPage },
+  (call, route) => listClicks(route, call, {}),
 );
 
-/** Longest period in which these counts are added up. A longer one is slower to read. */
-const DAYS = 365;
-const DAY_MS = 86_400_000;
-
-/** Types of theirs, by the metric that counts them. */
-const BOUNCES = [
-  ['Hard bounce', 'HardBounce', 'bounced'],
-  ['Message delayed/Undeliverable', 'SoftBounce', 'expired'],
-  ['Spam complaint', 'SpamComplaint', 'complained'],
-  ['Unsubscribe request', 'Unsubscribe', 'unsubscribed'],
-] as const;
-
-const getPostmarkDeliveryRoute = endpoint(
-  'GET /compat/postmark/deliveryStats',
-  { summary: 'getDeliveryStatistics' },
-  async (call, route) => {
-    const from = new Date(route.deps.context.system.now().getTime() - DAYS * DAY_MS).toISOString();
-    const counts = await countsOf(route, call, { from, granularity: 'month' });
-    const { items } = await listSuppressed(route, call, { offset: 0, limit: OFFSET_MAX });
-    const each = BOUNCES.map(([Name, Type, metric]) => ({ Name, Type, Count: sumOf(counts, metric) }));
-    const all = each.reduce((sum, { Count }) => sum + Count, 0);
-    return { InactiveMails: items.length, Bounces: [{ Name: 'All', Count: all }, ...each] };
-  },
+const listPostmarkMessageClicksRoute = endpoint(
+  'GET /compat/postmark/messages/outbound/clicks/:id',
+  { summary: 'getMessageClicksForSingleMessage', query: eventsPage },
+  (call, route) => listClicks(route, call, { message_id: call.id }),
 );
 
 /** Reason and origin in their words. */
@@ -346,8 +327,8 @@ export const POSTMARK_READ_ROUTES = {
   listPostmarkMessagesRoute,
   listPostmarkOpensRoute,
   listPostmarkMessageOpensRoute,
-  getPostmarkOverviewRoute,
-  getPostmarkDeliveryRoute,
+  listPostmarkClicksRoute,
+  listPostmarkMessageClicksRoute,
   listPostmarkSuppressionsRoute,
   createPostmarkSuppressionsRoute,
   deletePostmarkSuppressionsRoute,

@@ -129,7 +129,7 @@ const listPostmarkTemplatesRoute = endpoint(
     const { items, hasMore } = await pageByNumber(
       (query) => perform<List<SerializedTemplate>>(route, call, 'GET /v1/templates', { query }),
       { offset, limit: count, instead: 'GET /v1/templates' },
-      ({ id }) => id,
+      ({ id }) => [id],
     );
     const bounds = { system: route.deps.context.system, concurrency: READS_MAX };
     const Templates = await mapConcurrently(items, bounds, async (id) =>

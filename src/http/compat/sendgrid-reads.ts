@@ -5,7 +5,7 @@ import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedSuppression } from '../resources/suppressions/add-suppressions.ts';
 import { entryIn, findSuppressed, listSuppressed, suppress, unsuppress } from './suppressions.ts';
-import { type PathNames, perform, refuseField, requireList, requireObject } from './translate.ts';
+import { type PathNames, perform, requireList, requireObject, throughDay } from './translate.ts';
 
 /** Suppressions and statistics of the npm package `@sendgrid/client`, by our own operations. */
 
@@ -150,15 +150,8 @@ interface Stats {
   readonly data: readonly (Readonly<Record<string, number>> & { readonly start: string })[];
 }
 
-const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-
-/** The day after a date, as our range ends before its end. @throws {DomainError} `invalid_request`. */
-const dayAfter = (date: string): string => {
-  const at = DATE.test(date) ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(at)) throw refuseField('end_date', 'must be a date such as 2026-01-31');
-  return new Date(at + DAY_MS).toISOString().slice(0, date.length);
-};
+const date = z.string().refine((text) => DATE.test(text), 'must be a date such as 2026-01-31');
 
 const STATS_NAMES: PathNames = { from: 'start_date', to: 'end_date', granularity: 'aggregated_by' };
 
@@ -183,16 +176,16 @@ const getSendgridStatsRoute = endpoint(
   {
     summary: 'GET /v3/stats',
     query: z.strictObject({
-      start_date: z.string().refine((text) => DATE.test(text), 'must be a date such as 2026-01-31'),
-      end_date: z.string().max(TEXT_MAX).optional(),
+      start_date: date,
+      end_date: date.optional(),
       aggregated_by: z.enum(['day', 'week', 'month']).default('day'),
     }),
   },
   async (call, route) => {
     const { start_date: from, end_date, aggregated_by: granularity } = call.query;
-    const to = end_date === undefined ? {} : { to: dayAfter(end_date) };
+    const to = throughDay(end_date);
     const { data } = await perform<Stats>(route, call, 'GET /v1/stats', {
-      query: { from, granularity, timezone: 'UTC', attribution: 'event', ...to },
+      query: { from, granularity, timezone: 'UTC', attribution: 'event', ...(to === undefined ? {} : { to }) },
       names: STATS_NAMES,
     });
     return data.map(({ start, ...counts }) => ({

@@ -62,20 +62,20 @@ const tooLong = (instead: string): DomainError =>
 
 /**
  * Items `offset` to `offset + limit` of a list of ours, read page by page.
- * @param take null: the item is not on the vendor's list.
+ * @param take the vendor's items for one of ours; none: it is not on the vendor's list.
  * @throws {DomainError} `invalid_request` if that is further than `ITEMS_MAX`.
  */
 export const pageByNumber = async <Item, Taken>(
   read: (query: Readonly<Record<string, string>>) => Promise<List<Item>>,
   { offset, limit, instead }: { readonly offset: number; readonly limit: number; readonly instead: string },
-  take: (item: Item) => Taken | null,
+  take: (item: Item) => readonly Taken[],
 ): Promise<{ readonly items: readonly Taken[]; readonly hasMore: boolean }> => {
   const found: Taken[] = [];
   let query: Readonly<Record<string, string>> | null = { limit: String(PAGE) };
   for (let count = 0; query !== null && found.length <= offset + limit; count += PAGE) {
     if (count >= ITEMS_MAX) throw tooLong(instead);
     const { data, next_cursor: after }: List<Item> = await read(query);
-    found.push(...data.map(take).filter((one) => one !== null));
+    found.push(...data.flatMap(take));
     query = after === null ? null : { limit: String(PAGE), after };
   }
   return { items: found.slice(offset, offset + limit), hasMore: found.length > offset + limit };
@@ -93,9 +93,9 @@ export const listSuppressed = async (
     (query) =>
       perform<List<SerializedSuppression>>(route, call, 'GET /v1/suppressions', { query: { ...query, ...filter } }),
     { offset, limit, instead: 'GET /v1/suppressions' },
-    (one): ListedAddress | null => {
+    (one): readonly ListedAddress[] => {
       const entry = entryIn(one, by);
-      return entry === undefined || one.address === null ? null : { address: one.address, entry, found: one };
+      return entry === undefined || one.address === null ? [] : [{ address: one.address, entry, found: one }];
     },
   );
 };

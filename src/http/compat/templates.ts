@@ -10,7 +10,7 @@ import { type Fields, type PathNames, perform, requireNone } from './translate.t
  * publishes it; if that fails, the draft is restored and nothing has changed.
  */
 
-/** What a template says, in the vendor's placeholders. */
+/** Parts of a template, with the vendor's placeholders. */
 export const sourcesOf = ({ subject, html, text }: SerializedContent): TemplateSources => {
   const [shownHtml, shownText] = [placeholdersOf(html), placeholdersOf(text ?? '')];
   const isTextOnly = shownText !== '' && htmlOrText({ html: '', text: shownText }) === shownHtml;
@@ -68,7 +68,7 @@ export const loadTemplate = (route: RouteContext, call: AnyCall, id: string): Pr
 const publish = (route: RouteContext, call: AnyCall, id: string, names: PathNames): Promise<SerializedVersion> =>
   perform<SerializedVersion>(route, call, 'POST /v1/templates/:id/publish', { id, names });
 
-/** Creates a template that applies at once. @throws {DomainError} in the vendor's names; then there is none. */
+/** Creates a template that applies at once. @throws {DomainError} in the vendor's names; the template is deleted again. */
 export const createPublished = async (
   route: RouteContext,
   call: AnyCall,

@@ -198,6 +198,18 @@ export const requireNone = (problems: readonly Problem[]): void => {
 /** Refusal of one field. @param problem follows its path: `is required`. */
 export const refuseField = (path: string, problem: string): DomainError => invalid([problemAt(path, problem)]);
 
+const DAY_MS = 86_400_000;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+const dateOf = (at: number): string => new Date(at).toISOString().replace(/T.*$/, '');
+
+/** End of a period of theirs: they include its last day, and ours end before theirs. Other text is left as it is. */
+export const throughDay = (until: string | undefined): string | undefined => {
+  const at = until !== undefined && DATE.test(until) ? Date.parse(until) : Number.NaN;
+  // JavaScript reads 31 February as a day in March.
+  return Number.isNaN(at) || dateOf(at) !== until ? until : dateOf(at + DAY_MS);
+};
+
 /** Sentences of an error about single fields, or its message. */
 export const sentenceOf = ({ message, details = {} }: DomainError): string =>
   Object.values(details).flat().join('; ') || message;
