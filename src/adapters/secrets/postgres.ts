@@ -315,12 +315,12 @@ export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecr
 };
 
 /**
- * Keys under which things are kept that outlive a `SECRET_KEY`: tracked links, and events of the log. Each `SECRET_KEY` yields one for each purpose, with an id of its own. The vault also holds,
- * encrypted, the keys derived from earlier ones, so that links in old mail still work and old events still verify. All are
- * read when a process starts; redirects need no database.
+ * Keys that must outlive a `SECRET_KEY`: those of tracked links and of events in the log. Each `SECRET_KEY` yields one for
+ * each purpose, with an id of its own. The vault also holds, encrypted, the keys derived from earlier ones, so that links in
+ * old mail still work and old events still verify. All are read when a process starts; redirects need no database.
  */
 
-/** Number of rotations that are survived. */
+/** Rotations after which links still work and events still verify. */
 const KEYS_MAX = 100;
 
 const ring = z.array(z.object({ id: z.string(), bytes: z.string() }));
