@@ -212,7 +212,7 @@ export const dnsProblems = async (
  * valid, the database and log respond, and SECRET_KEY decrypts the vault.
  */
 
-/** Detects roles by their open connection pools (`composition/start-projections.ts`, `start-workers.ts`). */
+/** Detects roles by their open connection pools (`composition/start-workers.ts`). */
 const ROLES_SEEN = `
   select distinct application_name as name from pg_stat_activity
   where datname = current_database() and application_name in ('outbox projections', 'outbox workers')`;

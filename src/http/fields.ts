@@ -102,7 +102,7 @@ const TIME_PARAMETERS = new WeakSet<object>();
 /** Whether a schema was made by `timeParameter`; a description does not change its definition. */
 const isTimeParameter = ({ _zod: { def } }: z.core.$ZodType): boolean => TIME_PARAMETERS.has(def);
 
-/** A time in ISO 8601 in the years 1970 to 9999, or a date, which stays one: see `zoned-dates.ts`. */
+/** A time in ISO 8601 in the years 1970 to 9999, or a date, which stays one until the zone of the organization is known. */
 export const timeParameter = () => {
   const parameter = z
     .string()

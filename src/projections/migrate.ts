@@ -15,7 +15,7 @@ const LOCK_TIMEOUT = '30s';
 /**
  * One baseline per schema, `NNNNN_<schema>_baseline.sql`; later changes are new files with the next number, named
  * `NNNNN_<schema>_<what>.sql`. A file that has been released is never changed or renamed: by its name a database says
- * which chain made it. Chains before the first release had `vault.sql` in place of `vault_baseline.sql`.
+ * which chain made it. Chains before the first release have other names.
  *
  * The views of the schema `analytics` are of no chain: they are created again when they are missing or have changed. A
  * migration that changes what is under one begins with `drop schema if exists analytics cascade`.

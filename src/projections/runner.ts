@@ -53,7 +53,7 @@ interface RunProjectionOptions {
   readonly log: Pick<LogFollower, 'next'>;
   readonly isAuthentic?: EventStore['isAuthentic'];
   readonly awaited: AwaitedPositions;
-  /** How long a session may be silent before another process takes over (`session.ts`). */
+  /** How long a session may be silent before another process takes over (`projections/database.ts`). */
   readonly silenceMs: number;
   readonly signal: AbortSignal;
 }

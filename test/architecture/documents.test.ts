@@ -80,6 +80,23 @@ describe('the documents', () => {
     expect(found.filter(([, path]) => !existsSync(new URL(path, root)))).toEqual([]);
   });
 
+  test('and comments name only files that exist', () => {
+    const files = ['src', 'sdk', 'cli', 'test', 'chaos', 'bench', 'docs', 'deploy', '.ci'].flatMap((folder) =>
+      readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+        .filter((file) => !file.includes('node_modules'))
+        .map((file) => `/${folder}/${file}`),
+    );
+    const isFile = (name: string): boolean => files.some((file) => file.endsWith(`/${name}`));
+    const missing = files
+      .filter((file) => /^\/(?:src|chaos|bench)\/.*\.tsx?$/.test(file))
+      .flatMap((file) => {
+        const comments = read(file.slice(1)).match(/\/\*[\s\S]*?\*\/|\/\/.*/g) ?? [];
+        const names = comments.flatMap((comment) => [...comment.matchAll(/`([\w./-]+\.(?:tsx?|sql))`/g)]);
+        return names.flatMap(([, name = '']) => (isFile(name) ? [] : [`${name}: ${file}`]));
+      });
+    expect(missing).toEqual([]);
+  });
+
   test('link only to files that exist', () => {
     const found = named(/\]\((?!https?:)([^)#]+)/g);
     expect(found.length).toBeGreaterThan(10);

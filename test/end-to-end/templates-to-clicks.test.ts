@@ -16,7 +16,7 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
 /** A normal browser's user agent. That of a headless browser reveals a program. */
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
-/** Earlier clicks are classified as a security filter (`record-engagement.ts`). */
+/** Earlier clicks are classified as a security filter (`recordEngagement`). */
 const AFTER_DELIVERY_MS = 3_500;
 
 const TEMPLATE = `name: Sale

@@ -160,7 +160,7 @@ interface Restore {
   readonly databaseUrl: string;
   readonly folder: string;
   readonly manifest: Manifest;
-  /** Mail that was accepted before this time is held (`restore-hold.ts`). */
+  /** Mail that was accepted before this time is held (`openRestoreHold`). */
   readonly restoredAt: Date;
   /** @param of number of tables. */
   onTable(table: BackedUpTable, of: number): void;

@@ -29,8 +29,8 @@ const isAboutSystem = ({ enhanced }: SmtpReply): boolean => /^5\.(?:[35]\.|4\.(?
 const isLoop = ({ text }: SmtpReply): boolean => /too many hops|hop count|\bloop/i.test(text);
 
 /**
- * RFC 5321 §4.2.4: 501 and 504 are about an argument. Optional ones have already been dropped by then
- * (`transmission.ts`).
+ * RFC 5321 §4.2.4: 501 and 504 are about an argument. The client has dropped optional ones by then
+ * (`transaction.ts`).
  */
 const isAboutArgument = ({ code }: SmtpReply): boolean => code === 501 || code === 504;
 

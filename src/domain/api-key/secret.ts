@@ -64,8 +64,8 @@ export const secretFacts = (value: string): SecretFacts => ({
 });
 
 /**
- * PORT: the last use of each secret of a key, to the minute, stored separately from the events. Adapters:
- * `adapters/usage-marks/{in-memory,postgres}`.
+ * PORT: the last use of each secret of a key, to the minute, stored separately from the events. Adapter:
+ * `adapters/usage-marks.ts`.
  */
 
 /** A secret of a key. A rotated key keeps its id, and each of its secrets has its own mark. */

@@ -38,7 +38,7 @@ export interface RateLimitResult {
 }
 
 /**
- * PORT: counts actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: while a store does not
+ * PORT: counts actions. Adapters: `adapters/rate-limit`. Never hangs: while a store does not
  * respond, each process counts alone.
  */
 export interface RateLimiter {

@@ -24,7 +24,7 @@ export const memberEvents = {
     contactId: z.string(),
     role: roleSchema,
   }),
-  /** Earlier links stay valid, up to the limits in `sign-in-link.ts`. */
+  /** Earlier links stay valid, up to the limits in `member.ts`. */
   SignInLinkCreated: z.object({
     memberId: z.string(),
     /** SHA-256 of the token, in hex. The token itself is not stored. */

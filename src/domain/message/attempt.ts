@@ -186,7 +186,7 @@ export const REFUSED = 'the mail server rejected it permanently';
 /** Outcome of one attempt for one recipient. */
 export type AttemptOutcome = {
   readonly recipientId: string;
-  /** Destination to which the outcome is feedback (`mail-transport.ts`). Not recorded. */
+  /** Destination to which the outcome is feedback (`ports/mail.ts`). Not recorded. */
   readonly destination?: string | null;
 } & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }

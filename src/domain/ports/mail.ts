@@ -4,8 +4,8 @@ import type { Environment } from '../kernel/environment.ts';
 import type { MessageBody } from './contents.ts';
 
 /**
- * PORT: makes one attempt to deliver a message. Adapters: `adapters/mail/{smtp,simulated}`. It returns the outcome for
- * each recipient; the domain decides whether and when to retry (`message/retry-schedule.ts`).
+ * PORT: makes one attempt to deliver a message. Adapters: `adapters/mail`. It returns the outcome for each
+ * recipient, `deferred` if another attempt may help; the domain decides when that is (`message/retry-schedule.ts`).
  */
 
 export interface EnvelopeRecipient {

@@ -1,5 +1,5 @@
 /**
- * PORT: a queue of small jobs. Adapters: `adapters/queue/{in-memory,bullmq-postgres,bullmq-redis}`. One contract suite
+ * PORT: a queue of small jobs. Adapters: `adapters/queue`. One contract suite
  * (`test/contracts/queue`) verifies that all of them keep the promises below.
  *
  * A queue is never the record of pending work: it may lose everything at any moment, and the sweeper then adds due jobs

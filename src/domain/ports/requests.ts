@@ -5,7 +5,7 @@ import type { ErrorCode } from '../kernel/errors.ts';
 
 /**
  * PORT: refused requests, for developers who ask why. Stored for `REFUSED_REQUEST_DAYS`, outside any log and without
- * sensitive values: see `http/refused-requests`. Adapter: `adapters/refused-requests/postgres`.
+ * sensitive values: see `http/refused-requests`. Adapter: `adapters/refused-requests.ts`.
  */
 export interface RefusedRequest {
   /** `req_…`, as in `X-Request-Id`. */
@@ -116,8 +116,8 @@ export const REFUSED_REQUESTS_COUNTED_MAX = 50_000;
 
 /**
  * PORT: address and user agent of requests that manage something, stored separately from the events. Events refer to an
- * origin by its id (`originId`). It is removed after `ORIGIN_DAYS`. Adapters:
- * `adapters/request-origins/{in-memory,postgres}`.
+ * origin by its id (`originId`). It is removed after `ORIGIN_DAYS`. Adapter:
+ * `adapters/request-origins.ts`.
  */
 export interface RequestOrigin {
   /** UUID. */
@@ -195,7 +195,7 @@ export interface AuditTrees {
   findCustomerEvent(tree: string, id: string): Promise<FoundLeaf | null>;
 }
 
-/** PORT: outbound requests to witnesses of checkpoints. Adapter: `adapters/witnesses/http`. */
+/** PORT: outbound requests to witnesses of checkpoints. Adapter: `adapters/witnesses.ts`. */
 export interface Witnesses {
   /** Sends one POST of plain text: no redirects, bounded in time and in bytes read. @throws {WitnessUnreachable} */
   post(url: string, body: string, signal: AbortSignal): Promise<WitnessAnswer>;

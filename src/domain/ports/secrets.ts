@@ -2,7 +2,7 @@ import type { SigningKey } from '../../lib/smtp/smtp.ts';
 
 /**
  * PORT: the vault's secrets, which must be readable again in clear, such as signing secrets of webhooks. They are
- * stored under the id that events name, and never changed. Adapters: `adapters/secrets/{in-memory,postgres}`.
+ * stored under the id that events name, and never changed. Adapter: `adapters/secrets/postgres.ts`.
  */
 export interface Secrets {
   /** Stores a secret. An existing id keeps its first value. Durable when it resolves. */
@@ -20,7 +20,7 @@ export class WrongSecretKey extends Error {
   override readonly name = 'WrongSecretKey';
 }
 
-/** PORT: generates keys that sign mail. Adapters: `adapters/dkim-keys/{generated,in-memory}`. */
+/** PORT: generates keys that sign mail. Adapter: `adapters/dkim-keys.ts`. */
 
 export interface MadeDkimKey {
   readonly algorithm: SigningKey['algorithm'];

@@ -5,7 +5,7 @@ import { formatId } from '../kernel/ids.ts';
 
 /**
  * PORT: deliveries owed to each webhook endpoint, with every try. Stored in the vault, with the checkpoint up to which
- * the log has been converted to rows. Adapters: `adapters/webhook-deliveries/{in-memory,postgres}`.
+ * the log has been converted to rows. Adapter: `adapters/webhook-deliveries`.
  */
 
 /** `pending`: owed; the next try is at `dueAt`. `failed`: all tries are used up. */
@@ -242,7 +242,7 @@ export interface WebhookDeliveries {
   resend(id: string, now: Date): Promise<void>;
 }
 
-/** PORT: outbound requests to customers' endpoints. Adapter: `adapters/webhook-target/http`. */
+/** PORT: outbound requests to customers' endpoints. Adapter: `adapters/webhook-target/http.ts`. */
 export interface WebhookTarget {
   /** The reason why a webhook cannot post to this URL, in one phrase; null if it can. */
   problemWith(url: string): Promise<string | null>;

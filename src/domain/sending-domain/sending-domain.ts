@@ -97,7 +97,7 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
       case 'DomainTrackingChanged':
         return { ...state, tracking: event.data.tracking };
       case 'DkimKeysDestroyed':
-        return state; // see `former-keys.ts`: the state no longer contains these keys
+        return state; // the state no longer contains these keys
       default:
         return event satisfies never;
     }

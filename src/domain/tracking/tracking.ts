@@ -353,7 +353,7 @@ const machineOf = ({ userAgent, isHead }: TrackedRequest, network: NetworkKind):
 /** Longer user agents are cut, because the distinguishing parts come early. */
 const USER_AGENT_CHARACTERS_MAX = 512;
 
-/** @returns `machine`: null if the request alone does not reveal one; later behaviour may (`record-engagement.ts`). */
+/** @returns `machine`: null if the request alone does not reveal one; later behaviour may (`recordEngagement`). */
 export const recognizeClient = (request: TrackedRequest): Client & { readonly machine: MachineReason | null } => {
   const userAgent = request.userAgent.slice(0, USER_AGENT_CHARACTERS_MAX).trim();
   const network = networkOf(request.address);

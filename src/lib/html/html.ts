@@ -9,7 +9,7 @@
  *   large ones in a thread; owners take turns. Valid html is cached by digest, and by its shape if a template made it.
  * - `htmlFacts` lists links, images, hidden text, active content and spans of text, for the rules of an analysis.
  * - `createTextAlternatives` derives the plain text of a message once for all its copies.
- * - `hosts.ts` and `text.ts` read what text says: hosts, look-alikes, URLs, places by line and column.
+ * - `facts.ts` reads what text says: hosts, look-alikes, URLs, places by line and column.
  *
  * Everything takes time linear in the length of its input. A body that takes too long is reported as a problem, and a
  * thread that is busy for too long throws `HtmlCheckUnavailable`: trying again helps.

@@ -186,14 +186,14 @@ interface AttemptResult {
 }
 
 /**
- * The limits of each destination: concurrency (AIMD, with suspensions), and rate (`destination-rate-limits.ts`), from its
- * servers' answers and what other processes have recorded.
+ * The limits of each destination: concurrency (AIMD, with suspensions), and rate, from its servers' answers and what other
+ * processes have recorded.
  *
  * Each outcome counts for the destination that it is about, which need not be the one in whose queue the mail waited:
  * MX records can name the hosts of any other provider. A provider is slowed or suspended by the answers of its own servers,
  * or their absence, at addresses that were tried, and only domains with such an address share its suspension. A domain whose
  * own DNS or policy is wrong becomes a destination of its own (`@example.com`) until its mail is answered again. What may be
- * about the sender suspends no provider (`sender-suspensions.ts`).
+ * about the sender suspends no provider.
  */
 export interface DestinationLimits extends KeyLimits, Pick<SenderSuspensions, 'isSuspendedFor'> {
   /** Destination in whose queue mail for a domain waits now. */

@@ -163,7 +163,7 @@ const wasReceived = ({ code }: Reply): boolean => code > 0;
 
 const bounceReason = (reply: Reply): string => (wasReceived(reply) ? REFUSED : UNDELIVERABLE);
 
-/** False if the recipient domain's own DNS or policy prevented the attempt: it is then reported as its own destination (`mail-transport.ts`). */
+/** False if the recipient domain's own DNS or policy prevented the attempt: it is then reported as its own destination (`ports/mail.ts`). */
 const wasTried = ({ destination, address }: Reply): boolean =>
   typeof address === 'string' || !isOwnDestination(destination ?? '');
 

@@ -24,9 +24,9 @@ import { createEndpoints, type Endpoints, type OwedPage, owedBy, passing, type R
 
 /**
  * Records what webhook endpoints are owed: a row for each endpoint and customer event, in the transaction that moves the
- * checkpoint. An organization that is owed much at once gets a row for each event alone, and `distribute-events.ts` makes
+ * checkpoint. An organization that is owed much at once gets a row for each event alone, and `distributeEvents` makes
  * its deliveries later: its fan-out does not delay what others are owed. Moving the checkpoint also decides which process
- * leads (`leadership.ts`).
+ * leads (`Leadership`).
  */
 
 /**

@@ -7,7 +7,7 @@ import { conforming } from './service.ts';
 
 /**
  * The section Tracking of the API's design, sentence by sentence. Two statements are tested elsewhere: links use a
- * domain's tracking host once its CNAME has been found (`workers/delivery/load-mails`), and links keep working while
+ * domain's tracking host once its CNAME has been found (`test/workers/delivery/load-mails.test.ts`), and links keep working while
  * PostgreSQL is down (`clicks-without-postgres`).
  */
 

@@ -112,7 +112,6 @@ const step = z.strictObject({
   facts,
 });
 
-/** Made by `serialize/explain`. */
 export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
