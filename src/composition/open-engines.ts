@@ -19,14 +19,19 @@ import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
 import { createSealingCodec, type EventCodec } from '../domain/kernel/codec.ts';
 import { createEventMacs } from '../domain/kernel/event-macs.ts';
-import type { EventStore, LogFollower } from '../domain/kernel/event-store.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  type LogFollower,
+  WrongExpectedRevision,
+} from '../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../domain/ports/contents.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import type { Queues } from '../domain/ports/queue.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookDeliveries, WebhookTarget } from '../domain/ports/webhooks.ts';
 import { type TrackingKeys, trackingTarget } from '../domain/tracking/tracking.ts';
-import { type Logger, retryWhileAway, type StartRefused, type System } from '../lib/async/async.ts';
+import { type Logger, retryWhileAway, type StartRefused, StoreUnavailable, type System } from '../lib/async/async.ts';
 import { createLogGuard, hostsOf, type LogGuard } from '../lib/event-log/event-log.ts';
 import { createLogFollower } from '../lib/event-log/follower.ts';
 import { checkPostgres, createPool } from '../lib/postgres/postgres.ts';
@@ -60,11 +65,30 @@ interface AppendSample {
 const percentile = (sorted: readonly number[], share: number): number | null =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
 
+export const APPEND_OUTCOMES = ['appended', 'conflict', 'unknown', 'unavailable', 'disk_full', 'failed'] as const;
+type AppendOutcome = (typeof APPEND_OUTCOMES)[number];
+
+/** SQLSTATE `disk_full`. */
+const DISK_FULL = '53100';
+
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && ((error as { readonly code?: unknown }).code === DISK_FULL || isDiskFull(error.cause));
+
+const appendFailure = (error: unknown): AppendOutcome => {
+  if (error instanceof WrongExpectedRevision) return 'conflict';
+  if (isDiskFull(error)) return 'disk_full';
+  if (error instanceof AppendOutcomeUnknown) return 'unknown';
+  return error instanceof StoreUnavailable ? 'unavailable' : 'failed';
+};
+
+type AppendListener = (outcome: AppendOutcome, tookMs: number) => void;
+
 /** The store with its appends measured. */
 const measureAppends = (
   store: EventStore,
   system: Pick<System, 'monotonicMs'>,
-): { readonly store: EventStore; appendTimes(): AppendTimes } => {
+): { readonly store: EventStore; appendTimes(): AppendTimes; onAppend(listener: AppendListener): void } => {
+  let listener: AppendListener = () => undefined;
   const ring: AppendSample[] = [];
   let next = 0;
 
@@ -78,11 +102,20 @@ const measureAppends = (
       ...store,
       append: async (append) => {
         const begunMs = system.monotonicMs();
-        const appended = await store.append(append);
-        const atMs = system.monotonicMs();
-        keep({ atMs, tookMs: atMs - begunMs });
-        return appended;
+        try {
+          const appended = await store.append(append);
+          const atMs = system.monotonicMs();
+          keep({ atMs, tookMs: atMs - begunMs });
+          listener('appended', atMs - begunMs);
+          return appended;
+        } catch (error) {
+          listener(appendFailure(error), system.monotonicMs() - begunMs);
+          throw error;
+        }
       },
+    },
+    onAppend: (next) => {
+      listener = next;
     },
     appendTimes: () => {
       const nowMs = system.monotonicMs();
@@ -207,6 +240,8 @@ export interface Engines {
   readonly codec: EventCodec;
   /** Durations of this process's appends. */
   appendTimes(): AppendTimes;
+  /** Reports each append of this process from now on to one listener. */
+  onAppend(listener: AppendListener): void;
   /** Number of reads of contents that an event names but the vault lacks. */
   missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
@@ -273,7 +308,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, codec, system, logger, contents, contentsCodec };
   const opened = await openEventStore(config.eventStoreUrl, storeParts);
-  const { store: measured, appendTimes } = measureAppends(decorate.store(opened), system);
+  const { store: measured, appendTimes, onAppend } = measureAppends(decorate.store(opened), system);
   const log = closers.keep('event store', measured);
   const logGuard = closers.keep('guard of the log', await createLogGuard({ store: log, system, logger }));
   const guarded = logGuard.guard(log);
@@ -335,6 +370,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     contentsCodec,
     missingContents: () => missing,
     appendTimes,
+    onAppend,
     decorate,
     places: [database.place, ...logPlace],
   };

@@ -35,6 +35,7 @@ import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
 import { version } from './instances.ts';
 import { baseUrlOf, type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
+import { measureStreams } from './measure-service.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
 import {
@@ -237,6 +238,7 @@ export const startApi = async (
     'live feed',
     createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger }),
   );
+  measureStreams(registry, liveFeed.size);
   let listener: Server | undefined;
   // The port may be any that is free (`PORT=0`): it is known once the API listens, before the first request.
   // Asked for by every request, and the kernel only until it is known.

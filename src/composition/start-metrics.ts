@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from '../config.ts';
-import { createMetricsServer } from '../http/metrics.ts';
+import { createMetricsServer, readGauge, shared } from '../http/metrics.ts';
+import { createPool } from '../lib/postgres/postgres.ts';
 import type { Backlog } from '../projections/deliveries/queries.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from '../workers/delivery/claim.ts';
 import { version } from './instances.ts';
 import { listenRefused } from './lifecycle.ts';
+import { METRICS_POOL, measureProcess, measureService } from './measure-service.ts';
 import type { Engines } from './open-engines.ts';
 
 /**
@@ -15,17 +17,19 @@ import type { Engines } from './open-engines.ts';
  * @throws {StartRefused} the address cannot be listened on.
  * @returns the registry; undefined: no metrics.
  */
-export const startMetrics = async (
-  { metricsPort, metricsHost: host }: Config,
-  engines: Engines,
-): Promise<Registry | undefined> => {
+export const startMetrics = async (config: Config, engines: Engines): Promise<Registry | undefined> => {
+  const { metricsPort, metricsHost: host } = config;
   if (metricsPort === undefined) return undefined;
-  const { pool, store, system, logger, closers } = engines;
-  const { lag, deliveries, audit } = createReadModels({ pool, store, system });
+  const { store, system, logger, closers } = engines;
+  const pool = createPool({ url: engines.databaseUrl, logger, ...METRICS_POOL });
+  closers.add('metrics pool', () => pool.end());
+  const own = { ...engines, pool, context: { ...engines.context, ...engines.vaultOn(pool) } };
+  const readModels = createReadModels({ pool, store, system });
+  const { lag, deliveries } = readModels;
   const registry = new Registry();
   measureBacklog(registry, deliveries.backlog);
-  measureDisputes(registry, audit.disputed);
-  measureForeign(registry, async () => (await audit.foreign(FOREIGN_MAX)).length);
+  measureService(registry, { config, engines: own, readModels });
+  measureProcess(registry, { config, engines, version: await version() });
   measureMissingContents(registry, engines.missingContents);
   const server = createMetricsServer({ registry, lag, version: await version() }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
@@ -38,31 +42,6 @@ export const startMetrics = async (
   const { port } = server.address() as AddressInfo;
   logger.info({ port }, 'serving metrics');
   return registry;
-};
-
-const measureDisputes = (registry: Registry, trees: () => Promise<number>): void => {
-  new Gauge({
-    name: 'outbox_audit_logs_disputed',
-    help: 'Audit logs that are not signed because a witness has seen another history',
-    registers: [registry],
-    async collect() {
-      this.set(await trees());
-    },
-  });
-};
-
-/** The number matters less than that it is not 0. */
-const FOREIGN_MAX = 1_000;
-
-const measureForeign = (registry: Registry, trees: () => Promise<number>): void => {
-  new Gauge({
-    name: 'outbox_audit_logs_foreign',
-    help: 'Audit logs that are not signed because they have an event that this service did not write',
-    registers: [registry],
-    async collect() {
-      this.set(await trees());
-    },
-  });
 };
 
 const measureMissingContents = (registry: Registry, total: () => number): void => {
@@ -88,15 +67,30 @@ export const measureExpiry = (registry: Registry | undefined): ((contents: numbe
   return (contents) => counter.inc(contents);
 };
 
-/** Shows what the last check of the audit trees by this process found. */
-export const measureAuditFaults = (registry: Registry | undefined): ((faults: number) => void) | undefined => {
+/** Shows what the last check of the audit trees by this process found, how long it took, and what this process signs. */
+export const measureAudit = (registry: Registry | undefined) => {
   if (registry === undefined) return undefined;
-  const gauge = new Gauge({
+  const registers = [registry];
+  const faults = new Gauge({
     name: 'outbox_audit_faults',
     help: 'Faults that the last nightly check of the audit trees found; 0 before the first',
-    registers: [registry],
+    registers,
   });
-  return (faults) => gauge.set(faults);
+  const duration = new Gauge({
+    name: 'outbox_audit_check_duration_seconds',
+    help: 'Duration of the last nightly check of the audit trees; 0 before the first',
+    registers,
+  });
+  const signed = new Counter({
+    name: 'outbox_audit_checkpoints_signed_total',
+    help: 'Checkpoints of audit logs that were signed',
+    registers,
+  });
+  return {
+    onChecked: (found: number) => faults.set(found),
+    took: (ms: number) => duration.set(ms / MS_PER_SECOND),
+    onSigned: () => signed.inc(),
+  };
 };
 
 export const measureBillingStopped = (
@@ -111,46 +105,25 @@ export const measureBillingStopped = (
   return (organizations) => gauge.set(organizations);
 };
 
-/** Overlapping calls share one query, so that all figures of a scrape agree. */
-const sharing = (look: () => Promise<Backlog>): (() => Promise<Backlog>) => {
-  let looking: Promise<Backlog> | undefined;
-  return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
-};
-
 /** Registers the backlog of the whole service, read at each scrape: the same in every process. */
 export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>): void => {
-  const backlog = sharing(look);
-  const registers = [registry];
-  new Gauge({
+  const backlog = shared(look);
+  readGauge(registry, {
     name: 'outbox_deliveries_waiting',
     help: 'Messages that wait for delivery, once per recipient domain, by reason',
     labelNames: ['reason'],
-    registers,
-    async collect() {
-      const { waiting } = await backlog();
-      for (const [reason, count] of Object.entries(waiting)) this.set({ reason }, count);
-    },
+    read: async () =>
+      Object.entries((await backlog()).waiting).map(([reason, value]) => ({ labels: { reason }, value })),
   });
-  new Gauge({
+  readGauge(registry, {
     name: 'outbox_deliveries_oldest_due_age_seconds',
     help: 'Time since the oldest due delivery became due',
-    registers,
-    async collect() {
-      this.set((await backlog()).oldestDueSeconds);
-    },
+    read: async () => [{ value: (await backlog()).oldestDueSeconds }],
   });
-  new Gauge({
+  readGauge(registry, {
     name: 'outbox_destinations_suspended',
     help: 'Mailbox providers whose deliveries are suspended',
-    registers,
-    async collect() {
-      this.set((await backlog()).suspendedDestinations);
-    },
+    read: async () => [{ value: (await backlog()).suspendedDestinations }],
   });
 };
 

@@ -35,12 +35,13 @@ import {
   type ReturnedOutcome,
 } from '../workers/record-inbound-report.ts';
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
+import { measureQueues, measureWebhookPosts } from './measure-service.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import { noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
-import { measureAuditFaults, measureBillingStopped, measureDeliveries, measureExpiry } from './start-metrics.ts';
+import { measureAudit, measureBillingStopped, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
 interface InboundReportParts {
   /** Transport of live mail, which forwards mail to the postmaster. */
@@ -110,18 +111,20 @@ const CHECK_REST_SHARE = 4;
 const nightlyCheck = (
   hour: number,
   { pool: db, store, system, context }: Engines,
-  { registry, policy }: { readonly registry: Registry | undefined; readonly policy: Policy },
+  { metrics, policy }: { readonly metrics: ReturnType<typeof measureAudit>; readonly policy: Policy },
 ): NonNullable<WorkersDependencies['auditCheck']> => ({
   hour,
   check: async (signal) => {
     const { contents } = context;
     const origins = readPostgresOrigins(db);
     const parts = { db, store, system, contents, origins, policy };
+    const begunMs = system.monotonicMs();
     const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
+    metrics?.took(system.monotonicMs() - begunMs);
     await noteAuditCheck(context.secrets, system.now(), checked);
     return checked;
   },
-  onChecked: measureAuditFaults(registry),
+  onChecked: metrics?.onChecked,
 });
 
 export interface OpenedWorkers extends RunningRole {
@@ -165,12 +168,13 @@ export const openWorkers = async (
   const policy = await readWitnessPolicy(config.auditWitnesses);
   await noteWitnessPolicy(context.secrets, policy);
   const witnesses = createHttpWitnesses();
+  const auditMetrics = measureAudit(registry);
   closers.add('witnesses', witnesses.close);
   const workers = createWorkers({
     store,
     contents: context.contents,
     secrets: context.secrets,
-    webhookTarget: context.webhookTarget,
+    webhookTarget: measureWebhookPosts(registry, context.webhookTarget),
     serializeEvents,
     queues,
     system,
@@ -199,10 +203,11 @@ export const openWorkers = async (
       intervalMs: config.auditInterval * SECOND_MS,
       witnesses: askedWitnesses(policy),
       way: witnesses,
+      onSigned: auditMetrics?.onSigned,
     },
     ...(config.auditCheckHour === null
       ? {}
-      : { auditCheck: nightlyCheck(config.auditCheckHour, engines, { registry, policy }) }),
+      : { auditCheck: nightlyCheck(config.auditCheckHour, engines, { metrics: auditMetrics, policy }) }),
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention,
@@ -226,6 +231,7 @@ export const openWorkers = async (
     times: overrides.times ?? (mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES),
     ...(overrides.webhookTimes === undefined ? {} : { webhookTimes: overrides.webhookTimes }),
   });
+  measureQueues(registry, workers.queues);
   await startInboundReport(config, engines, { transport: mail.live, registry });
   return { begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
 };

@@ -34,6 +34,48 @@ export interface MetricsServerOptions {
 
 /** Most collectors give up a scrape after 10 s. */
 const SCRAPE_MS_MAX = 5_000;
+/** Longer leaves a scrape without answer while the database is away. Shorter loses values of a database that is busy. */
+const READ_MS_MAX = 2_000;
+
+export interface MeasuredValue {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+interface ReadGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  /** Called at each scrape. Empty: the service has no such value. */
+  read(): Promise<readonly MeasuredValue[]>;
+}
+
+/** A gauge that is absent from a scrape if it cannot be read in time, so that the other metrics still arrive. */
+export const readGauge = (registry: Registry, { read, labelNames = [], ...metric }: ReadGauge): void => {
+  const gauge: Gauge = new Gauge({
+    ...metric,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const values = await withTimeout({ ms: READ_MS_MAX }, read()).catch(() => []);
+      gauge.reset();
+      // `reset` leaves 0 in a gauge without labels.
+      if (labelNames.length === 0) gauge.remove();
+      for (const { labels = {}, value } of values) gauge.set(labels, value);
+    },
+  });
+};
+
+/** Overlapping calls share one read, so that all figures of a scrape agree. */
+export const shared = <Values>(read: () => Promise<Values>): (() => Promise<Values>) => {
+  let reading: Promise<Values> | undefined;
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+};
 
 interface LagMetric {
   readonly name: string;
@@ -54,16 +96,13 @@ const LAG_METRICS: readonly LagMetric[] = [
   },
 ];
 
-/** Each gauge reads the lag itself: all are collected concurrently. */
 const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
+  const once = shared(lag);
   for (const { read, ...metric } of LAG_METRICS) {
-    new Gauge({
+    readGauge(registry, {
       ...metric,
       labelNames: ['projection'],
-      registers: [registry],
-      async collect() {
-        for (const one of await lag()) this.set({ projection: one.name }, read(one));
-      },
+      read: async () => (await once()).map((one) => ({ labels: { projection: one.name }, value: read(one) })),
     });
   }
 };

@@ -27,6 +27,34 @@ const IDLE_MS = 60_000;
  */
 export const KEEP_ALIVE_MS = 10_000;
 
+/** Pools of this process by name, for measurement. A pool that has ended is dropped when it is next read. */
+const pools = new Map<Pool, string>();
+
+interface PoolUse {
+  readonly name: string;
+  readonly connections: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** Use of the pools that are open, added up by name. */
+export const poolUse = (): readonly PoolUse[] => {
+  for (const pool of pools.keys()) if (pool.ending) pools.delete(pool);
+  return Map.groupBy(pools, ([, name]) => name)
+    .entries()
+    .map(([name, named]) => {
+      const sum = (count: (pool: Pool) => number): number => named.reduce((total, [pool]) => total + count(pool), 0);
+      return {
+        name,
+        connections: sum(({ totalCount }) => totalCount),
+        idle: sum(({ idleCount }) => idleCount),
+        waiting: sum(({ waitingCount }) => waitingCount),
+      };
+    })
+    .toArray();
+};
+
 /** Opens connections on demand, and again after the database was down. */
 export const createPool = (options: PoolOptions): Pool => {
   const { url, name, logger, max = MAX, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
@@ -52,6 +80,7 @@ export const createPool = (options: PoolOptions): Pool => {
   pool.on('error', (error) => {
     if (!pool.ending) logger.warn({ err: error, pool: name }, 'an idle database connection broke');
   });
+  pools.set(pool, name);
   return pool;
 };
 

@@ -25,6 +25,8 @@ interface SignCheckpoints extends AuditContext {
   publicUrl(): string;
   /** How often a tree that grows is signed: what is not signed yet can be changed unseen. */
   readonly intervalMs: number;
+  /** Counts signed checkpoints. */
+  readonly onSigned?: (() => void) | undefined;
 }
 
 /** Trees of one query. */
@@ -32,12 +34,13 @@ const TREES_MAX = 500;
 
 /** Signs the checkpoints of trees that grow. */
 export const signCheckpoints = (options: SignCheckpoints): Work => {
-  const { trees, leadership, logger, system, intervalMs } = options;
+  const { trees, leadership, logger, system, intervalMs, onSigned } = options;
   const host = (): string => new URL(options.publicUrl()).host;
 
   const sign = async (tree: string, grownTo: number): Promise<void> => {
     try {
       await signCheckpoint(options, { tree, trees, host: host(), grownTo });
+      onSigned?.();
     } catch (error) {
       if (!(error instanceof LogContradiction)) throw error;
       logger.error({ tree, alarm: 'audit' }, `cannot sign a checkpoint: ${error.message}`);
@@ -189,7 +192,7 @@ export const checkTreesNightly = (options: CheckTreesNightly): Work => {
 
 export interface AuditWork {
   /** Queries of the audit trees, and how often they are signed. Absent: nothing is signed. */
-  readonly audit?: Pick<SignCheckpoints, 'intervalMs'> & {
+  readonly audit?: Pick<SignCheckpoints, 'intervalMs' | 'onSigned'> & {
     readonly trees: SignCheckpoints['trees'] & AskWitnesses['trees'] & MailCheckpoints['trees'];
     /** Those who are asked to cosign, and the way to them. */
     readonly witnesses: readonly Witness[];
@@ -199,7 +202,7 @@ export interface AuditWork {
   readonly auditCheck?: Pick<CheckTreesNightly, 'hour' | 'check' | 'onChecked'>;
 }
 
-type Parts = Omit<SignCheckpoints, 'trees' | 'intervalMs'> & Omit<MailCheckpoints, 'trees' | 'everyMs'>;
+type Parts = Omit<SignCheckpoints, 'trees' | 'intervalMs' | 'onSigned'> & Omit<MailCheckpoints, 'trees' | 'everyMs'>;
 
 /** How often each witness's new checkpoints are looked for: a query. Longer leaves them in the operator's hands alone. */
 const ASK_WITNESSES_MS = 5_000;
@@ -208,8 +211,8 @@ const ASK_WITNESSES_MS = 5_000;
 export const auditJobs = (parts: Parts, { audit, auditCheck }: AuditWork): Readonly<Record<string, Work>> => {
   const jobs: Record<string, Work> = {};
   if (audit !== undefined) {
-    const { trees, intervalMs, witnesses, way } = audit;
-    jobs['signing of checkpoints'] = signCheckpoints({ ...parts, trees, intervalMs });
+    const { trees, intervalMs, onSigned, witnesses, way } = audit;
+    jobs['signing of checkpoints'] = signCheckpoints({ ...parts, trees, intervalMs, onSigned });
     jobs['mail of checkpoints'] = mailCheckpoints({ ...parts, trees });
     const asking = { ...parts, trees, way, everyMs: Math.min(intervalMs, ASK_WITNESSES_MS) };
     Object.assign(jobs, askWitnesses(asking, witnesses));
