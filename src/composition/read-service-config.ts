@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost.ts';
 import { type Config, readConfig, type TlsFiles } from '../config.ts';
+import { type Issuer, issuerSchema } from '../domain/billing/parties.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { TlsPair } from '../lib/smtp/smtp.ts';
@@ -93,11 +94,21 @@ const filePlan = z
     return { terms, offered };
   });
 
+const { taxId: issuerTaxId, numberPrefix, ...issuerFields } = issuerSchema.shape;
+
+const fileIssuer = z
+  .strictObject({ ...issuerFields, tax_id: issuerTaxId, number_prefix: numberPrefix })
+  .transform(
+    ({ tax_id: id, number_prefix: prefix, ...issuer }): Issuer => ({ ...issuer, taxId: id, numberPrefix: prefix }),
+  );
+
 const plansFile = z
   .strictObject({
     /** Id of one of the plans. Absent: the built-in one. */
     default: z.string().optional(),
     plans: z.array(filePlan).min(1).max(PLANS_MAX),
+    /** Absent: invoices are usage statements. */
+    issuer: fileIssuer.optional(),
   })
   .superRefine((file, context) => {
     const ids = file.plans.map(({ terms: { id } }) => id);
@@ -111,9 +122,11 @@ const plansFile = z
     }
   })
   .transform(
-    ({ default: id, plans }): Plans => ({
+    ({ default: id, plans, issuer }): Plans => ({
       default: plans.find(({ terms }) => terms.id === id)?.terms ?? BUILT_IN_PLANS.default,
       offered: plans.filter(({ offered }) => offered).map(({ terms }) => terms),
+      others: plans.filter(({ offered }) => !offered).map(({ terms }) => terms),
+      issuer,
     }),
   );
 

@@ -44,14 +44,7 @@ import {
 } from './resources/audit/checkpoints.ts';
 import { exportAuditLogRoute, getDisclosureRoute, listAuditLogRoute } from './resources/audit/log.ts';
 import { getKeyReportRoute, getMessageReportRoute } from './resources/audit/reports.ts';
-import {
-  choosePlanRoute,
-  getBillingRoute,
-  getInvoiceRoute,
-  getUsageRoute,
-  listInvoicesRoute,
-  listPlansRoute,
-} from './resources/billing.ts';
+import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './resources/billing.ts';
 import { getBacklogRoute, listDestinationsRoute, releaseDestinationRoute } from './resources/destinations.ts';
 import {
   deleteDomainRoute,
@@ -82,6 +75,7 @@ import {
   getRawCapturedMailRoute,
   listInboxRoute,
 } from './resources/inbox.ts';
+import { getInvoiceRoute, listInvoicesRoute } from './resources/invoices.ts';
 import {
   changeMemberRoute,
   createMemberLinkRoute,

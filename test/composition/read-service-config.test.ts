@@ -102,6 +102,16 @@ describe('the configuration of a service', () => {
     expect(await problems({ PLANS_FILE: right })).toEqual([]);
     const { default: first, offered } = await readPlans(right);
     expect([first.id, offered]).toEqual(['a', [first]]);
+    const issuer = { name: 'Mail Ltd', address: '2 Low Road\nLeeds', tax: { name: 'VAT', rate: '7.7' } };
+    const issued = await readPlans(await write('issuer.json', JSON.stringify({ plans: [plan], issuer })));
+    expect(issued.issuer).toEqual({ ...issuer, taxId: null, numberPrefix: null });
+    const bad = { name: 'a\nb', tax: { name: 'VAT', rate: 19 }, number_prefix: '' };
+    const wrong = await problems({
+      PLANS_FILE: await write('bad.json', JSON.stringify({ plans: [plan], issuer: bad })),
+    });
+    expect(wrong.map((problem) => problem.split(': ')[1])).toEqual([
+      ...['issuer.name', 'issuer.address', 'issuer.tax.rate', 'issuer.number_prefix'],
+    ]);
     const plans = [plan, { ...plan, price: 1.5, overage_per_1000: '1e3', colour: 'red' }];
     const refused = await problems({ PLANS_FILE: await write('wrong.json', JSON.stringify({ plans })) });
     expect(refused.map((problem) => problem.split(': ').slice(0, 2).join(': '))).toEqual([

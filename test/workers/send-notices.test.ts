@@ -19,6 +19,7 @@ const UNCHANGED = {
   timezone: undefined,
   sessionIdleMinutes: undefined,
   sessionHours: undefined,
+  customer: undefined,
 };
 
 const withContact = (outbox: Service) =>

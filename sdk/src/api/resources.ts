@@ -29,6 +29,7 @@ import type {
   CheckSuppressionAnswer,
   CheckSuppressionQuery,
   ChoosePlanRequest,
+  ChosenPlan,
   CompareTemplateVersionsQuery,
   CountRefusedRequestsQuery,
   CreateKeyRequest,
@@ -1067,7 +1068,7 @@ export const billing = (call: Call) => ({
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   choosePlan: (body: ChoosePlanRequest, options?: ChangeOptions) =>
-    call.json<Plan>({ method: 'PUT', path: '/v1/billing/plan', body }, options),
+    call.json<ChosenPlan>({ method: 'PUT', path: '/v1/billing/plan', body }, options),
   /**
    * List invoices
    *

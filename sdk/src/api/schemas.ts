@@ -492,6 +492,15 @@ export interface UpdateOrganizationRequest {
   session_idle_minutes?: number | undefined;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours?: number | undefined;
+  /** Customer on later invoices. Without it they are usage statements. null removes it. */
+  billing_details?: {
+    /** Legal name. */
+    name: string;
+    /** Postal address, with a line break (\n) between its lines. */
+    address: string;
+    /** Default: `null`. */
+    tax_id?: string | null | undefined;
+  } | null | undefined;
 }
 
 export interface SetLegalHoldRequest {
@@ -2438,16 +2447,47 @@ export interface Usage {
   counted_up_to: string | null;
 }
 
+export interface ChosenPlan extends Plan {
+  /** First day (UTC) of the plan: today, or tomorrow if the plan lowers anything. */
+  applies_from: string;
+}
+
 export interface Invoice {
   id: string;
   object: 'invoice';
+  /** `Usage statement`: the issuer or the customer was not set when the period was closed. */
+  title: 'Invoice' | 'Usage statement';
+  /** Consecutive within the organization. null: closed by a version that did not number invoices. */
+  number: string | null;
+  /** Set by the operator. */
+  issuer: {
+    name: string;
+    address: string;
+    tax_id: string | null;
+  } | null;
+  /** `billing_details` of the organization when the period was closed. */
+  customer: {
+    name: string;
+    address: string;
+    tax_id: string | null;
+  } | null;
   period: {
     start: string;
     end: string;
   };
   currency: string;
-  /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
+  /** Sum of the lines, in the smallest unit of the currency, without tax. Below 0: a credit. */
   total: number;
+  /** Tax on `total`. null: none is added. */
+  tax: {
+    name: string;
+    /** Percent, as a decimal string. */
+    rate: string;
+    /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
+    amount: number;
+  } | null;
+  /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
+  total_with_tax: number;
   lines: ({
     /** `plan`: price of the plan for its days. `recipients`: recipients beyond the included ones. `late_recipients`: correction of an earlier invoice whose count has changed. */
     kind: 'plan' | 'recipients' | 'late_recipients';
@@ -2455,10 +2495,28 @@ export interface Invoice {
     /** Day after the last day, in UTC. */
     to: string;
     plan: Plan;
-    /** Days of the plan, or recipients. `late_recipients` can be negative. */
+    /** Number of `unit`. `late_recipients` can be negative. */
     quantity: number;
+    unit: 'days' | 'recipients';
     /** Amount in the smallest unit of the currency, such as cents. A negative amount is a credit. */
     amount: number;
+    /** Days of the plan in the month. */
+    days: number;
+    days_of_month: number;
+    /** Price of the plan per month. null: the line charges recipients. */
+    price: number | null;
+    /** Recipients of these days. Of `late_recipients`: their current count, null on invoices of earlier versions. null: the line charges days. */
+    counted: number | null;
+    /** Recipients included in the price for these days, rounded up. null: unlimited, or the line charges days. */
+    included: number | null;
+    /** Recipients beyond the included ones. */
+    chargeable: number | null;
+    /** Price per 1,000 chargeable recipients, as a decimal string. */
+    rate_per_1000: string | null;
+    /** Amount that earlier invoices charged for these days; only of `late_recipients`. */
+    already_charged: number | null;
+    /** How `amount` is calculated, in words. The result is rounded once. */
+    calculation: string;
     /** URL of the counted events; read it with a live key. `quantity` is the number of `message.accepted`, less those of `message.suppressed` and `message.failed`. null: the line counts no events. */
     events: string | null;
   })[];
@@ -3471,6 +3529,15 @@ export interface GetOrganizationAnswer {
   session_idle_minutes: number;
   /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
+  /** Customer on invoices. null: not set. */
+  billing_details: {
+    /** Legal name. */
+    name: string;
+    /** Postal address, with a line break (\n) between its lines. */
+    address: string;
+    /** Tax or VAT number. null: none. */
+    tax_id: string | null;
+  } | null;
   /** Roles that an owner has allowed to see addresses, subjects and bodies of mail. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {

@@ -1,13 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
-import type {
-  SerializedBilling,
-  SerializedInvoice,
-  SerializedPlan,
-  SerializedUsage,
-} from '../../http/resources/billing.ts';
+import type { SerializedBilling, SerializedPlan, SerializedUsage } from '../../http/resources/billing.ts';
 import type { FeedEvent } from '../../http/resources/events/event.ts';
+import type { SerializedInvoice } from '../../http/resources/invoices.ts';
 import { Action } from '../components/action.tsx';
 import { Figure, Figures } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';
@@ -18,6 +14,7 @@ import { request, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useList, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
+import { BillingDetails } from './billing-details.tsx';
 
 const LOCALE = 'en-GB';
 
@@ -95,9 +92,9 @@ const LineRow = ({ line, currency }: { readonly line: Line; readonly currency: s
     <span>
       <b class="b">{KINDS[line.kind]}</b>
       <small class="muted">
-        {line.from} to {line.to}, plan <bdi>{line.plan.name}</bdi>,{' '}
-        {line.kind === 'plan' ? `${count(line.quantity)} days` : `${count(line.quantity)} recipients`}
+        {line.from} to {line.to}, plan <bdi>{line.plan.name}</bdi>, {count(line.quantity)} {line.unit}
       </small>
+      <small class="muted">{line.calculation}</small>
     </span>
     <span class="r num">{money(line.amount, currency)}</span>
     {line.events !== null && (
@@ -108,22 +105,72 @@ const LineRow = ({ line, currency }: { readonly line: Line; readonly currency: s
   </li>
 );
 
+const TaxRow = ({
+  invoice: { total, currency },
+  tax,
+}: {
+  readonly invoice: SerializedInvoice;
+  readonly tax: NonNullable<SerializedInvoice['tax']>;
+}): JSX.Element => (
+  <li class="invoice-line">
+    <span>
+      <b class="b">
+        <bdi>{tax.name}</bdi>
+      </b>
+      <small class="muted">
+        {tax.rate} % of {money(total, currency)}
+      </small>
+    </span>
+    <span class="r num">{money(tax.amount, currency)}</span>
+  </li>
+);
+
+const PartyText = ({ word, party }: { readonly word: string; readonly party: SerializedInvoice['issuer'] }) =>
+  party === null ? null : (
+    <p class="muted">
+      {word}: <bdi>{[party.name, ...party.address.split('\n')].join(', ')}</bdi>
+      {party.tax_id !== null && (
+        <>
+          , tax number <bdi>{party.tax_id}</bdi>
+        </>
+      )}
+    </p>
+  );
+
+/** Issuer and customer, or how a usage statement becomes an invoice. */
+const Parties = ({ invoice: { title, issuer, customer } }: { readonly invoice: SerializedInvoice }): JSX.Element => (
+  <div class="pad">
+    <PartyText word="Issuer" party={issuer} />
+    <PartyText word="Customer" party={customer} />
+    {title === 'Usage statement' && (
+      <p class="muted">
+        This is a usage statement, not an invoice: {customer === null ? 'your billing details' : 'the issuer’s details'}{' '}
+        were not set when the month was closed.
+      </p>
+    )}
+  </div>
+);
+
 const InvoiceRow = ({ invoice }: { readonly invoice: SerializedInvoice }): JSX.Element => {
   const times = useTimes();
-  const { id, period, total, currency, lines } = invoice;
+  const { id, period, total_with_tax: total, currency, lines } = invoice;
   return (
     <details class="inv">
       <summary>
         <b class="b">
           {new Date(period.start).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })}
         </b>
-        <span class="muted hide-s">closed {times.short(invoice.closed_at)}</span>
+        <span class="muted hide-s">
+          {invoice.title} {invoice.number}, closed {times.short(invoice.closed_at)}
+        </span>
         <span class="r num b">{money(total, currency)}</span>
       </summary>
+      <Parties invoice={invoice} />
       <ul>
         {lines.map((line) => (
           <LineRow key={`${line.kind} ${line.from} ${line.plan.id}`} line={line} currency={currency} />
         ))}
+        {invoice.tax !== null && <TaxRow invoice={invoice} tax={invoice.tax} />}
       </ul>
       <div class="pad">
         <Download
@@ -331,6 +378,7 @@ export const Billing = (): JSX.Element => {
           <ApiButton
             requests={['/v1/billing', urlOf('/v1/billing/usage', { period }), '/v1/billing/invoices?limit=24']}
           />
+          <BillingDetails />
           {data !== undefined && <ChoosePlan current={data.plan} />}
         </div>
       </div>

@@ -1,22 +1,26 @@
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
-import { dayOf } from '../kernel/event.ts';
 import { LOG_START, type Position } from '../kernel/event-store.ts';
 import type { BillingPeriodEvent } from '../kernel/events.ts';
 import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
+import type { Customer, Issuer } from './parties.ts';
 import {
   type ChosenPlan,
   daysBetween,
   type InvoiceLine,
   type Month,
+  monthOf,
   overageOf,
   type Period,
   type Plan,
   type Plans,
+  percentOf,
+  periodSince,
   priceOf,
   quotaOf,
   requirePeriod,
+  type Share,
 } from './plan.ts';
 
 /**
@@ -91,17 +95,12 @@ type Part = Pick<InvoiceLine, 'month' | 'from' | 'to' | 'plan'>;
 
 /** Each plan applies from its first day until the first day of a later choice. */
 const partsOf = (
-  { month, start, end }: Period,
+  period: Period,
   { chosenPlans, createdAt }: Billed,
   plans: Pick<Plans, 'default'>,
 ): readonly Part[] => {
-  const createdOn = dayOf(createdAt);
-  const first: Part = {
-    month,
-    from: createdOn > start && createdOn < end ? createdOn : start,
-    to: end,
-    plan: plans.default,
-  };
+  const { month, start, end } = periodSince(period, createdAt);
+  const first: Part = { month, from: start, to: end, plan: plans.default };
   return chosenPlans.reduce<readonly Part[]>(
     (parts, { plan, from }) => {
       const before = parts.filter((one) => one.from < from);
@@ -114,7 +113,7 @@ const partsOf = (
   );
 };
 
-const shareOf = ({ month, from, to }: Part) => {
+export const shareOf = ({ month, from, to }: Pick<Part, 'month' | 'from' | 'to'>): Share => {
   const { start, end } = requirePeriod(month);
   return { days: daysBetween(from, to), ofDays: daysBetween(start, end) };
 };
@@ -167,8 +166,9 @@ const lateLine = (
   const counted = recipientsOf(countedIn(days, part));
   const quantity = counted - sum('quantity');
   if (quantity === 0) return [];
-  const amount = overageOf(plan, shareOf(part), counted) - sum('amount');
-  return [{ ...part, kind: 'late_recipients', quantity, after, amount }];
+  const charged = sum('amount');
+  const amount = overageOf(plan, shareOf(part), counted) - charged;
+  return [{ ...part, kind: 'late_recipients', quantity, after, amount, counted, charged }];
 };
 
 const lateLines = (days: CountedDays, earlier: readonly Invoice[], since: Month): readonly InvoiceLine[] => {
@@ -188,11 +188,48 @@ export interface Billed {
   readonly organizationId: string;
   readonly createdAt: string;
   readonly chosenPlans: readonly ChosenPlan[];
+  readonly settings: { readonly customer: Customer | null };
 }
+
+/** Enough letters of the organization's id that numbers of two organizations differ. */
+const ID_CHARACTERS = 10;
+const DIGITS = 4;
+const MONTHS_A_YEAR = 12;
+
+const monthsUntil = (month: Month): number =>
+  Number(month.slice(0, 'YYYY'.length)) * MONTHS_A_YEAR + Number(month.slice('YYYY-'.length));
+
+/**
+ * The number of a month's invoice, consecutive within its organization: each month since the creation is closed once, in
+ * order, with one invoice.
+ */
+const numberOf = ({ organizationId, createdAt }: Billed, month: Month, prefix: string | null): string => {
+  const id = organizationId.slice('org_'.length, 'org_'.length + ID_CHARACTERS).toUpperCase();
+  const count = monthsUntil(month) - monthsUntil(monthOf(createdAt)) + 1;
+  return `${prefix ?? ''}${id}-${String(count).padStart(DIGITS, '0')}`;
+};
+
+interface InvoicedParties {
+  readonly billed: Billed;
+  readonly issuer: Issuer | undefined;
+  readonly month: Month;
+  readonly total: number;
+}
+
+/** Tax is added only on an invoice, which names both parties. */
+const partiesOf = ({ billed, issuer, month, total }: InvoicedParties): Partial<Invoice> => {
+  const { customer } = billed.settings;
+  const number = numberOf(billed, month, issuer?.numberPrefix ?? null);
+  if (issuer === undefined) return { number, ...(customer === null ? {} : { customer }) };
+  const { name, address, taxId: id, tax } = issuer;
+  const shown = { number, issuer: { name, address, taxId: id } };
+  if (customer === null) return shown;
+  return { ...shown, customer, ...(tax === null ? {} : { tax: { ...tax, amount: percentOf(total, tax.rate) } }) };
+};
 
 export interface CloseInvoice {
   readonly billed: Billed;
-  readonly plans: Pick<Plans, 'default'>;
+  readonly plans: Pick<Plans, 'default' | 'issuer'>;
   readonly period: Period;
   /** Days of this month and of the months of `earlier`, from the log up to `countedTo`. */
   readonly days: CountedDays;
@@ -217,5 +254,7 @@ export const closeInvoice = (state: BillingPeriod, command: CloseInvoice): reado
   const total = lines.reduce((sum, { amount }) => sum + amount, 0);
   const currency = lines.find(({ amount }) => amount !== 0)?.plan.currency ?? parts.at(-1)?.plan.currency ?? 'EUR';
   const invoiceId = invoiceIdOf(organizationId, month);
-  return [{ type: 'InvoiceClosed', data: { organizationId, invoiceId, month, currency, lines, total, countedTo } }];
+  const parties = partiesOf({ billed, issuer: plans.issuer, month, total });
+  const data = { organizationId, invoiceId, month, currency, lines, total, countedTo, ...parties };
+  return [{ type: 'InvoiceClosed', data }];
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { dayOf } from '../kernel/event.ts';
+import { type Issuer, partiesOfInvoice } from './parties.ts';
 
 /**
  * Plans and exact arithmetic for their prices. Amounts are integers in the currency's minor unit (cents), and rates are
@@ -53,6 +54,10 @@ export interface Plans {
   readonly default: Plan;
   /** Plans that organizations may choose. */
   readonly offered: readonly Plan[];
+  /** Plans that only the operator gives to an organization. */
+  readonly others?: readonly Plan[];
+  /** Who issues the invoices. Absent: they are usage statements. */
+  readonly issuer?: Issuer | undefined;
 }
 
 export const BUILT_IN_PLANS: Plans = { default: UNLIMITED, offered: [UNLIMITED] };
@@ -146,8 +151,12 @@ const millionths = (rate: string): bigint => {
   return BigInt(whole) * RATE_UNIT + BigInt(fraction.padEnd(RATE_DIGITS, '0'));
 };
 
+/** A percentage of an amount. @param rate percent, as a decimal string. */
+export const percentOf = (amount: number, rate: string): number =>
+  rounded(BigInt(amount) * millionths(rate), 100n * RATE_UNIT);
+
 /** Days of a month on which a plan applied. */
-interface Share {
+export interface Share {
   readonly days: number;
   readonly ofDays: number;
 }
@@ -160,12 +169,15 @@ export const priceOf = ({ price }: Plan, { days, ofDays }: Share): number =>
 export const includedIn = ({ included }: Plan, { days, ofDays }: Share): number | null =>
   included === null ? null : Number((BigInt(included) * BigInt(days) + BigInt(ofDays - 1)) / BigInt(ofDays));
 
-/** Price of the recipients beyond those included. */
-export const overageOf = (plan: Plan, share: Share, recipients: number): number => {
+/** Recipients beyond those included. */
+export const chargeableOf = (plan: Plan, share: Share, recipients: number): number => {
   const included = includedIn(plan, share);
-  if (included === null || recipients <= included) return 0;
-  return rounded(BigInt(recipients - included) * millionths(plan.overagePer1000), 1000n * RATE_UNIT);
+  return included === null ? 0 : Math.max(0, recipients - included);
 };
+
+/** Price of the recipients beyond those included. */
+export const overageOf = (plan: Plan, share: Share, recipients: number): number =>
+  rounded(BigInt(chargeableOf(plan, share, recipients)) * millionths(plan.overagePer1000), 1000n * RATE_UNIT);
 
 /** Billing periods: calendar months in UTC. */
 
@@ -203,6 +215,12 @@ export const requirePeriod = (month: Month): Period => {
   return period;
 };
 
+/** An organization's first period begins on the day on which it was created. */
+export const periodSince = (period: Period, createdAt: string): Period => {
+  const createdOn = dayOf(createdAt);
+  return createdOn > period.start && createdOn < period.end ? { ...period, start: createdOn } : period;
+};
+
 export const nextMonth = (month: Month): Month => monthOf(requirePeriod(month).end);
 
 export const previousMonth = (month: Month): Month => monthOf(dateOf(Date.parse(`${month}-01`) - DAY_MS));
@@ -222,6 +240,9 @@ const line = part.extend({
   after: z.string(),
   /** In the currency's minor unit. */
   amount: z.number().int(),
+  /** Of `late_recipients`: current count, and what earlier invoices charged for it. Earlier versions did not record them. */
+  counted: z.number().int().optional(),
+  charged: z.number().int().optional(),
 });
 export type InvoiceLine = Readonly<z.infer<typeof line>>;
 
@@ -250,5 +271,6 @@ export const billingPeriodEvents = {
     total: z.number().int(),
     /** The last event of the log that was counted. */
     countedTo: z.object({ position: z.string(), at: z.string().nullable() }),
+    ...partiesOfInvoice,
   }),
 };

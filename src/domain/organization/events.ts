@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { customerSchema } from '../billing/parties.ts';
 import { planSchema } from '../billing/plan.ts';
 import { rateLimitsSchema } from '../kernel/rate-limits.ts';
 import { maskedRoleSchema } from '../member/events.ts';
@@ -37,6 +38,8 @@ const settings = z.object({
   sessionIdleMinutes: z.number().int().min(SESSION_IDLE_MINUTES.min).max(SESSION_IDLE_MINUTES.max),
   /** Lifetime of a member's session, however often it is used. */
   sessionHours: z.number().int().min(SESSION_HOURS.min).max(SESSION_HOURS.max),
+  /** Name and address on invoices; null: not set. */
+  customer: customerSchema.nullable(),
 });
 
 /** Settings that an organization chooses. */

@@ -28,6 +28,7 @@ export const DEFAULT_SETTINGS = {
   timezone: 'UTC',
   sessionIdleMinutes: SESSION_IDLE_MINUTES.max,
   sessionHours: SESSION_HOURS.max,
+  customer: null,
 } as const satisfies Partial<OrganizationSettings>;
 
 export type Organization =

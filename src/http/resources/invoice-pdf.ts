@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type InvoiceLine, requirePeriod } from '../../domain/billing/plan.ts';
 import type { ClosedInvoice } from '../../projections/billing.ts';
+import { calculationOf, factsOf, money, startOf, titleOf } from './explain-invoice.ts';
 
 /**
  * Renders an invoice as PDF: a table on as many A4 pages as needed. pdfkit is loaded for the first one. The same invoice
@@ -24,6 +25,10 @@ const COLUMNS = [MARGIN, 150, 265, 360, 440] as const;
 const HEADS = ['For', 'Days', 'Plan', 'Quantity', 'Amount'] as const;
 const NUMBERS_FROM = 3;
 const NAME_CHARACTERS_MAX = 60;
+/** Space from the top of a line to its calculation. */
+const CALCULATION_BELOW = 12;
+const QUIET = '#555555';
+const ONE_LINE = { width: RIGHT - MARGIN, height: LINE_HEIGHT, ellipsis: true, lineBreak: false } as const;
 
 const KINDS = {
   plan: 'Price of the plan',
@@ -37,26 +42,44 @@ const UNPRINTABLE = /[^\x20-\x7e\u00a1-\u00ff\u20ac\u2013\u2014\u2018-\u201e\u20
 export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): string =>
   text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, charactersMax);
 
-/** Exact: the currency's minor unit is shifted as text. */
-const money = (amount: number, currency: string): string => {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' });
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 0;
-  const text = String(Math.abs(amount)).padStart(digits + 1, '0');
-  const whole = BigInt(text.slice(0, text.length - digits)).toLocaleString('en');
-  const fraction = digits === 0 ? '' : `.${text.slice(-digits)}`;
-  return `${amount < 0 ? '-' : ''}${whole}${fraction} ${currency}`;
-};
-
 /** The day before the one after the last. */
 const lastDay = (to: string): string => new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, to.length);
 
-const cellsOf = ({ kind, from, to, plan, quantity, amount }: InvoiceLine, currency: string): readonly string[] => [
-  KINDS[kind],
-  `${from} to ${lastDay(to).slice(-2)}`,
-  printable(plan.name),
-  quantity.toLocaleString('en'),
-  money(amount, currency),
+const cellsOf = (line: InvoiceLine, currency: string): readonly string[] => [
+  KINDS[line.kind],
+  `${line.from} to ${lastDay(line.to).slice(-2)}`,
+  printable(line.plan.name),
+  `${line.quantity.toLocaleString('en')} ${factsOf(line).unit}`,
+  money(line.amount, currency),
 ];
+
+type Party = NonNullable<ClosedInvoice['invoice']['customer']>;
+
+/** Name, address and tax number of a party, a line each. */
+const linesOfParty = ({ name, address, taxId }: Party): readonly string[] =>
+  [name, ...address.split('\n'), ...(taxId === null ? [] : [`Tax number: ${taxId}`])].map((text) => printable(text));
+
+const headOf = ({ invoice, closedAt }: ClosedInvoice, organization: InvoicedOrganization): readonly string[] => {
+  const { invoiceId, number, month, issuer, customer } = invoice;
+  const { end } = requirePeriod(month);
+  return [
+    `Number: ${number === undefined ? invoiceId : `${number} (${invoiceId})`}`,
+    `Organization: ${printable(organization.name)} (${organization.organizationId})`,
+    `Period: ${startOf(invoice)} to ${lastDay(end)} (UTC)`,
+    `Closed: ${closedAt}`,
+    ...(issuer === undefined ? [] : ['', 'Issuer:', ...linesOfParty(issuer)]),
+    ...(customer === undefined ? [] : ['', 'Customer:', ...linesOfParty(customer)]),
+  ];
+};
+
+const totalsOf = ({ total, tax, currency }: ClosedInvoice['invoice']): readonly string[] =>
+  tax === undefined
+    ? [`Total: ${money(total, currency)}`]
+    : [
+        `Total without tax: ${money(total, currency)}`,
+        `${printable(tax.name)} ${tax.rate} %: ${money(tax.amount, currency)}`,
+        `Total: ${money(total + tax.amount, currency)}`,
+      ];
 
 /** Streams it. */
 export const invoicePdf = async (
@@ -64,9 +87,9 @@ export const invoicePdf = async (
   organization: InvoicedOrganization,
 ): Promise<Readable> => {
   const { default: PdfDocument } = await import('pdfkit');
-  const { invoiceId, month, lines, currency, total, countedTo } = invoice;
-  const { start, end } = requirePeriod(month);
-  const info = { Title: `Invoice ${invoiceId}`, CreationDate: new Date(closedAt) };
+  const { invoiceId, lines, currency, countedTo } = invoice;
+  const title = titleOf(invoice);
+  const info = { Title: `${title} ${invoice.number ?? invoiceId}`, CreationDate: new Date(closedAt) };
   const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true });
 
   const row = (cells: readonly string[], y: number): void => {
@@ -99,23 +122,28 @@ export const invoicePdf = async (
         head();
       }
       row(cellsOf(line, currency), y);
-      y += LINE_HEIGHT;
+      doc
+        .fontSize(8)
+        .fillColor(QUIET)
+        .text(calculationOf(line), MARGIN, y + CALCULATION_BELOW, ONE_LINE);
+      doc.fontSize(9).fillColor('black');
+      y += LINE_HEIGHT + CALCULATION_BELOW;
     }
     return y;
   };
 
-  doc.font('Helvetica-Bold').fontSize(20).text('Invoice', MARGIN, MARGIN);
+  doc.font('Helvetica-Bold').fontSize(20).text(title, MARGIN, MARGIN);
   doc.font('Helvetica').fontSize(10).moveDown(0.5);
-  doc.text(`Number: ${invoiceId}`);
-  doc.text(`Organization: ${printable(organization.name)} (${organization.organizationId})`);
-  doc.text(`Period: ${start} to ${lastDay(end)} (UTC)`);
-  doc.text(`Closed: ${closedAt}`);
+  for (const text of headOf({ invoice, closedAt }, organization)) doc.text(text === '' ? ' ' : text);
   doc.moveDown();
   const y = table(doc.y) + 8;
   doc.font('Helvetica-Bold').fontSize(11);
-  doc.text(`Total: ${money(total, currency)}`, MARGIN, y, { width: RIGHT - MARGIN, align: 'right' });
+  doc.text(totalsOf(invoice).join('\n'), MARGIN, y, { width: RIGHT - MARGIN, align: 'right' });
   doc.font('Helvetica').fontSize(8).moveDown();
-  doc.text(`Counted to position ${countedTo.position} of the log. Later facts are on the next invoice.`, MARGIN);
+  doc.text(
+    `Counted to position ${countedTo.position} of the log. Later facts are on the next one. Each line is rounded once.`,
+    MARGIN,
+  );
   doc.end();
   return doc;
 };

@@ -6,6 +6,7 @@ import {
   setLegalHold,
   updateOrganization,
 } from '../../commands/organization.ts';
+import { type Customer, customerSchema, type Issuer } from '../../domain/billing/parties.ts';
 import { rateLimitsSchema } from '../../domain/kernel/rate-limits.ts';
 import { MASKED_ROLES, maskedRoleSchema } from '../../domain/member/events.ts';
 import {
@@ -22,6 +23,13 @@ import { bareAddress } from './messages/send-fields.ts';
 
 const htmlRule = z.enum(HTML_RULES);
 
+const { name: customerName, address, taxId } = customerSchema.shape;
+const billingDetails = z.strictObject({
+  name: customerName,
+  address,
+  tax_id: taxId.describe('Tax or VAT number. null: none.'),
+});
+
 const organizationSchema = z.strictObject({
   id: z.string(),
   object: z.literal('organization'),
@@ -35,6 +43,7 @@ const organizationSchema = z.strictObject({
   timezone: z.string(),
   session_idle_minutes: z.int().describe('A member’s session ends after this many minutes without a request.'),
   session_hours: z.int().describe('A member’s session ends after this many hours even if it is used.'),
+  billing_details: billingDetails.nullable().describe('Customer on invoices. null: not set.'),
   contents_allowed_to: z
     .array(maskedRoleSchema)
     .describe('Roles that an owner has allowed to see addresses, subjects and bodies of mail.'),
@@ -55,6 +64,11 @@ const organizationSchema = z.strictObject({
 
 export type SerializedOrganization = z.infer<typeof organizationSchema>;
 
+export const serializeCustomer = <Party extends Customer | Issuer>(party: Party | null) => {
+  if (party === null) return null;
+  return { name: party.name, address: party.address, tax_id: party.taxId };
+};
+
 const serializeOrganization = ({
   organization: { organizationId, settings, contentsRoles, ceilings, heldSince, suspension, createdAt },
   contact,
@@ -69,6 +83,7 @@ const serializeOrganization = ({
   timezone: settings.timezone,
   session_idle_minutes: settings.sessionIdleMinutes,
   session_hours: settings.sessionHours,
+  billing_details: serializeCustomer(settings.customer),
   contents_allowed_to: [...contentsRoles],
   rate_limit_ceilings: ceilings,
   legal_hold_since: heldSince,
@@ -126,6 +141,11 @@ const changes = z.strictObject({
     .max(SESSION_HOURS.max)
     .optional()
     .describe('A member’s session ends after this many hours even if it is used.'),
+  billing_details: billingDetails
+    .extend({ tax_id: taxId.default(null) })
+    .nullable()
+    .optional()
+    .describe('Customer on later invoices. Without it they are usage statements. null removes it.'),
 });
 
 export const updateOrganizationRoute = endpoint(
@@ -139,6 +159,9 @@ export const updateOrganizationRoute = endpoint(
       'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
       'Keep contents for a week': { content_retention_days: 7 },
       'Reject messages with errors': { default_analysis: 'block' },
+      'Customer on invoices': {
+        billing_details: { name: 'Example Shop Ltd', address: '1 High Street\nLondon', tax_id: 'GB123456789' },
+      },
       'Shorter sessions': { session_idle_minutes: 60, session_hours: 12 },
       'Accept any html from /v1': { html_validation: { api: 'browser' } },
       'Statistics in the time zone of Berlin': { timezone: 'Europe/Berlin' },
@@ -146,7 +169,7 @@ export const updateOrganizationRoute = endpoint(
     answer: organizationSchema,
   },
   async ({ origin, body, request, reply }, { deps, auth }) => {
-    const { name, contact, timezone } = body;
+    const { name, contact, timezone, billing_details: customer } = body;
     const wanted = {
       name,
       contact,
@@ -156,6 +179,7 @@ export const updateOrganizationRoute = endpoint(
       timezone,
       sessionIdleMinutes: body.session_idle_minutes,
       sessionHours: body.session_hours,
+      customer: customer && { name: customer.name, address: customer.address, taxId: customer.tax_id },
     };
     const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
     await auth.keyCache.catchUp(); // sends and statistics read the settings there

@@ -10,6 +10,7 @@ import {
   quotaLevel,
   tellQuota,
 } from '../../../src/domain/billing/invoice.ts';
+import type { Customer, Issuer } from '../../../src/domain/billing/parties.ts';
 import {
   BUILT_IN_PLANS,
   type ChosenPlan,
@@ -32,6 +33,8 @@ interface Facts extends Partial<Pick<CloseInvoice, 'earlier' | 'countedTo'>> {
   readonly chosen?: readonly ChosenPlan[];
   readonly createdAt?: string;
   readonly month?: Month;
+  readonly customer?: Customer;
+  readonly issuer?: Issuer;
 }
 
 const close = ({
@@ -39,11 +42,13 @@ const close = ({
   createdAt = '2026-01-01T00:00:00.000Z',
   month = '2026-11',
   days = [],
+  customer,
+  issuer,
   ...facts
 }: Facts): Invoice => {
   const [closed] = closeInvoice(OPEN, {
-    billed: { organizationId: 'org_mine', createdAt, chosenPlans: chosen },
-    plans: BUILT_IN_PLANS,
+    billed: { organizationId: 'org_mine', createdAt, chosenPlans: chosen, settings: { customer: customer ?? null } },
+    plans: { ...BUILT_IN_PLANS, issuer },
     period: requirePeriod(month),
     days: countedDays(days, '5'),
     countedTo: { position: '42', at: null },
@@ -120,9 +125,42 @@ describe('an invoice', () => {
     const november = close({ chosen, days, earlier: [october] });
     expect(shown(november).at(-1)).toBe('late_recipients 2026-10-01..2026-11-01 starter -10 = -10');
     expect(november.lines.map(({ after }) => after)).toEqual(['42', '42', '7']);
+    expect(november.lines.at(-1)).toMatchObject({ counted: 390, charged: 100 });
     const december = close({ chosen, month: '2026-12', days, earlier: [november, october] });
     expect(shown(december)).toHaveLength(2);
     expect(october.lines.map(({ after }) => after)).toEqual(['5', '5']);
+  });
+
+  const ISSUER: Issuer = {
+    ...{ name: 'Mail Ltd', address: '2 Low Road\nLeeds', taxId: 'GB1', numberPrefix: 'ML-' },
+    tax: { name: 'VAT', rate: '19' },
+  };
+  const CUSTOMER: Customer = { name: 'Shop Ltd', address: '1 High Street\nLondon', taxId: null };
+  const chosen = [{ plan: plan({ price: 1013 }), from: '2026-01-01' }];
+
+  test('names both parties as they are set when it is closed, and adds tax, rounded once', () => {
+    expect(close({ chosen, issuer: ISSUER, customer: CUSTOMER })).toMatchObject({
+      issuer: { name: 'Mail Ltd', address: '2 Low Road\nLeeds', taxId: 'GB1' },
+      customer: CUSTOMER,
+      total: 1013,
+      tax: { name: 'VAT', rate: '19', amount: 192 }, // 192.47
+    });
+    expect(close({ chosen, issuer: { ...ISSUER, tax: null }, customer: CUSTOMER }).tax).toBeUndefined();
+  });
+
+  test('adds no tax unless it names both parties', () => {
+    expect(close({ chosen, issuer: ISSUER })).not.toHaveProperty('tax');
+    expect(close({ chosen, customer: CUSTOMER })).not.toHaveProperty('tax');
+    expect(close({ chosen })).not.toHaveProperty('issuer');
+  });
+
+  test('has a number that follows the one of the month before, whatever is set', () => {
+    const createdAt = '2025-11-30T23:59:59.999Z';
+    const numbers = (['2025-11', '2025-12', '2026-01', '2026-11'] as const).map(
+      (month) => close({ month, createdAt, issuer: ISSUER }).number,
+    );
+    expect(numbers).toEqual(['ML-MINE-0001', 'ML-MINE-0002', 'ML-MINE-0003', 'ML-MINE-0013']);
+    expect(close({ month: '2026-02', createdAt }).number).toBe('MINE-0004');
   });
 
   test('is closed once', () => {

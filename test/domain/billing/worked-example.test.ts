@@ -54,7 +54,12 @@ test('the worked example of docs/billing.md is what its plans and counts come to
   const chosenPlans: readonly ChosenPlan[] = [{ plan: starter, from: '2026-10-11' }];
   const close = (month: Month, days: readonly (readonly [string, number])[], earlier: readonly Invoice[]): Invoice => {
     const [closed] = closeInvoice(billingPeriod.initial, {
-      billed: { organizationId: 'org_shop', createdAt: '2026-01-01T00:00:00.000Z', chosenPlans },
+      billed: {
+        organizationId: 'org_shop',
+        createdAt: '2026-01-01T00:00:00.000Z',
+        chosenPlans,
+        settings: { customer: null },
+      },
       plans,
       period: requirePeriod(month),
       days: countedDays(days),

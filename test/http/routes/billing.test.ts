@@ -22,6 +22,7 @@ const STARTER = {
 };
 const TINY = { ...STARTER, id: 'tiny', name: 'Tiny', price: 0, included: 2, hard_limit: 3 };
 const DAY_MS = 86_400_000;
+const today = () => new Date().toISOString().slice(0, 10);
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
 
 let service: DatabaseService;
@@ -64,7 +65,7 @@ describe('a plan', () => {
   test('is chosen at a revision, by an event that names who chose it', async () => {
     const before = await ask('GET', '/v1/billing');
     const chosen = await ask('PUT', '/v1/billing/plan', { plan: 'starter' }, { headers: { 'if-match': before.etag } });
-    expect([chosen.status, chosen.body]).toEqual([200, STARTER]);
+    expect([chosen.status, chosen.body]).toEqual([200, { ...STARTER, applies_from: today() }]);
     const again = await ask('PUT', '/v1/billing/plan', { plan: 'starter' });
     expect(again.etag).toBe(chosen.etag);
     const stale = await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, { headers: { 'if-match': before.etag } });
@@ -81,10 +82,10 @@ describe('a plan', () => {
   test('applies from the next day if it lowers anything, and is paid for until then', async () => {
     const own = await service.makeOrganization();
     const by = { key: (await service.makeKey(own, await service.makeDomain(own, 'clever.test'))).value };
-    expect((await ask('PUT', '/v1/billing/plan', { plan: 'starter' }, by)).body).toEqual(STARTER);
+    expect((await ask('PUT', '/v1/billing/plan', { plan: 'starter' }, by)).body).toMatchObject(STARTER);
     const chosen = await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, by);
-    expect([chosen.status, chosen.body]).toEqual([200, TINY]);
     const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+    expect([chosen.status, chosen.body]).toEqual([200, { ...TINY, applies_from: tomorrow }]);
     expect((await ask('GET', '/v1/billing', undefined, by)).body).toMatchObject({
       ...{ plan: STARTER, next_plan: { plan: TINY, applies_from: tomorrow } },
     });
@@ -145,6 +146,26 @@ describe('a hard limit', () => {
   });
 });
 
+/** The amount of a line by its own fields alone. */
+const recomputed = (line: Record<string, number | string | null>): number => {
+  const { price, days, days_of_month: ofDays, chargeable, rate_per_1000: rate, already_charged: charged } = line;
+  if (price !== null) return Math.round((Number(price) * Number(days)) / Number(ofDays));
+  return Math.round((Number(chargeable) * Number(rate)) / 1000) - Number(charged);
+};
+
+describe('a first period', () => {
+  test('begins on the day on which the organization was created', async () => {
+    const own = await service.makeOrganization();
+    const by = { key: (await service.makeKey(own, await service.makeDomain(own, 'first.test'))).value };
+    const start = `${today()}T00:00:00.000Z`;
+    expect((await ask('GET', '/v1/billing', undefined, by)).body.period.start).toBe(start);
+    expect((await ask('GET', '/v1/billing/usage', undefined, by)).body.period.start).toBe(start);
+    expect((await ask('GET', '/v1/billing/usage?period=2027-03', undefined, by)).body.period).toEqual({
+      ...{ start: '2027-03-01T00:00:00.000Z', end: '2027-04-01T00:00:00.000Z' },
+    });
+  });
+});
+
 describe('an invoice', () => {
   test('is listed and read with what it counts, and only by its own organization', async () => {
     const { context, readModels } = service.deps;
@@ -168,6 +189,8 @@ describe('an invoice', () => {
     expect((await ask('GET', `/v1/billing/invoices/${invoice.id}`)).body).toEqual(invoice);
     const recipients = invoice.lines.find(({ kind }: { kind: string }) => kind === 'recipients');
     expect(recipients).toMatchObject({ quantity: 12, from: '2026-10-01', to: '2026-11-01' });
+    expect(invoice).toMatchObject({ title: 'Usage statement', issuer: null, customer: null, tax: null });
+    for (const line of invoice.lines) expect(recomputed(line)).toBe(line.amount);
     await ask('POST', '/v1/messages/send', MESSAGE); // not on the invoice
     const after = await ask('GET', `/v1/events?types=message.accepted&after=${invoice.counted_to.cursor}`);
     expect(after.body.data).toHaveLength(1);

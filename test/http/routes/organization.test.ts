@@ -57,6 +57,13 @@ describe('the settings of an organization', () => {
     expect([without.status, without.body.contact]).toEqual([200, null]);
   });
 
+  test('include the customer on invoices, which null removes', async () => {
+    const details = { name: 'Shop Ltd', address: '1 High Street\nLondon' };
+    expect((await patch({ billing_details: details })).body.billing_details).toEqual({ ...details, tax_id: null });
+    expect((await patch({ name: 'Shop' })).body.billing_details).toEqual({ ...details, tax_id: null });
+    expect((await patch({ billing_details: null })).body.billing_details).toBeNull();
+  });
+
   test('are in the log with who changed them, but without the address', async () => {
     await patch({ contact: 'somebody@example.net' });
     const events = await service.deps.context.store.readStream(organizationStream(organizationId), { from: 0 });
@@ -82,6 +89,13 @@ describe('the settings of an organization', () => {
     [{ session_hours: 0 }, 'session_hours'],
     [{ session_hours: 169 }, 'session_hours'],
     [{ session_hours: '12' }, 'session_hours'],
+    [{ billing_details: { name: 'Shop' } }, 'billing_details.address'],
+    [{ billing_details: { name: 'Shop\r\nX', address: 'London' } }, 'billing_details.name'],
+    [{ billing_details: { name: 'Shop', address: 'London\rX' } }, 'billing_details.address'],
+    [{ billing_details: { name: 'Shop', address: 'London\0' } }, 'billing_details.address'],
+    [{ billing_details: { name: 'Shop', address: 'x'.repeat(401) } }, 'billing_details.address'],
+    [{ billing_details: { name: 'Shop', address: 'London', tax_id: 7 } }, 'billing_details.tax_id'],
+    [{ billing_details: { name: 'Shop', address: 'London', iban: 'x' } }, 'billing_details'],
     [{ default_analysis: 'maybe' }, 'default_analysis must be one of off, warn, block'],
     [{ timezone: 'Mars/Olympus' }, 'timezone must be a time zone by its IANA name'],
     [{ rate_limit_ceilings: null }, 'rate_limit_ceilings'],

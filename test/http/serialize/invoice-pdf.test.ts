@@ -68,6 +68,50 @@ describe('an invoice as PDF', () => {
       expect(text).toContain(said);
   });
 
+  test('says how each line is calculated, with the unit of its quantity', async () => {
+    const plan = line({ kind: 'plan', quantity: 21, from: '2026-10-11', amount: 1287 });
+    const recipients = line({ from: '2026-10-11', quantity: 9_212, amount: 419 });
+    const late = line({ kind: 'late_recipients', quantity: -500, counted: 8_712, charged: 419, amount: -23 });
+    const text = await shown(closed([plan, recipients, late]), SHOP);
+    for (const said of [
+      '21 days',
+      '9,212 recipients',
+      '19.00 EUR x 21 / 31 days = 12.87 EUR',
+      '9,212 recipients - 3 included = 9,209 x 0.455 EUR / 1,000 = 4.19 EUR',
+      '8,712 recipients - 4 included = 8,708 x 0.455 EUR / 1,000, less 4.19 EUR already charged = -0.23 EUR',
+    ])
+      expect(text).toContain(said);
+  });
+
+  test('is an invoice with both parties and tax, and a usage statement without', async () => {
+    const parties = {
+      ...{ number: 'ML-A-0003', tax: { name: 'VAT', rate: '19', amount: 38 } },
+      issuer: { name: 'Mail Ltd', address: '2 Low Road\nLeeds', taxId: 'GB1' },
+      customer: { name: 'Shop Ltd', address: '1 High Street\nLondon', taxId: null },
+    };
+    const invoice = await shown(closed([line({ amount: 200 })], parties), SHOP);
+    const said = [
+      'Invoice',
+      'Number: ML-A-0003 (inv_abc)',
+      'Mail Ltd',
+      'Leeds',
+      'Tax number: GB1',
+      'Shop Ltd',
+      'London',
+    ];
+    for (const text of [...said, 'Total without tax: 2.00 EUR', 'VAT 19 %: 0.38 EUR', 'Total: 2.38 EUR'])
+      expect(invoice).toContain(text);
+    const { customer: _, tax: __, ...half } = parties;
+    expect(await shown(closed([line()], half), SHOP)).toMatch(/^Usage statement$/m);
+  });
+
+  test('begins its first period when the organization began', async () => {
+    const first = line({ kind: 'plan', from: '2026-10-17', quantity: 15 });
+    expect(await shown(closed([first, line({ month: '2026-09', from: '2026-09-01' })]), SHOP)).toContain(
+      'Period: 2026-10-17 to 2026-10-31 (UTC)',
+    );
+  });
+
   test('shows amounts of a currency without a smaller unit, and large ones to the last digit', async () => {
     const yen = await shown(closed([line({ amount: 9_007_199_254_740_991 })], { currency: 'JPY' }), SHOP);
     expect(yen).toContain('9,007,199,254,740,991 JPY');
@@ -93,7 +137,7 @@ describe('an invoice as PDF', () => {
     delay.enable();
     const pdf = await buffer(await invoicePdf(closed(lines), SHOP));
     delay.disable();
-    expect(textOf(pdf).match(/5,616\.99 EUR/g)).toHaveLength(250);
+    expect(textOf(pdf).match(/^5,616\.99 EUR$/gm)).toHaveLength(250);
     expect(textOf(pdf).match(/^Quantity$/gm)?.length).toBeGreaterThan(4);
     expect(delay.max / 1e6).toBeLessThan(50);
   });
