@@ -45,6 +45,7 @@ import {
   verifyDomainCommand,
   withdrawOperatorCommand,
 } from './organizations.ts';
+import { choosePlanCommand, listChosenPlansCommand, listPlansCommand } from './plans.ts';
 import {
   createAnalystCommand,
   dropReplayCommand,
@@ -61,6 +62,9 @@ export const OPERATOR_COMMANDS: readonly Command[] = [
   suspendOrganizationCommand,
   resumeOrganizationCommand,
   listOrganizationsCommand,
+  listPlansCommand,
+  listChosenPlansCommand,
+  choosePlanCommand,
   createDomainCommand,
   verifyDomainCommand,
   listDomainsCommand,

@@ -63,6 +63,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   overwrite: 'in a conflict, replace the other side',
   owner: 'the first owner',
   permissions: 'permissions of the key, separated by commas: send, read, manage, admin',
+  plan: 'id of the plan',
   policy: 'file with the witness policy',
   profile: 'use these saved credentials; default: default',
   publish: 'also publish the templates',

@@ -233,12 +233,17 @@ export const isHeld = async ({ store }: Pick<CommandContext, 'store'>, organizat
 export const changePlan = async (
   context: CommandContext,
   origin: Origin,
-  { planId, plans, ...condition }: Condition & { readonly planId: string; readonly plans: Plans },
+  {
+    planId,
+    plans,
+    byOperator,
+    ...condition
+  }: Condition & { readonly planId: string; readonly plans: Plans; readonly byOperator?: boolean },
 ): Promise<Omit<OrganizationAtRevision, 'contact'>> => {
   const now = context.system.now().toISOString();
   const { state, revision } = await changeOwn(context, origin, {
     ...condition,
-    decide: (before) => decideChangePlan(before, { plans, planId, now }),
+    decide: (before) => decideChangePlan(before, { plans, planId, now, byOperator }),
   });
   return { organization: requireOrganization(state), revision };
 };

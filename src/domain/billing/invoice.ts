@@ -240,6 +240,9 @@ export interface CloseInvoice {
   readonly since: Month;
 }
 
+const currencyOf = (lines: readonly InvoiceLine[]): string =>
+  (lines.find(({ amount }) => amount !== 0) ?? lines.at(-1))?.plan.currency ?? 'EUR';
+
 /** Closes a month once. */
 export const closeInvoice = (state: BillingPeriod, command: CloseInvoice): readonly BillingPeriodEvent[] => {
   if (state.invoice !== null) return [];
@@ -247,12 +250,12 @@ export const closeInvoice = (state: BillingPeriod, command: CloseInvoice): reado
   const { organizationId } = billed;
   const { month } = period;
   const parts = partsOf(period, billed, plans);
-  const lines = [
-    ...parts.flatMap((part) => linesOf(days, part, countedTo.position)),
-    ...lateLines(days, earlier, since),
-  ];
+  const current = parts.flatMap((part) => linesOf(days, part, countedTo.position));
+  const late = lateLines(days, earlier, since);
+  const currency = currencyOf([...current, ...late]);
+  // An amount in another currency cannot be added. Only the operator can change the currency, from a month to the next.
+  const lines = [...current, ...late.filter(({ amount, plan }) => amount === 0 || plan.currency === currency)];
   const total = lines.reduce((sum, { amount }) => sum + amount, 0);
-  const currency = lines.find(({ amount }) => amount !== 0)?.plan.currency ?? parts.at(-1)?.plan.currency ?? 'EUR';
   const invoiceId = invoiceIdOf(organizationId, month);
   const parties = partiesOf({ billed, issuer: plans.issuer, month, total });
   const data = { organizationId, invoiceId, month, currency, lines, total, countedTo, ...parties };

@@ -56,7 +56,7 @@ export interface Plans {
   readonly offered: readonly Plan[];
   /** Plans that only the operator gives to an organization. */
   readonly others?: readonly Plan[];
-  /** Who issues the invoices. Absent: they are usage statements. */
+  /** The issuer of invoices. Absent: they are usage statements. */
   readonly issuer?: Issuer | undefined;
 }
 
@@ -100,31 +100,57 @@ interface ChoosePlan extends ChosenPlans {
   readonly planId: string;
   /** ISO 8601. */
   readonly now: string;
+  /** The operator can choose any plan of the file, and another currency. */
+  readonly byOperator?: boolean | undefined;
 }
 
-/**
- * A plan that lowers nothing applies at once, and to the whole day. One that lowers a price, a rate, the included recipients or
- * the limit applies from the next day: otherwise an organization could send under one plan and pay for another.
- * @returns null if the organization already chose the plan with the same terms.
- * @throws {DomainError} `plan_not_offered`, `resource_conflict`.
- */
-export const choosePlan = ({ chosenPlans: chosen, plans, planId, now }: ChoosePlan): ChosenPlan | null => {
-  const plan = plans.offered.find(({ id }) => id === planId);
-  if (plan === undefined)
-    throw new DomainError(
-      'plan_not_offered',
-      `you cannot choose the plan '${planId}': GET /v1/billing/plans lists the plans`,
-    );
-  const current = chosen.at(-1)?.plan;
-  if (canonicalJson(plan) === canonicalJson(current ?? null)) return null;
-  const paid = [plans.default, ...chosen.map((each) => each.plan)].filter((each) => !isFree(each));
-  const isAtOnce = isAtLeast(plan, planOf({ chosenPlans: chosen }, plans, now));
-  const from = isAtOnce ? dayOf(now) : dateOf(Date.parse(now) + DAY_MS);
-  if (paid.every(({ currency }) => currency === plan.currency)) return { plan, from };
+const findPlan = ({ plans, planId, byOperator }: ChoosePlan): Plan => {
+  const choices = byOperator === true ? [...plans.offered, ...(plans.others ?? []), plans.default] : plans.offered;
+  const plan = choices.find(({ id }) => id === planId);
+  if (plan !== undefined) return plan;
+  throw new DomainError(
+    'plan_not_offered',
+    byOperator === true
+      ? `there is no plan '${planId}': \`outbox plans list\` lists the plans`
+      : `you cannot choose the plan '${planId}': GET /v1/billing/plans lists the plans`,
+  );
+};
+
+/** Paid plans that applied this month until now, or apply now. */
+const paidThisMonth = ({ chosenPlans: chosen, plans, now }: ChoosePlan): readonly Plan[] => {
+  const start = `${monthOf(now)}-01`;
+  const since = chosen.filter(({ from }) => from > start && from <= dayOf(now)).map(({ plan }) => plan);
+  return [planOf({ chosenPlans: chosen }, plans, start), ...since].filter((plan) => !isFree(plan));
+};
+
+/** @throws {DomainError} `resource_conflict`. */
+const requireSameCurrency = ({ chosenPlans, plans, byOperator }: ChoosePlan, { currency }: Plan): void => {
+  const paid = [plans.default, ...chosenPlans.map(({ plan }) => plan)].findLast((plan) => !isFree(plan));
+  if (byOperator === true || paid === undefined || paid.currency === currency) return;
   throw new DomainError(
     'resource_conflict',
     'this plan has another currency than your current plan: ask the operator to change it',
   );
+};
+
+const startOf = (choice: ChoosePlan, plan: Plan): string => {
+  const { plans, now } = choice;
+  if (paidThisMonth(choice).some(({ currency }) => currency !== plan.currency)) return requirePeriod(monthOf(now)).end;
+  return isAtLeast(plan, planOf(choice, plans, now)) ? dayOf(now) : dateOf(Date.parse(now) + DAY_MS);
+};
+
+/**
+ * A plan that lowers nothing applies at once, and to the whole day. One that lowers a price, a rate, the included recipients or
+ * the limit applies from the next day: otherwise an organization could send under one plan and pay for another. A plan in
+ * another currency applies from the next month, because an invoice has one currency.
+ * @returns null if the organization already chose the plan with the same terms.
+ * @throws {DomainError} `plan_not_offered`, `resource_conflict`.
+ */
+export const choosePlan = (choice: ChoosePlan): ChosenPlan | null => {
+  const plan = findPlan(choice);
+  if (canonicalJson(plan) === canonicalJson(choice.chosenPlans.at(-1)?.plan ?? null)) return null;
+  requireSameCurrency(choice, plan);
+  return { plan, from: startOf(choice, plan) };
 };
 
 /** Recipients a month that a plan allows; null if unlimited. `isHard`: recipients beyond it are rejected. */
@@ -240,7 +266,7 @@ const line = part.extend({
   after: z.string(),
   /** In the currency's minor unit. */
   amount: z.number().int(),
-  /** Of `late_recipients`: current count, and what earlier invoices charged for it. Earlier versions did not record them. */
+  /** Current count and amount already charged; only in `late_recipients`. Earlier versions did not record them. */
   counted: z.number().int().optional(),
   charged: z.number().int().optional(),
 });

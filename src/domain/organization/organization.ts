@@ -243,7 +243,12 @@ export const setContentsRoles = (state: Organization, wanted: readonly MaskedRol
  */
 export const changePlan = (
   state: Organization,
-  choice: { readonly plans: Plans; readonly planId: string; readonly now: string },
+  choice: {
+    readonly plans: Plans;
+    readonly planId: string;
+    readonly now: string;
+    readonly byOperator?: boolean | undefined;
+  },
 ): readonly OrganizationEvent[] => {
   const { organizationId, chosenPlans } = requireOrganization(state);
   const chosen = choosePlan({ chosenPlans, ...choice });

@@ -131,6 +131,14 @@ describe('an invoice', () => {
     expect(october.lines.map(({ after }) => after)).toEqual(['5', '5']);
   });
 
+  test('adds no amounts of another currency to those of the month', () => {
+    const euros = [{ plan: plan(), from: '2026-08-01' }];
+    const october = close({ chosen: euros, month: '2026-10', days: [['2026-10-02', 400]] });
+    const dollars = [...euros, { plan: plan({ id: 'dollars', currency: 'USD' }), from: '2026-11-01' }];
+    const november = close({ chosen: dollars, days: [['2026-10-02', 390]], earlier: [october] });
+    expect([november.currency, november.total, november.lines.length]).toEqual(['USD', 3000, 2]);
+  });
+
   const ISSUER: Issuer = {
     ...{ name: 'Mail Ltd', address: '2 Low Road\nLeeds', taxId: 'GB1', numberPrefix: 'ML-' },
     tax: { name: 'VAT', rate: '19' },

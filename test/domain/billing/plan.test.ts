@@ -143,6 +143,22 @@ describe('choosing a plan', () => {
     expect(choose(chosen(before), 'other', { ...offered, offered: [other] })).toEqual({ plan: other, from });
   });
 
+  test('by the operator, in another currency, waits for the next month: an invoice has one currency', () => {
+    const before: readonly ChosenPlan[] = [{ plan: plan(), from: '2026-11-01' }];
+    const byOperator = { plans: offered, planId: 'dollars', byOperator: true };
+    const next = choosePlan({ chosenPlans: before, ...byOperator, now: '2026-11-10T00:00:00.000Z' });
+    expect(next).toMatchObject({ plan: { currency: 'USD' }, from: '2026-12-01' });
+    const after = [...before, ...(next === null ? [] : [next])];
+    // The organization follows the new currency, and no plan of it applies before.
+    const own = {
+      chosenPlans: after,
+      plans: { ...offered, offered: [plan({ id: 'more', currency: 'USD', price: 9_000 })] },
+    };
+    expect(choosePlan({ ...own, planId: 'more', now: '2026-11-11T00:00:00.000Z' })?.from).toBe('2026-12-01');
+    expect(choosePlan({ ...own, planId: 'more', now: '2026-12-05T00:00:00.000Z' })?.from).toBe('2026-12-05');
+    expect(() => choose(after, 'starter')).toThrow('another currency');
+  });
+
   test('is compared with the plan of the day, so that a pending choice opens no way around it', () => {
     const [big, tiny] = [
       plan({ id: 'big', price: 9_000, included: 90_000 }),
