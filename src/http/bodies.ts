@@ -8,9 +8,11 @@ import {
   type BodyBudget,
   type BodyEnd,
   BodyError,
-  type BoundedJson,
+  type BoundedBody,
+  createBoundedForm,
   createBoundedJson,
   endOf,
+  isForm,
   type JsonBounds,
   notJson,
   REQUESTS_MAX,
@@ -21,8 +23,8 @@ import {
 } from '../lib/http/http.ts';
 
 /**
- * Reads the body of a request while it arrives: memory for it is reserved in the share of its organization, its JSON is
- * bounded and parsed, and the memory is released when the request ends.
+ * Reads the body of a request while it arrives: memory for it is reserved in the share of its organization, its JSON
+ * or form is bounded and parsed, and the memory is released when the request ends.
  */
 
 declare module 'fastify' {
@@ -91,7 +93,7 @@ interface ReservationIncrease extends Pick<BodyReservation, 'request' | 'ended'>
 
 interface BodyRead {
   readonly payload: IncomingMessage;
-  readonly json: BoundedJson;
+  readonly body: BoundedBody;
   /** Reserves more memory if needed for so many bytes; null: not needed, or pointless. */
   widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
@@ -100,7 +102,7 @@ interface BodyRead {
 }
 
 /** Reads a whole body. Rejects as soon as it breaks a bound; the rest is discarded. */
-const readWhole = ({ payload, json, widen, deadlineMs, arrived }: BodyRead): Promise<void> =>
+const readWhole = ({ payload, body, widen, deadlineMs, arrived }: BodyRead): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = 0;
     let pieces = 0;
@@ -113,7 +115,7 @@ const readWhole = ({ payload, json, widen, deadlineMs, arrived }: BodyRead): Pro
     };
     const add = (chunk: Buffer): void => {
       try {
-        json.add(chunk);
+        body.add(chunk);
       } catch (error) {
         stop(error);
       }
@@ -151,16 +153,16 @@ const readWhole = ({ payload, json, widen, deadlineMs, arrived }: BodyRead): Pro
  * @param bytesMax what is reserved for it.
  * @returns whether it had.
  */
-const readAtOnce = ({ payload, json }: Pick<BodyRead, 'payload' | 'json'>, bytesMax: number): boolean => {
+const readAtOnce = ({ payload, body }: Pick<BodyRead, 'payload' | 'body'>, bytesMax: number): boolean => {
   if (!payload.complete || payload.destroyed || payload.readableLength > bytesMax) return false;
-  for (let chunk = payload.read(); chunk !== null; chunk = payload.read()) json.add(chunk);
+  for (let chunk = payload.read(); chunk !== null; chunk = payload.read()) body.add(chunk);
   return true;
 };
 
-/** Reads JSON bodies within the route's bounds and the memory for bodies in flight. */
-interface JsonBodies {
+/** Reads bodies within the route's bounds and the memory for bodies in flight. */
+interface RequestBodies {
   /**
-   * The parser of JSON for Fastify. Errors are kept for the handler: thrown here, Fastify would close the connection while
+   * The parser of JSON and forms for Fastify. Errors are kept for the handler: thrown here, Fastify would close the connection while
    * the client still writes, and the client would never see the error.
    */
   parse(request: FastifyRequest, payload: IncomingMessage, done: (error: Error | null, body?: unknown) => void): void;
@@ -179,7 +181,7 @@ const refusalOf = (error: Error): DomainError | null => {
 };
 
 /** @param marker unguessable text; see `createBoundedJson`. */
-export const createJsonBodies = (budget: BodyBudget, marker: string): JsonBodies => {
+export const createRequestBodies = (budget: BodyBudget, marker: string): RequestBodies => {
   const arrived = createCohort({ membersMax: REQUESTS_MAX });
 
   const release = (request: FastifyRequest): void => {
@@ -220,26 +222,35 @@ export const createJsonBodies = (budget: BodyBudget, marker: string): JsonBodies
     return reserve({ request, ended, bytes, waits });
   };
 
+  /** @throws {DomainError} `unsupported_media_type`. */
+  const bodyReaderOf = ({ headers }: FastifyRequest, bounds: JsonBounds): (() => BoundedBody) => {
+    const type = headers['content-type'] ?? '';
+    if (!isForm(type)) return () => createBoundedJson(bounds, marker);
+    if (bounds.takesForms === true) return () => createBoundedForm(bounds, type);
+    throw new DomainError('unsupported_media_type', 'the body must be application/json');
+  };
+
   const read = async (request: FastifyRequest, payload: IncomingMessage, ended: BodyEnd): Promise<unknown> => {
     if (isEncoded(request))
       throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported: send the body uncompressed');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
+    const create = bodyReaderOf(request, bounds);
     const refusal = await reserveFirst(request, ended, bytesMax);
     if (refusal !== null) throw refusal;
-    const json = createBoundedJson(bounds, marker);
-    request.sentJson = json.sent;
+    const body = create();
+    request.sentJson = body.sent;
     const widen: BodyRead['widen'] = (received, pieceBytes) => {
       return received <= reservedFor(request) || received > bytesMax
         ? null
         : reserveMore({ request, ended, received, bytesMax, pieceBytes });
     };
     const deadlineMs = BODY_MS_MIN + (announcedBytes(request) ?? bytesMax) / BYTES_PER_MS_MIN;
-    const reading = { payload, json, widen, deadlineMs, arrived };
+    const reading = { payload, body, widen, deadlineMs, arrived };
     if (!readAtOnce(reading, reservedFor(request))) await readWhole(reading);
-    const value = await json.end();
-    request.bodyReservation?.shrink(json.heldBytes());
-    json.release();
+    const value = await body.end();
+    request.bodyReservation?.shrink(body.heldBytes());
+    body.release();
     return value;
   };
 

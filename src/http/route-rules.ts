@@ -56,6 +56,8 @@ export interface GuardedRoute {
   readonly compat?: Vendor;
   /** The key comes in this header instead of `Authorization`. In lower case. */
   readonly tokenHeader?: string;
+  /** The key is the password of Basic authentication. */
+  readonly basic?: true;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
   readonly costInBody?: true;
 }

@@ -58,6 +58,7 @@ const WRITTEN_TEMPLATE = { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'template_i
 const RESEND = { compat: 'resend' } as const;
 const POSTMARK = { compat: 'postmark', tokenHeader: POSTMARK_TOKEN_HEADER } as const;
 const SENDGRID = { compat: 'sendgrid' } as const;
+const MAILGUN = { compat: 'mailgun', basic: true } as const;
 
 /** Every route. Drives authentication, rate limits, the OpenAPI document and the tests. */
 export const ROUTES = {
@@ -503,6 +504,19 @@ export const ROUTES = {
   'GET /compat/sendgrid/v3/asm/suppressions/global/:id': { ...READ, ...SENDGRID, contents: true, errors: ONE },
   'DELETE /compat/sendgrid/v3/asm/suppressions/global/:id': { ...SUPPRESSED, ...SENDGRID, status: 204 },
   'GET /compat/sendgrid/v3/stats': { ...READ, ...SENDGRID, errors: [] },
+  'POST /compat/mailgun/v3/:domain/messages': { ...SENT, ...MAILGUN, errors: [...SENT.errors, 'not_found'] },
+  'GET /compat/mailgun/v3/:domain/events': { ...READ, ...MAILGUN, errors: [...LIST, 'not_found'] },
+  'GET /compat/mailgun/v3/:domain/events/:id': { ...READ, ...MAILGUN, errors: [...LIST, 'not_found'] },
+  'GET /compat/mailgun/v3/:domain/stats/total': { ...READ, ...MAILGUN, errors: ['not_found'] },
+  'GET /compat/mailgun/v3/:domain/:list': { ...READ, ...MAILGUN, contents: true, errors: [...LIST, 'not_found'] },
+  'POST /compat/mailgun/v3/:domain/:list': { ...SUPPRESSED, ...MAILGUN },
+  'GET /compat/mailgun/v3/:domain/:list/:id': { ...READ, ...MAILGUN, contents: true, errors: ONE },
+  'DELETE /compat/mailgun/v3/:domain/:list/:id': { ...SUPPRESSED, ...MAILGUN },
+  'GET /compat/mailgun/v4/domains': { ...LOOK, ...MAILGUN, errors: LIST },
+  'GET /compat/mailgun/v3/domains': { ...LOOK, ...MAILGUN, errors: LIST },
+  'GET /compat/mailgun/v4/domains/:domain': { ...LOOK, ...MAILGUN, errors: ONE },
+  'GET /compat/mailgun/v3/domains/:domain': { ...LOOK, ...MAILGUN, errors: ONE },
+  'PUT /compat/mailgun/v4/domains/:domain/verify': { ...MANAGE_LIVE, ...MAILGUN, errors: DOMAIN_ERRORS },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },

@@ -1,3 +1,4 @@
+import { MAILGUN_ROUTES } from './compat/mailgun-reads.ts';
 import {
   getPostmarkDetailsRoute,
   getPostmarkDumpRoute,
@@ -369,6 +370,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   ...POSTMARK_STATISTICS_ROUTES,
   ...POSTMARK_TEMPLATE_ROUTES,
   ...SENDGRID_READ_ROUTES,
+  ...MAILGUN_ROUTES,
   sendPostmarkEmailRoute,
   sendPostmarkBatchRoute,
   sendPostmarkTemplateRoute,

@@ -27,6 +27,7 @@ import {
   boundHttpConnections,
   connectionsMax,
   createBodyBudget,
+  FORM_TYPES,
   inCohorts,
   oneAtATime,
   UNAUTHENTICATED_PER_NETWORK_MAX,
@@ -35,7 +36,7 @@ import { type AuthContext, authenticateRequest, UNKNOWN_ROUTE } from './auth/aut
 import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
-import { createJsonBodies } from './bodies.ts';
+import { createRequestBodies } from './bodies.ts';
 import { unsupportedCall, vendorError, vendorOf, withoutEmptySegments } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Operation, type RouteContext, workOf } from './endpoint.ts';
@@ -133,14 +134,14 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     done(openRequests.begin(caller.organizationId, reply));
   });
 
-  // 6. Its body is read, if it is JSON; no other is.
-  const bodies = createJsonBodies(budget, `content:${system.uuid()}:`);
+  // 6. Its body is read, if it is JSON, or a form where the route accepts one; no other is.
+  const bodies = createRequestBodies(budget, `content:${system.uuid()}:`);
   server.addHook('onRequest', (request, reply, done) => {
     bodies.releaseOnDisconnect(request, reply);
     done();
   });
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', bodies.parse);
+  server.addContentTypeParser(['application/json', ...FORM_TYPES], bodies.parse);
 
   // 7. A route handles it, and 8. answers it: `endpoint.ts`. Errors are answered here.
   server.setErrorHandler(sendError(logger));

@@ -27,6 +27,7 @@ const PERMISSIONS = {
     POST /compat/postmark/email/withTemplate
     POST /compat/postmark/email/batchWithTemplates
     POST /compat/sendgrid/v3/mail/send
+    POST /compat/mailgun/v3/:domain/messages
   `,
   read: `
     GET /v1/messages
@@ -80,6 +81,11 @@ const PERMISSIONS = {
     GET /compat/sendgrid/v3/suppression/:list/:id
     GET /compat/sendgrid/v3/asm/suppressions/global/:id
     GET /compat/sendgrid/v3/stats
+    GET /compat/mailgun/v3/:domain/events
+    GET /compat/mailgun/v3/:domain/events/:id
+    GET /compat/mailgun/v3/:domain/stats/total
+    GET /compat/mailgun/v3/:domain/:list
+    GET /compat/mailgun/v3/:domain/:list/:id
   `,
   manage: `
     POST /v1/api-keys
@@ -162,6 +168,13 @@ const PERMISSIONS = {
     DELETE /compat/sendgrid/v3/suppression/:list/:id
     POST /compat/sendgrid/v3/asm/suppressions/global
     DELETE /compat/sendgrid/v3/asm/suppressions/global/:id
+    POST /compat/mailgun/v3/:domain/:list
+    DELETE /compat/mailgun/v3/:domain/:list/:id
+    GET /compat/mailgun/v4/domains
+    GET /compat/mailgun/v3/domains
+    GET /compat/mailgun/v4/domains/:domain
+    GET /compat/mailgun/v3/domains/:domain
+    PUT /compat/mailgun/v4/domains/:domain/verify
   `,
   admin: `
     POST /v1/domains/:id/release
@@ -242,6 +255,7 @@ const CONDITIONS = {
     PUT /compat/postmark/templates/:id
     DELETE /compat/postmark/templates/:id
     POST /compat/resend/domains/:id/verify
+    PUT /compat/mailgun/v4/domains/:domain/verify
     POST /v1/templates
     PATCH /v1/templates/:id
     DELETE /v1/templates/:id
@@ -323,6 +337,8 @@ const CONDITIONS = {
     GET /compat/sendgrid/v3/suppression/:list
     GET /compat/sendgrid/v3/suppression/:list/:id
     GET /compat/sendgrid/v3/asm/suppressions/global/:id
+    GET /compat/mailgun/v3/:domain/:list
+    GET /compat/mailgun/v3/:domain/:list/:id
   `,
   /** API keys are refused. */
   membersOnly: `

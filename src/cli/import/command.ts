@@ -5,13 +5,13 @@ import { CommandFailed, EXIT, UsageError } from '../terminal.ts';
 import { readRecords } from './read-records.ts';
 import {
   type ImportOptions,
+  LISTS,
   named,
   noteOf,
   objectsIn,
   type RecordFields,
   type Row,
-  SENDGRID_LISTS,
-  type SendgridList,
+  type SuppressionList,
   type SuppressionRow,
   skipped,
   suppression,
@@ -112,20 +112,23 @@ const readResend = (sent: RecordFields, options: ImportOptions): Row => {
 
 /** Reads records from SendGrid's API responses and page exports: suppressions, dynamic templates, domains. */
 
-const SENDGRID_REASONS: Readonly<Record<Exclude<SendgridList, 'blocks'>, SuppressionRow['reason']>> = {
+const LIST_REASONS: Readonly<Record<Exclude<SuppressionList, 'blocks'>, SuppressionRow['reason']>> = {
   bounces: 'bounce',
   invalid_emails: 'bounce',
   spam_reports: 'complaint',
+  complaints: 'complaint',
   unsubscribes: 'unsubscribe',
 };
 
+const LIST_MISSING = `say which list this file contains: --list ${LISTS.join('|')}`;
+
 const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const { list } = options;
-  if (list === undefined) return skipped(`say which list this file contains: --list ${SENDGRID_LISTS.join('|')}`);
+  if (list === undefined) return skipped(LIST_MISSING);
   if (list === 'blocks') return skipped('blocks are temporary, so the address is not suppressed');
   const evidence = [textIn(record, 'status'), textIn(record, 'reason')].filter((one) => one !== '').join(' ');
   const note = noteOf(`SendGrid ${list}`, record.created, evidence);
-  return suppression({ address: textIn(record, 'email'), reason: SENDGRID_REASONS[list], note }, options);
+  return suppression({ address: textIn(record, 'email'), reason: LIST_REASONS[list], note }, options);
 };
 
 const sendgridTemplate = (record: RecordFields): Row => {
@@ -148,13 +151,37 @@ const readSendgrid = (sent: RecordFields, options: ImportOptions): Row => {
     : skipped('is not a suppression, template or domain of SendGrid');
 };
 
+/** Reads records from Mailgun's API responses and exports: bounces, complaints, unsubscribes, domains. */
+
+/** Fields that only one of its lists has. */
+const MAILGUN_LISTS: readonly (readonly [field: string, list: SuppressionList])[] = [
+  ['code', 'bounces'],
+  ['tags', 'unsubscribes'],
+];
+
+const mailgunSuppression = (record: RecordFields, options: ImportOptions): Row => {
+  const list = options.list ?? MAILGUN_LISTS.find(([field]) => field in record)?.[1];
+  if (list === undefined || list === 'blocks') return skipped(LIST_MISSING);
+  const evidence = [String(record.code ?? ''), textIn(record, 'error')].filter((one) => one !== '').join(' ');
+  const note = noteOf(`Mailgun ${list}`, record.created_at, evidence);
+  return suppression({ address: textIn(record, 'address'), reason: LIST_REASONS[list], note }, options);
+};
+
+const readMailgun = (sent: RecordFields, options: ImportOptions): Row => {
+  const record = named(sent, ['address', 'code', 'error', 'tags', 'created_at']);
+  if ('address' in record) return mailgunSuppression(record, options);
+  return 'name' in record && 'state' in record
+    ? { kind: 'domain', name: textIn(record, 'name') }
+    : skipped('is not a suppression or domain of Mailgun');
+};
+
 /**
  * Imports suppressions, templates and domains from another service's export, through the API of a running service.
  * Records are independent and existing ones stay unchanged, so an import can be repeated to complete an interrupted
  * one.
  */
 
-const READERS = { resend: readResend, postmark: readPostmark, sendgrid: readSendgrid };
+const READERS = { resend: readResend, postmark: readPostmark, sendgrid: readSendgrid, mailgun: readMailgun };
 
 const oneOf = <Name extends string>(
   invocation: Invocation,
@@ -180,7 +207,7 @@ const vendorIn = ({ positionals }: Invocation): Vendor => {
 
 const optionsOf = (invocation: Invocation): ImportOptions => ({
   scope: oneOf(invocation, 'scope', ['all', 'transactional', 'bulk']) ?? 'all',
-  list: oneOf(invocation, 'list', SENDGRID_LISTS),
+  list: oneOf(invocation, 'list', LISTS),
 });
 
 const isOver = ({ problems }: { readonly problems?: unknown }): boolean =>
@@ -205,7 +232,7 @@ const textOf = (result: Result): string => {
 export const importCommand: ServiceCommand = {
   name: 'import',
   usage:
-    'resend|postmark|sendgrid --file EXPORT [--list bounces|spam_reports|unsubscribes|invalid_emails|blocks] [--scope all|transactional|bulk] [--dry-run]',
+    'resend|postmark|sendgrid|mailgun --file EXPORT [--list bounces|spam_reports|complaints|unsubscribes|invalid_emails|blocks] [--scope all|transactional|bulk] [--dry-run]',
   summary: 'imports suppressions, templates and domains from an export of another service',
   needs: 'service',
   exitCode: (result) => (isOver(result as object) ? EXIT.different : 0),

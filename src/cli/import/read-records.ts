@@ -15,8 +15,8 @@ const ROW_CHARACTERS_MAX = 100_000;
 const isBlank = (text: string): boolean => text.trim() === '';
 
 /** Matches a column that every CSV export has, such as `Email Address`. */
-const ADDRESS = /e-?mail/i;
-const NEITHER = 'is neither JSON nor a CSV header with an email column';
+const ADDRESS = /e-?mail|^address$/i;
+const NEITHER = 'is neither JSON nor a CSV header with an email or address column';
 
 const DELIMITERS = [',', ';', '\t'];
 
@@ -97,6 +97,7 @@ const RECORD_CHARACTERS_MAX = 4_000_000;
 /** Names of the members that hold the list in exports. */
 const LISTS: ReadonlySet<string> = new Set([
   'data',
+  'items',
   'result',
   'results',
   'templates',

@@ -31,14 +31,14 @@ interface SkippedRow {
 
 export type Row = SuppressionRow | TemplateRow | DomainRow | SkippedRow;
 
-/** SendGrid's lists. The option is needed because the files do not name theirs. */
-export const SENDGRID_LISTS = ['bounces', 'spam_reports', 'unsubscribes', 'invalid_emails', 'blocks'] as const;
-export type SendgridList = (typeof SENDGRID_LISTS)[number];
+/** Lists of SendGrid and Mailgun. The option is needed because their files do not name the list. */
+export const LISTS = ['bounces', 'spam_reports', 'complaints', 'unsubscribes', 'invalid_emails', 'blocks'] as const;
+export type SuppressionList = (typeof LISTS)[number];
 
 export interface ImportOptions {
   /** Scope for unsubscribed and manually added addresses. */
   readonly scope: SuppressionRow['scope'];
-  readonly list: SendgridList | undefined;
+  readonly list: SuppressionList | undefined;
 }
 
 export const skipped = (reason: string): SkippedRow => ({ kind: 'skipped', reason });

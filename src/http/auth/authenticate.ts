@@ -50,6 +50,27 @@ export const presentedBearer = (authorization: string | undefined): PresentedCre
 const presentedToken = (value: string | readonly string[] | undefined): PresentedCredential =>
   presentedBearer(typeof value === 'string' ? `Bearer ${value}` : undefined);
 
+const BASIC = /^basic +([a-z0-9+/]+={0,2}) *$/i;
+/** The only user of Basic authentication. */
+const BASIC_USER = 'api:';
+
+/** A key as the password of Basic authentication (RFC 7617). @param authorization the header field; undefined: absent. */
+const presentedBasic = (authorization: string | undefined): PresentedCredential => {
+  if (authorization === undefined) return presentedBearer(undefined);
+  const pair = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString();
+  return presentedBearer(pair.startsWith(BASIC_USER) ? `Bearer ${pair.slice(BASIC_USER.length)}` : '');
+};
+
+/** The credential in the place that a route names. */
+const presentedTo = (
+  rule: Pick<GuardedRoute, 'kind' | 'tokenHeader' | 'basic'>,
+  request: CredentialRequest,
+  publicUrl: string,
+): PresentedCredential => {
+  if (rule.tokenHeader !== undefined) return presentedToken(request.headers[rule.tokenHeader]);
+  return rule.basic === true ? presentedBasic(request.headers.authorization) : presentedIn(request, publicUrl);
+};
+
 type CredentialRequest = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
 
 /**
@@ -333,8 +354,7 @@ export const authenticateRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const header = 'tokenHeader' in rule ? rule.tokenHeader : undefined;
-  const read = header === undefined ? presentedIn(request, auth.publicUrl) : presentedToken(request.headers[header]);
+  const read = presentedTo(rule, request, auth.publicUrl);
   const presented = 'unattended' in rule && rule.unattended === true ? { ...read, isUnattended: true } : read;
   const authenticated = await authenticate(auth, presented, request.ip, (caller) => {
     request.refusedCaller = caller;

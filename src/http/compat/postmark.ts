@@ -17,6 +17,8 @@ import {
   type Fields,
   ignored,
   listOf,
+  MAILBOXES_CHARACTERS_MAX,
+  mailboxesIn,
   mailboxText,
   type PathNames,
   refused,
@@ -35,27 +37,12 @@ import { postmarkError } from './vendors.ts';
 
 /** Fields of messages of Postmark. */
 
-/** Fifty addresses of the greatest length with names. Longer text is for the validation to refuse. */
-const LIST_CHARACTERS_MAX = 30_000;
-/** A quoted string, whether it ends or not, a comma, or what is neither (RFC 5322 §3.4). */
-const PARTS = /"(?:[^"\\]|\\.?)*(?:"|$)|,|[^",]+/gsu;
-
-/** Mailboxes that commas divide, but for those in quotes. */
-const divided = (text: string): readonly string[] => {
-  const each = [''];
-  for (const part of text.match(PARTS) ?? []) {
-    if (part === ',') each.push('');
-    else each.push((each.pop() ?? '') + part);
-  }
-  return each.map((one) => one.trim()).filter((one) => one !== '');
-};
-
 /** Several mailboxes in one string, as in a header. An empty string is an empty list. */
 const mailboxList =
   (name: string): FieldRule =>
   (value) => {
-    if (typeof value !== 'string' || value.length > LIST_CHARACTERS_MAX) return { fields: { [name]: value } };
-    const each = divided(value);
+    if (typeof value !== 'string' || value.length > MAILBOXES_CHARACTERS_MAX) return { fields: { [name]: value } };
+    const each = mailboxesIn(value);
     return each.length === 0 && name !== 'to' ? {} : { fields: { [name]: each } };
   };
 

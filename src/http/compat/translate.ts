@@ -111,6 +111,21 @@ export const takeDisposition: FieldRule = (value, path) =>
 export const mailboxText = (address: string, name: string | undefined): string =>
   name === undefined || name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;
 
+/** Fifty addresses of the greatest length with names. Longer text is for the validation to refuse. */
+export const MAILBOXES_CHARACTERS_MAX = 30_000;
+/** A quoted string, whether it ends or not, a comma, or what is neither (RFC 5322 §3.4). */
+const PARTS = /"(?:[^"\\]|\\.?)*(?:"|$)|,|[^",]+/gsu;
+
+/** Mailboxes in a text, separated by commas outside quotes. */
+export const mailboxesIn = (text: string): readonly string[] => {
+  const each = [''];
+  for (const part of text.match(PARTS) ?? []) {
+    if (part === ',') each.push('');
+    else each.push((each.pop() ?? '') + part);
+  }
+  return each.map((one) => one.trim()).filter((one) => one !== '');
+};
+
 /**
  * Translates what another service's client sends into the body of a send of ours, which is then validated and accepted as
  * every send is, and translates what is wrong with it back.

@@ -2,7 +2,7 @@ import { ERROR_STATUSES, type ErrorBody } from '../errors.ts';
 
 /** The services whose published clients work with this one, and the shape of errors that each client expects. */
 
-export const VENDORS = ['resend', 'postmark', 'sendgrid'] as const;
+export const VENDORS = ['resend', 'postmark', 'sendgrid', 'mailgun'] as const;
 export type Vendor = (typeof VENDORS)[number];
 
 const PREFIX = /^\/compat\/([a-z]+)(?:[/?]|$)/;
@@ -61,12 +61,39 @@ const EQUIVALENTS: Readonly<Record<Vendor, readonly (readonly [path: string, ins
     ['v3/user/webhooks', 'GET /v1/webhooks'],
     ['v3/mail', 'POST /v1/messages/send'],
   ],
+  // Most paths of Mailgun name the domain before the resource.
+  mailgun: [
+    ['*/messages.mime', 'SMTP, or POST /v1/messages/send'],
+    ['*/messages', 'GET /v1/messages'],
+    ['*/templates', 'GET /v1/templates'],
+    ['*/webhooks', 'GET /v1/webhooks'],
+    ['*/whitelists', 'GET /v1/suppressions'],
+    ['*/unsubscribes', 'GET /v1/suppressions'],
+    ['*/bounces', 'GET /v1/suppressions'],
+    ['*/complaints', 'GET /v1/suppressions'],
+    ['*/tags', 'GET /v1/stats'],
+    ['*/tag', 'GET /v1/stats'],
+    ['*/stats', 'GET /v1/stats'],
+    ['v1/analytics/metrics', 'GET /v1/stats'],
+    ['v1/analytics/logs', 'GET /v1/events'],
+    ['v3/lists', 'GET /v1/topics'],
+    ['v4/address/validate', 'GET /v1/suppressions/check'],
+    ['v1/keys', 'GET /v1/api-keys'],
+    ['v3/domains', 'GET /v1/domains'],
+    ['v4/domains', 'GET /v1/domains'],
+  ],
 };
+
+const DOMAIN_PATH = /^v\d\/(?:domains\/)?[^/]+/;
+
+/** @param beginning with `*` for a version and a domain. */
+const beginsWith = (call: string, beginning: string): boolean =>
+  call.startsWith(beginning) || call.replace(DOMAIN_PATH, '*').startsWith(beginning);
 
 /** Says what to call instead of a call that is not imitated. `/docs` is the reference that the service itself serves. */
 export const unsupportedCall = (vendor: Vendor, method: string, path: string): string => {
   const call = path.slice(`/compat/${vendor}/`.length);
-  const instead = EQUIVALENTS[vendor].find(([beginning]) => call.toLowerCase().startsWith(beginning))?.[1];
+  const instead = EQUIVALENTS[vendor].find(([beginning]) => beginsWith(call.toLowerCase(), beginning))?.[1];
   const what = `${method} ${path} is not supported`;
   return instead === undefined
     ? `${what}. /docs lists all supported calls`
@@ -196,10 +223,21 @@ const sendgridError = (told: ErrorFields): VendorAnswer => {
   return { status: status === UNPROCESSABLE ? 400 : status, body: { errors: sendgridErrors(told) } };
 };
 
+/** Its client shows this text and the status. */
+const mailgunError = (told: ErrorFields): VendorAnswer => {
+  const status = ERROR_STATUSES[told.code];
+  const message =
+    told.code === 'unauthorized'
+      ? 'invalid or missing API key: send an API key of Outbox, ob_…, as the key of the user api'
+      : sentencesOf(told).join('; ');
+  return { status: status === UNPROCESSABLE ? 400 : status, body: { message } };
+};
+
 const ERRORS: Readonly<Record<Vendor, (told: ErrorFields) => VendorAnswer>> = {
   resend: resendError,
   postmark: postmarkError,
   sendgrid: sendgridError,
+  mailgun: mailgunError,
 };
 
 /** An error in the shape that a vendor's client reads. */

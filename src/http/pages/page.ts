@@ -4,6 +4,7 @@ import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { escapeHtml } from '../../lib/html/html.ts';
+import { FORM_TYPES } from '../../lib/http/http.ts';
 import { type Described, type Registration, type RouteContext, routeSchema } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors.ts';
 import { pageSchema } from '../fields.ts';
@@ -219,9 +220,6 @@ export const PAGE_REQUESTS_MAX = 600;
 const DEADLINE_MS = 15_000;
 /** RFC 8058 §3.2 posts one field of 26 characters. */
 const FORM_BYTES_MAX = 4_000;
-
-/** Media types of forms (RFC 8058 §3.2). */
-const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
 /** One request to a page. */
 export interface PageCall {

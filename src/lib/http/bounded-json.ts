@@ -40,7 +40,7 @@ interface Bytes {
 const FIRST_BYTES = 4_096;
 const NONE = Buffer.alloc(0);
 
-const createBytes = (): Bytes => {
+export const createBytes = (): Bytes => {
   /** A single piece is not copied. */
   let only: Buffer | null = null;
   let bytes: Buffer = NONE;
@@ -388,18 +388,25 @@ export interface JsonBounds {
   readonly takesBuffers?: boolean;
   /** Line breaks in these contents are left out: clients of other services write base64 in lines. */
   readonly joinsLines?: boolean;
+  /** The body may be a form. */
+  readonly takesForms?: boolean;
 }
 
-export interface BoundedJson {
+/** A body that is read within bounds. */
+export interface BoundedBody {
   /** @throws {BodyError} by the catalogue. */
   add(chunk: Buffer): void;
   /** The value; undefined for an empty body. @throws {BodyError} by the catalogue. */
   end(): Promise<unknown>;
   heldBytes(): number;
-  /** The bytes added so far, as they were sent. */
-  readonly sent: SentJson;
+  /** The bytes added so far, as they were sent; null: they are not kept, because they are no JSON. */
+  readonly sent: SentJson | null;
   /** Releases the added bytes except for the beginning. */
   release(): void;
+}
+
+export interface BoundedJson extends BoundedBody {
+  readonly sent: SentJson;
 }
 
 /** A body as it was sent, but for the contents of attachments. */
@@ -417,7 +424,7 @@ const BEGINNING_BYTES = 256_000;
 /** Windows programs write one before the text. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-const tooLarge = (what: string, maximum: number): BodyError =>
+export const tooLarge = (what: string, maximum: number): BodyError =>
   new BodyError('body_too_large', `${what} is larger than ${maximum} bytes`);
 
 /** @throws {BodyError} `invalid_json`. */

@@ -7,7 +7,8 @@
  *   `inCohorts` begins requests that arrive in one turn of the event loop together.
  * - Bodies: `createBodyBudget` reserves memory for a whole body before its first byte is read, fairly between
  *   organizations. `createBoundedJson` scans JSON while it arrives and stops at the first byte that breaks a bound, so
- *   that nothing too deep, too wide or too long is ever parsed. It throws a `BodyError`.
+ *   that nothing too deep, too wide or too long is ever parsed. `createBoundedForm` reads a form, whose files become base64.
+ *   Both throw a `BodyError`.
  * - Answers: `jsonAnswer` writes a large value in pieces, so that no answer holds the event loop. `acceptedIn` reads what
  *   a client accepts, `isNotModified` what it has.
  *
@@ -23,9 +24,10 @@ export {
   type Reservation,
   SMALL_BODY_BYTES_MAX,
 } from './body-budget.ts';
+export { createBoundedForm, FORM_TYPES, type FormFile, isForm } from './bounded-form.ts';
 export {
   BodyError,
-  type BoundedJson,
+  type BoundedBody,
   createBoundedJson,
   type JsonBounds,
   notJson,

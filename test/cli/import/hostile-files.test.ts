@@ -17,7 +17,7 @@ describe('hostile files', () => {
     [`{"a":${'['.repeat(5_000_000)}`, /more than 4000000 characters/],
     ['', /export is empty$/],
     [' \n\ufeff\n', /export is empty$/],
-    ['not json', /^line 1: is neither JSON nor a CSV header with an email column$/],
+    ['not json', /^line 1: is neither JSON nor a CSV header with an email or address column$/],
     ['\n<!doctype html>\n<p>', /^line 2: is neither JSON/],
     ['name,reason\na,b\n', /^line 1: is neither JSON/],
   ])('%# are rejected with a sentence that names the line', async (text, sentence) => {
@@ -87,7 +87,7 @@ describe('hostile files', () => {
   });
 
   test.each([
-    [['mailgun'], {}, 'expected one of resend, postmark, sendgrid'],
+    [['sparkpost'], {}, 'expected one of resend, postmark, sendgrid, mailgun'],
     [[], {}, 'expected one of'],
     [['resend'], { list: 'all' }, '--list must be one of'],
     [['resend'], { scope: 'none' }, '--scope must be one of all, transactional, bulk'],

@@ -70,6 +70,19 @@ describe('suppressions', () => {
       { list: 'spam_reports' },
       ['complaint'],
     ],
+    [
+      'mailgun',
+      '{"items":[{"address":"a@example.net","code":"550","error":"no such\\nuser","created_at":"Wed, 30 Sep 2015 22:12:05 GMT"}],"paging":{"next":"https://x.test"}}',
+      {},
+      ['bounce'],
+    ],
+    [
+      'mailgun',
+      '{"items":[{"address":"a@example.net","tags":["*"],"created_at":"x"},{"address":"b@example.net","tags":["*"]}]}',
+      {},
+      ['unsubscribe', 'unsubscribe'],
+    ],
+    ['mailgun', 'address,created_at\na@example.net,x\n', { list: 'complaints' }, ['complaint']],
   ] as const)('from %s are imported in all its export formats: %j', async (vendor, text, options, reasons) => {
     const { problems, suppressions } = await imported(vendor, text, options);
     const isTrue = vendor === 'resend' && text.includes('TRUE');
@@ -84,6 +97,12 @@ describe('suppressions', () => {
     const text = '[{"created":1,"email":"a@example.net","reason":"","status":""}]';
     expect((await imported('sendgrid', text)).problems[0]?.reason).toContain('--list bounces|spam_reports');
     expect((await imported('sendgrid', text, { list: 'blocks' })).suppressions).toEqual(counted(0));
+  });
+
+  test('from Mailgun need the name of their list if it cannot be seen', async () => {
+    const text = '{"items":[{"address":"a@example.net","created_at":"Wed, 30 Sep 2015 22:12:05 GMT"}]}';
+    expect((await imported('mailgun', text)).problems[0]?.reason).toContain('--list bounces|spam_reports|complaints');
+    expect((await imported('mailgun', '{"template":{"name":"a"}}')).problems[0]?.reason).toContain('of Mailgun');
   });
 
   test('that exceed one request are sent in several, with their progress', async () => {

@@ -1,33 +1,15 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { filesOf, firstMail, useProgram } from './program.ts';
+import { usePublishedClients } from './published-clients.ts';
 
-/** Versions of published clients that programs run. Apart, because they cannot be installed beside each other. */
-const CLIENTS = new URL('clients', import.meta.url).pathname;
-const INSTALL_MS_MAX = 300_000;
 const TEST_MS_MAX = 120_000;
 
 const { now, arrived } = useProgram([]);
-
-const run = promisify(execFile);
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'drop-in-clients-'));
-  await cp(CLIENTS, folder, { recursive: true });
-  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
-}, INSTALL_MS_MAX);
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** Parses the output of a program as JSON. */
-const printed = async (program: string): Promise<unknown> => {
-  await writeFile(join(folder, 'program.mjs'), program);
-  const env = { ...process.env, BASE_URL: now.baseUrl, KEY: now.key, RESEND_BASE_URL: `${now.baseUrl}/compat/resend/` };
-  return JSON.parse((await run(process.execPath, ['program.mjs'], { cwd: folder, env })).stdout);
-};
+const printed = usePublishedClients(() => ({
+  BASE_URL: now.baseUrl,
+  KEY: now.key,
+  RESEND_BASE_URL: `${now.baseUrl}/compat/resend/`,
+}));
 
 test.each([2, 3, 4, 5, 6])(
   'resend %i sends, with a Buffer and a base URL that ends in a slash',

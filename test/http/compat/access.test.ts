@@ -110,7 +110,7 @@ describe('an idempotency key', () => {
     }
     const other = JSON.parse(JSON.stringify(good).replace('b@example.org', 'c@example.org'));
     const refused = await ask(vendor, 'POST', path, { payload: other, headers });
-    expect(refused.status).toBe({ resend: 409, postmark: 422, sendgrid: 400 }[vendor]);
+    expect(refused.status).toBe({ resend: 409, postmark: 422, sendgrid: 400, mailgun: 400 }[vendor]);
     expect(await accepted()).toBe(before);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Vendor } from '../../../src/http/compat/vendors.ts';
-import { POSTMARK, RESEND, SENDGRID, useTenant } from './tenant.ts';
+import { MAILGUN, POSTMARK, RESEND, SENDGRID, useTenant } from './tenant.ts';
 
 const { now, ask, accepted } = useTenant();
 
@@ -29,6 +29,12 @@ describe('CR, LF, NUL and similar characters', () => {
         Attachments: [{ Name: 'x', Content: 'AAAA', ContentType: `text/plain${bad}`, ContentID: null }],
       }),
     ],
+    ...['from', 'to', 'subject', 'o:tag', 'h:X-A', 'h:Reply-To', 'v:a'].map(
+      (name) =>
+        ['mailgun', '/v3/a.test/messages', (bad: string) => ({ ...MAILGUN, [name]: `b@a.test${bad}x` })] as const,
+    ),
+    ['mailgun', '/v3/a.test/messages', (bad) => ({ ...MAILGUN, [`h:X-A${bad}x`]: 'x' })],
+    ['mailgun', '/v3/a.test/messages', (bad) => ({ ...MAILGUN, [`v:a${bad}x`]: 'x' })],
     ['sendgrid', '/v3/mail/send', (bad) => ({ ...SENDGRID, from: { email: 'a@a.test', name: `x${bad}x` } })],
     ['sendgrid', '/v3/mail/send', (bad) => ({ ...SENDGRID, reply_to: { email: `a@a.test${bad}x` } })],
     ['sendgrid', '/v3/mail/send', (bad) => ({ ...SENDGRID, categories: [`x${bad}x`] })],

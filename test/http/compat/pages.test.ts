@@ -64,7 +64,12 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
   });
 
   test('is not needed to see what to call instead of an unsupported call', async () => {
-    const path = vendor === 'sendgrid' ? '/v3/user/webhooks' : '/webhooks';
+    const path = {
+      sendgrid: '/v3/user/webhooks',
+      mailgun: '/v3/a.test/webhooks',
+      resend: '/webhooks',
+      postmark: '/webhooks',
+    }[vendor];
     expect(said(vendor, await ask(vendor, 'GET', path))).toContain(
       `GET /compat/${vendor}${path} is not supported. Use GET /v1/webhooks, which /docs describes`,
     );
@@ -122,6 +127,24 @@ const REFUSED: readonly (readonly [Vendor, string, object, string])[] = [
     { tracking_settings: { click_tracking: { enable: true, enable_text: true } } },
     'tracking_settings.click_tracking.enable_text',
   ],
+  ...(
+    [
+      ['recipient-variables', '{}'],
+      ['amp-html', '<html>'],
+      ['o:testmode', 'yes'],
+      ['o:dkim', 'no'],
+      ['o:require-tls', 'yes'],
+      ['o:skip-verification', 'true'],
+      ['o:sending-ip', '192.0.2.1'],
+      ['o:sending-ip-pool', 'x'],
+      ['o:time-zone-localize', '09:00'],
+      ['o:deliverytime-optimize-period', '24h'],
+      ['o:tracking-pixel-location-top', 'yes'],
+      ['o:deliverytime', 'tomorrow'],
+      ['t:version', 'v2'],
+      ['t:text', 'yes'],
+    ] as const
+  ).map(([name, value]) => ['mailgun', '/v3/a.test/messages', { [name]: value }, name] as const),
   ['sendgrid', '/v3/mail/send', { content: [{ type: 'text/calendar', value: 'x' }] }, 'content[0].type'],
 ];
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { POSTMARK, RESEND, SENDGRID, useTenant } from './tenant.ts';
+import { MAILGUN, POSTMARK, RESEND, SENDGRID, useTenant } from './tenant.ts';
 
 const { ask, accepted } = useTenant();
 
@@ -19,6 +19,7 @@ const GOOD: readonly Header[] = [
 const ENTRIES = [
   ['resend', '/emails', ([name, value]: Header) => ({ ...RESEND, headers: { [name]: value } })],
   ['postmark', '/email', ([Name, Value]: Header) => ({ ...POSTMARK, Headers: [{ Name, Value }] })],
+  ['mailgun', '/v3/a.test/messages', ([name, value]: Header) => ({ ...MAILGUN, [`h:${name}`]: value })],
   ['sendgrid', '/v3/mail/send', ([name, value]: Header) => ({ ...SENDGRID, headers: { [name]: value } })],
 ] as const;
 

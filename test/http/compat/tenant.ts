@@ -12,12 +12,15 @@ export interface Answered {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-const headersOf = (vendor: Vendor, by: string): Record<string, string> =>
-  vendor === 'postmark' ? { 'x-postmark-server-token': by } : { authorization: `Bearer ${by}` };
+const headersOf = (vendor: Vendor, by: string): Record<string, string> => {
+  if (vendor === 'postmark') return { 'x-postmark-server-token': by };
+  if (vendor === 'mailgun') return { authorization: `Basic ${Buffer.from(`api:${by}`).toString('base64')}` };
+  return { authorization: `Bearer ${by}` };
+};
 
 /** The error text that a vendor's client shows its users. */
 export const said = (vendor: Vendor, { body }: Pick<Answered, 'body'>): string => {
-  if (vendor === 'resend') return String(body.message);
+  if (vendor === 'resend' || vendor === 'mailgun') return String(body.message);
   if (vendor === 'postmark') return String(body.Message);
   return body.errors.map(({ message }: { readonly message: string }) => message).join('; ');
 };
@@ -31,10 +34,14 @@ export const SENDGRID = {
   personalizations: [{ to: [{ email: 'b@example.org' }] }],
 };
 
+/** A form has the same fields. */
+export const MAILGUN = { from: 'a@a.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
+
 export const SENDS = [
   ['resend', '/emails', RESEND],
   ['postmark', '/email', POSTMARK],
   ['sendgrid', '/v3/mail/send', SENDGRID],
+  ['mailgun', '/v3/a.test/messages', MAILGUN],
 ] as const;
 
 export const BATCHES = [
@@ -46,13 +53,24 @@ export const BATCHES = [
 
 interface Asked {
   readonly by?: string;
-  /** A string is sent unchanged. */
+  /** A string or form is sent unchanged. */
   readonly payload?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const bodyOf = ({ payload }: Asked) =>
-  payload === undefined ? {} : { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) };
+const bodyOf = ({ payload }: Asked) => {
+  if (payload === undefined) return {};
+  return { payload: typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload) };
+};
+
+/** A form as clients write it. */
+export const formOf = async (
+  form: FormData | URLSearchParams,
+): Promise<Required<Pick<Asked, 'payload' | 'headers'>>> => {
+  const written = new Response(form);
+  const headers = { 'content-type': written.headers.get('content-type') ?? '' };
+  return { payload: Buffer.from(await written.arrayBuffer()), headers };
+};
 
 /** An organization with a domain, `a.test`, and an admin key. @param start a service with read models, for lists. */
 export const useTenant = (start: () => Promise<Service> = () => startService({}, () => undefined)) => {
