@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { z } from 'zod';
+import { createPostgresMemberViews } from '../adapters/member-views.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import {
   createSignInLink,
@@ -159,10 +160,11 @@ export const removeMemberCommand: OperatorCommand = {
   usage: '--member MEMBER_ID [--organization ORG_ID]',
   summary: 'removes a member, even the last owner, and ends their sessions',
   run: async (operator, invocation) => {
-    const { context } = operator;
+    const { context, pool } = operator;
     const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
     const memberId = required(invocation, 'member');
     await removeMember(context, origin, { memberId, by: 'operator' });
+    await createPostgresMemberViews({ pool }).replace({ organizationId: origin.organizationId, memberId }, []);
     return { member_id: memberId, status: 'removed' };
   },
 };

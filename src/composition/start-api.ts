@@ -5,6 +5,7 @@ import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose.ts';
 import { isLoopback } from '../adapters/mail/smarthost.ts';
+import { createPostgresMemberViews } from '../adapters/member-views.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
@@ -263,6 +264,7 @@ export const startApi = async (
     usageMarks,
     requestOrigins,
     refusedRequests: createPostgresRefusedRequests({ pool }),
+    memberViews: createPostgresMemberViews({ pool }),
     logger,
     trackingKeys,
     sendingLimits: config.sendingLimits,

@@ -7,6 +7,7 @@ import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { IdentityProvider } from '../domain/member/session.ts';
 import type { Retention } from '../domain/ports/contents.ts';
 import type { HtmlTracker, Inbox, MessageSources } from '../domain/ports/mail.ts';
+import type { MemberViews } from '../domain/ports/member-views.ts';
 import type { RefusedRequests, RequestOrigins } from '../domain/ports/requests.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhooks.ts';
 import type { ReputationLimits } from '../domain/reputation/reputation.ts';
@@ -54,6 +55,7 @@ export interface HttpDependencies {
   readonly usageMarks: UsageMarks;
   readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf' | 'userAgentsOf' | 'partOf'>;
   readonly refusedRequests: RefusedRequests;
+  readonly memberViews: MemberViews;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
     'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'

@@ -188,6 +188,8 @@ export const SIGN_IN_ERRORS = [
 export const STEP_UP = { ...ADMIN_CHANGE_LIVE, presence: 'always' } as const;
 /** About passkeys of the member who asks. */
 export const OWN_PASSKEYS = { ...READ, mail: 'none', environments: LIVE, ownSession: true, membersOnly: true } as const;
+/** About saved views of the member who asks, which are the same in both environments. */
+export const OWN_VIEWS = { ...READ, mail: 'none', ownSession: true, membersOnly: true } as const;
 export const CHALLENGE_ERRORS = [
   'invalid_request',
   'header_not_allowed',

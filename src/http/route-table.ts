@@ -26,6 +26,7 @@ import {
   OPEN,
   OWN,
   OWN_PASSKEYS,
+  OWN_VIEWS,
   PAGE,
   PAGE_ERRORS,
   PEOPLE,
@@ -244,6 +245,8 @@ export const ROUTES = {
 
   'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
   'GET /v1/session/operations': { ...OWN, mail: 'none', errors: [] },
+  'GET /v1/session/views': { ...OWN_VIEWS, errors: [] },
+  'PUT /v1/session/views': { ...OWN_VIEWS, errors: BODY },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
   'POST /v1/session/presence': {
     ...READ,

@@ -68,14 +68,7 @@ import {
 } from './resources/domains/reputation.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
-import {
-  deleteCapturedMailRoute,
-  deleteInboxRoute,
-  getCapturedAttachmentRoute,
-  getCapturedMailRoute,
-  getRawCapturedMailRoute,
-  listInboxRoute,
-} from './resources/inbox.ts';
+import { INBOX_ROUTES } from './resources/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './resources/invoices.ts';
 import {
   changeMemberRoute,
@@ -106,6 +99,7 @@ import {
   signInRoute,
   signOutRoute,
 } from './resources/members/session.ts';
+import { VIEW_ROUTES } from './resources/members/views.ts';
 import { cancelMessagesRoute } from './resources/messages/cancel-messages.ts';
 import { explainMessageRoute } from './resources/messages/explain.ts';
 import { listMessagesRoute } from './resources/messages/find-messages.ts';
@@ -335,6 +329,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listOperationsRoute,
   signOutRoute,
   provePresenceRoute,
+  ...VIEW_ROUTES,
   listPasskeysRoute,
   addPasskeyRoute,
   removePasskeyRoute,
@@ -349,12 +344,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listMemberSessionsRoute,
   getMemberSessionRoute,
   endMemberSessionRoute,
-  listInboxRoute,
-  getCapturedMailRoute,
-  getRawCapturedMailRoute,
-  getCapturedAttachmentRoute,
-  deleteInboxRoute,
-  deleteCapturedMailRoute,
+  ...INBOX_ROUTES,
   listDestinationsRoute,
   getBacklogRoute,
   releaseDestinationRoute,

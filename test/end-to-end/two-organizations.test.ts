@@ -68,7 +68,7 @@ const guard = z.looseObject({
 /** Operations for members only, which no key can call. */
 const isOfMembers = ({ path }: Located): boolean =>
   path.startsWith('/v1/passkeys') ||
-  ['/v1/organization/contents', '/v1/service', '/v1/session/presence'].includes(path);
+  ['/v1/organization/contents', '/v1/service', '/v1/session/presence', '/v1/session/views'].includes(path);
 
 /** Operations that need a key, with the required permission and environments. */
 const guarded = () =>

@@ -186,9 +186,15 @@ const admitted = (name: Name, isMeant: (route: WalkedRoute) => boolean = () => t
 
 /** Routes that a mistake in the table would open. They are deliberately listed a second time. */
 describe('the table allows', () => {
-  const OWN = ['DELETE /v1/session', 'POST /v1/session/presence', 'POST /v1/passkeys', 'DELETE /v1/passkeys/:passkey'];
+  const OWN = [
+    'PUT /v1/session/views',
+    'DELETE /v1/session',
+    'POST /v1/session/presence',
+    'POST /v1/passkeys',
+    'DELETE /v1/passkeys/:passkey',
+  ];
 
-  test.each(['analyst', 'auditor'] as const)('an %s to change only their own session and passkeys', (name) => {
+  test.each(['analyst', 'auditor'] as const)('an %s to change only their own session, views and passkeys', (name) => {
     expect(admitted(name, isChange)).toEqual(OWN);
   });
 

@@ -42,6 +42,8 @@ const PERMISSIONS = {
     GET /v1/suppressions/export
     GET /v1/suppressions/:id
     GET /v1/topics/:id/opt-ins
+    GET /v1/session/views
+    PUT /v1/session/views
     DELETE /v1/session
     POST /v1/session/presence
     GET /v1/passkeys
@@ -342,6 +344,8 @@ const CONDITIONS = {
   `,
   /** API keys are refused. */
   membersOnly: `
+    GET /v1/session/views
+    PUT /v1/session/views
     POST /v1/session/presence
     GET /v1/passkeys
     POST /v1/passkeys
@@ -353,8 +357,10 @@ const CONDITIONS = {
   operatorsOnly: `
     GET /v1/service
   `,
-  /** Also open to read-only members: they only change their own session or passkeys. */
+  /** Also open to read-only members: they only change their own session, views or passkeys. */
   ownSession: `
+    GET /v1/session/views
+    PUT /v1/session/views
     DELETE /v1/session
     POST /v1/session/presence
     GET /v1/passkeys

@@ -82,6 +82,18 @@ const ERASE_REFUSED = {
     where address_digests @> array[$2::text] and address_digests <> '{}' and organization_id = $1`,
 };
 
+/** The condition of the index `member_views_of_address`, word for word. */
+const ERASE_VIEWS = {
+  name: 'erase-member-views',
+  text: `
+    update vault.member_views set
+      views = (
+        select coalesce(jsonb_agg(v.view order by v.place), '[]')
+        from jsonb_array_elements(views) with ordinality as v (view, place) where not v.view->'digests' ? $2),
+      address_digests = array_remove(address_digests, $2)
+    where address_digests @> array[$2::text] and address_digests <> '{}' and organization_id = $1`,
+};
+
 /** Goes from endpoint to endpoint with one probe of the index each, however many deliveries they have. */
 const WAITING_ENDPOINTS = {
   name: 'retention-waiting-endpoints',
@@ -261,6 +273,8 @@ export const createPostgresRetention = ({ pool, codec = PLAIN_CONTENTS }: Postgr
     deleteRefusedRequests: (rows) => remove(DELETE_REFUSED, rows),
     eraseRefusedRequests: async ({ organizationId, digest }) =>
       (await pool.query({ ...ERASE_REFUSED, values: [organizationId, digest] })).rowCount ?? 0,
+    eraseMemberViews: async ({ organizationId, digest }) =>
+      (await pool.query({ ...ERASE_VIEWS, values: [organizationId, digest] })).rowCount ?? 0,
     erase: async (going) => {
       const { erasureId, organizationId, deliveryIds, at } = going;
       const others = [deliveryIds, ...mailValues(going), erasureId, organizationId, at];

@@ -1,86 +1,77 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
-import { session } from '../data/credentials.ts';
+import { useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
+import type { SerializedView } from '../../http/resources/members/views.ts';
+import { useMay } from '../data/access.ts';
+import { request } from '../data/api.ts';
 import { currentEnvironment, linkTo, usePlace } from '../data/location.ts';
-import { createStore, useStore } from '../data/store.ts';
+import { client, useResource } from '../data/queries.ts';
 import { Icon } from './icons.tsx';
+import { Fault } from './states.tsx';
 
 /**
- * Views of a screen under names of the member's own: filters, period and grouping, which are all in the URL. Stored in
- * this browser for each member. The link of a view works for every member of the organization.
+ * Views of a screen under names of the member's own: filters, period and grouping, which are all in the URL. The service
+ * stores them for each member. The link of a view works for every member of the organization.
  */
 
-interface SavedView {
-  readonly name: string;
-  /** Path below `/dashboard`. */
-  readonly path: string;
-  readonly query: string;
-}
-
-/** Views of a member in one browser. Higher: the menu needs a search. Lower: members who watch many keys run out. */
-const VIEWS_MAX = 50;
+const PATH = '/v1/session/views';
 const NAME_CHARACTERS_MAX = 60;
-/** A filter has at most 998 characters. Longer queries come from no screen. */
-const QUERY_CHARACTERS_MAX = 4_000;
 /** Parameters that belong to the moment, not to the view. `environment` follows the screen. */
 const PASSING = ['peek', 'environment', 'at'];
 
-const storageKey = (memberId: string): string => `outbox-views-${memberId}`;
+type Views = readonly SerializedView[];
 
-const isView = (value: unknown): value is SavedView =>
-  typeof value === 'object' &&
-  value !== null &&
-  (['name', 'path', 'query'] as const).every((field) => typeof (value as Partial<SavedView>)[field] === 'string');
+const isSame = (one: SerializedView, other: SerializedView): boolean =>
+  one.path === other.path && one.name === other.name;
 
-const read = (memberId: string): readonly SavedView[] => {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(storageKey(memberId)) ?? '[]');
-    return Array.isArray(found) ? found.filter(isView).slice(0, VIEWS_MAX) : [];
-  } catch {
-    return [];
-  }
-};
-
-/** Changes when views are saved or deleted. */
-const changes = createStore(0);
-
-const write = (memberId: string, views: readonly SavedView[]): void => {
-  localStorage.setItem(storageKey(memberId), JSON.stringify(views.slice(0, VIEWS_MAX)));
-  changes.set(changes.get() + 1);
+/** Changes the views as they are now: another tab may have saved one since they were read. @throws {ApiFault} */
+const change = async (changed: (views: Views) => Views): Promise<void> => {
+  const { data } = await request<List<SerializedView>>(PATH);
+  await request(PATH, { method: 'PUT', body: { views: changed(data) } });
+  await client.invalidateQueries({ queryKey: [PATH] });
 };
 
 const queryOf = (query: URLSearchParams): string => {
   const kept = new URLSearchParams(query);
   for (const name of PASSING) kept.delete(name);
-  return kept.toString().slice(0, QUERY_CHARACTERS_MAX);
+  return kept.toString();
 };
 
 /** A link to the view, in the current environment. */
-const hrefOf = ({ path, query }: SavedView): string => {
+const hrefOf = ({ path, query }: SerializedView): string => {
   const whole = new URLSearchParams(query);
   if (currentEnvironment() === 'test') whole.set('environment', 'test');
   return `${linkTo(path).split('?')[0]}?${whole}`;
 };
 
-/** Saves the view of this screen and opens saved ones. */
-export const SavedViews = (): JSX.Element => {
+/** Saves the view of this screen and opens saved ones. Only members have views of their own. */
+export const SavedViews = (): JSX.Element | null => {
   const panel = useRef<HTMLDetailsElement>(null);
   const { path, query } = usePlace();
-  const memberId = useStore(session)?.member?.id ?? 'key';
-  useStore(changes);
-  const all = read(memberId);
-  const views = all.filter((view) => view.path === path);
+  const isMember = useMay('PUT /v1/session/views');
+  const stored = useResource<List<SerializedView>>({ path: PATH, enabled: isMember });
+  const [problem, setProblem] = useState<Error | null>(null);
+  if (!isMember) return null;
+  const views = (stored.data?.data ?? []).filter((view) => view.path === path);
   const current = queryOf(query);
   const close = (): void => {
     if (panel.current !== null) panel.current.open = false;
   };
-  const save = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+  const apply = async (changed: (views: Views) => Views): Promise<boolean> => {
+    const failed = await change(changed).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    setProblem(failed);
+    return failed === null;
+  };
+  const save = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
     event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name')).trim();
-    if (name === '') return;
-    const others = all.filter((view) => view.path !== path || view.name !== name);
-    write(memberId, [{ name, path, query: current }, ...others]);
-    event.currentTarget.reset();
+    const form = event.currentTarget;
+    const view = { name: String(new FormData(form).get('name')).trim(), path, query: current };
+    if (view.name === '') return;
+    if (!(await apply((all) => [view, ...all.filter((one) => !isSame(one, view))]))) return;
+    form.reset();
     close();
   };
   return (
@@ -89,7 +80,7 @@ export const SavedViews = (): JSX.Element => {
         <Icon name="layers" />
         Views
       </summary>
-      <form class="surface views" onSubmit={save}>
+      <form class="surface views" onSubmit={(event) => void save(event)}>
         {views.length === 0 && <p class="two">Save these filters under a name to come back to them.</p>}
         <ul aria-label="Saved views">
           {views.map((view) => (
@@ -106,12 +97,7 @@ export const SavedViews = (): JSX.Element => {
                 type="button"
                 class="btn ghost small square"
                 aria-label={`Delete the view ${view.name}`}
-                onClick={() =>
-                  write(
-                    memberId,
-                    all.filter((one) => one !== view),
-                  )
-                }
+                onClick={() => void apply((all) => all.filter((one) => !isSame(one, view)))}
               >
                 <Icon name="cross" />
               </button>
@@ -127,10 +113,11 @@ export const SavedViews = (): JSX.Element => {
           placeholder="bounces of the shop"
           autocomplete="off"
         />
-        <button type="submit" class="btn primary" disabled={all.length >= VIEWS_MAX}>
+        <button type="submit" class="btn primary">
           Save this view
         </button>
-        <p class="muted small">Views are stored in this browser. To share one, copy its link.</p>
+        {problem !== null && <Fault error={problem} />}
+        <p class="muted small">Only you see your views. To share one, copy its link.</p>
       </form>
     </details>
   );

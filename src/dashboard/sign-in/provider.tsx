@@ -4,6 +4,7 @@ import type { SerializedOidcTransaction, SerializedSignInChoice } from '../../ht
 import type { SignInMethods } from '../../http/resources/members/session.ts';
 import { Icon } from '../components/icons.tsx';
 import { ApiFault, request } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { linkTo, navigate } from '../data/location.ts';
 import { useRead } from '../data/queries.ts';
 import { signInWith } from '../data/session.ts';
@@ -107,6 +108,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 const sentenceOf = (code: string): string => SENTENCES[code] ?? 'Sign-in failed.';
 
+const linkSentenceOf = (code: string): string =>
+  code === 'rate_limit_exceeded' ? (SENTENCES[code] ?? '') : 'The links could not be requested. Try again in a moment.';
+
 const Problem = ({ sentence, code }: { readonly sentence: string; readonly code: string }): JSX.Element => (
   <p class="problem" role="alert">
     {sentence} <code>{code}</code>
@@ -156,10 +160,46 @@ export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): 
   <ProviderButton word={`Sign in with ${host}`} chooses={false} />
 );
 
-/** Signs the member in at the provider again and lists their organizations. Renders nothing without a provider. */
+/** Mails the member a link for each of their organizations: only the owner of the address can open them. */
+const SwitchByMail = ({ email }: { readonly email: string }): JSX.Element => {
+  const [isAsked, setAsked] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const ask = async (): Promise<void> => {
+    try {
+      await request('/v1/session/links', { method: 'POST', body: { email }, isSigningIn: true });
+      setAsked(true);
+    } catch (error) {
+      setRefusal(codeOf(error));
+    }
+  };
+  if (isAsked) {
+    return (
+      <p role="status">
+        A sign-in link for each of your organizations is on its way to <bdi>{email}</bdi>. Open the one of the
+        organization that you want to work in.
+      </p>
+    );
+  }
+  return (
+    <>
+      {refusal !== null && <Problem sentence={linkSentenceOf(refusal)} code={refusal} />}
+      <button type="button" class="btn" onClick={() => void ask()}>
+        <Icon name="mail" />
+        <span class="ell">Switch organization by mail</span>
+      </button>
+    </>
+  );
+};
+
+/**
+ * Signs the member in at the provider again and lists their organizations; without a provider, mails links. Renders
+ * nothing if the address of the member cannot be verified in either way.
+ */
 export const SwitchOrganization = (): JSX.Element | null => {
+  const email = useStore(session)?.member?.email ?? null;
   const { data } = useRead(['/v1/session/methods'], (signal) =>
     request<SignInMethods>('/v1/session/methods', { signal, environment: 'live' }),
   );
-  return data?.oidc ? <ProviderButton word="Switch organization" chooses /> : null;
+  if (data?.oidc) return <ProviderButton word="Switch organization" chooses />;
+  return data?.mailed_link && email !== null ? <SwitchByMail email={email} /> : null;
 };

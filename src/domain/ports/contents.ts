@@ -297,4 +297,6 @@ export interface Retention {
   deleteRefusedRequests(rows: OldRows): Promise<number>;
   /** Deletes refused requests whose bodies named an address. @returns the number deleted. */
   eraseRefusedRequests(person: { readonly organizationId: string; readonly digest: string }): Promise<number>;
+  /** Deletes saved views that contain an address. @returns the number of members who had such views. */
+  eraseMemberViews(person: { readonly organizationId: string; readonly digest: string }): Promise<number>;
 }

@@ -304,6 +304,8 @@ export const createRefusalRecorder = ({
 
   const note: RefusalRecorder['note'] = (request, reply) => {
     const { refusal } = request;
+    // A challenge: the dashboard asks the member for proof and repeats the request.
+    if (refusal?.code === 'presence_required') return;
     if (refusal === null || reply.statusCode >= 500 || isClosed) return;
     const caller = request.caller ?? request.refusedCaller;
     if (caller !== null) record(refusal, caller, request, reply);

@@ -99,7 +99,7 @@ const whileCapturing =
     if (route.deps.inbox !== null) routeOf(route.deps.inbox)(route);
   };
 
-export const listInboxRoute = whileCapturing((inbox) =>
+const listInboxRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox',
     {
@@ -142,7 +142,7 @@ const openMail = async (
   return mail;
 };
 
-export const getCapturedMailRoute = whileCapturing((inbox) =>
+const getCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id',
     {
@@ -174,7 +174,7 @@ const asFile = (reply: FastifyReply, type: string, name: string): void => {
 
 const SOURCE_TYPE = 'message/rfc822';
 
-export const getRawCapturedMailRoute = whileCapturing((inbox) =>
+const getRawCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id/raw',
     { summary: 'Get the source of a captured mail', answer: z.string(), mediaType: SOURCE_TYPE, etag: false },
@@ -195,7 +195,7 @@ function* piecesOf(bytes: Uint8Array): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
 }
 
-export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
+const getCapturedAttachmentRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id/attachments/:place',
     {
@@ -219,7 +219,7 @@ export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
 
 const deleteQuery = z.strictObject(filterFields);
 
-export const deleteInboxRoute = whileCapturing((inbox) =>
+const deleteInboxRoute = whileCapturing((inbox) =>
   endpoint(
     'DELETE /v1/inbox',
     {
@@ -235,10 +235,19 @@ export const deleteInboxRoute = whileCapturing((inbox) =>
   ),
 );
 
-export const deleteCapturedMailRoute = whileCapturing((inbox) =>
+const deleteCapturedMailRoute = whileCapturing((inbox) =>
   endpoint('DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }, route) => {
     const filter = inboxFilterOf(route, caller, { id });
     if ((await route.deps.readModels.inShareOf(caller.organizationId, () => inbox.remove(filter))) === 0)
       throw missing();
   }),
 );
+
+export const INBOX_ROUTES = {
+  listInboxRoute,
+  getCapturedMailRoute,
+  getRawCapturedMailRoute,
+  getCapturedAttachmentRoute,
+  deleteInboxRoute,
+  deleteCapturedMailRoute,
+};

@@ -32,7 +32,10 @@ import type { Leadership, Work } from '../supervise.ts';
  */
 
 export interface ErasePeople {
-  readonly retention: Pick<Retention, 'erase' | 'eraseRefusedRequests' | 'noteErasure' | 'erasureProgress'>;
+  readonly retention: Pick<
+    Retention,
+    'erase' | 'eraseRefusedRequests' | 'eraseMemberViews' | 'noteErasure' | 'erasureProgress'
+  >;
   readonly store: EventStore;
   readonly system: System;
   readonly contents: Pick<Contents, 'get'>;
@@ -103,6 +106,7 @@ export const erasePeople = (parts: ErasePeople): Work => {
     const contentIds = [...inSuppressions.contentIds, ...contactIds];
     let removed = await remove(running, { ...inSuppressions, contentIds });
     removed += await retention.eraseRefusedRequests(running);
+    removed += await retention.eraseMemberViews(running);
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {
       const begunMs = system.monotonicMs();

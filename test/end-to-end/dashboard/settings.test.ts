@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
 import { look, openWindow, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
@@ -135,6 +136,21 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     expect(owner.complaints).toEqual([]);
     await owner.close();
     await analyst.close();
+  });
+
+  test('switch organization by a mailed link, which only the owner of the address gets', async () => {
+    const { page, complaints, close } = await dashboard.openAs('developer', WIDE);
+    await page.goto('/dashboard/settings');
+    await page.getByRole('button', { name: 'Switch organization by mail' }).click();
+    await page
+      .getByText('A sign-in link for each of your organizations is on its way to developer@example.net')
+      .waitFor();
+    await eventually(
+      () => dashboard.api.get('/v1/inbox?to=developer@example.net'),
+      ({ body }) => body.data.some(({ confidential }: { readonly confidential: boolean }) => confidential),
+    );
+    expect(complaints).toEqual([]);
+    await close();
   });
 
   test('use up a link only with the button, and only once', async () => {

@@ -52,13 +52,24 @@ describe.skipIf(chromiumIsMissing)('views', () => {
     const { page, complaints, close } = await dashboard.openAs('owner', size);
     await page.goto('/dashboard/statistics?period=7d&group_by=stream');
     await page.getByText('Views', { exact: true }).click();
-    await page.getByLabel('Name of the view').fill('<img src=x> \u202Egnp');
+    const name = page.getByLabel('Name of the view');
+    await name.fill('\u202Egnp');
+    await page.getByRole('button', { name: 'Save this view' }).click();
+    await page.getByRole('alert').getByText('direction of text').waitFor();
+    await name.fill('<img src=x> gnp');
     expect(await look(page, `views-${size.width}`)).toEqual(FINE);
     await page.getByRole('button', { name: 'Save this view' }).click();
+    await page.getByText('Only you see your views').waitFor({ state: 'hidden' });
+    // Another member of the organization has views of their own.
+    const other = await dashboard.openAs('auditor', size);
+    await other.page.goto('/dashboard/statistics');
+    await other.page.getByText('Views', { exact: true }).click();
+    await other.page.getByText('Save these filters under a name').waitFor();
+    await other.close();
     await page.goto('/dashboard/statistics');
     await page.getByText('Views', { exact: true }).click();
     const view = page.getByRole('list', { name: 'Saved views' }).getByRole('link');
-    expect(await view.textContent()).toBe('<img src=x> \uFFFDgnp');
+    expect(await view.textContent()).toBe('<img src=x> gnp');
     await view.click();
     await page.waitForURL(/period=7d&group_by=stream/);
     await page.goto('/dashboard/messages');
@@ -68,7 +79,7 @@ describe.skipIf(chromiumIsMissing)('views', () => {
     await page.getByText('Views', { exact: true }).click();
     await page.getByRole('button', { name: /^Delete the view/ }).click();
     await page.getByText('Save these filters under a name').waitFor();
-    expect(complaints).toEqual([]);
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
     await close();
   });
 

@@ -235,6 +235,7 @@ const members = async (stage: Stage): Promise<void> => {
   const { cookie } = await ask('signIn', { body: { token: tokenOf(ann.link) }, as: null });
   await ask('getSession', { as: cookie });
   await ask('listOperations', { as: cookie });
+  for (const name of ['replaceViews', 'listViews']) await ask(name, { as: cookie });
   await ask('getService', { as: cookie });
   await ask('setContentsRoles', { as: cookie });
   const authenticator = createAuthenticator(ann.id);

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
+import { createPostgresMemberViews } from '../../../src/adapters/member-views.ts';
 import { createPostgresRefusedRequests } from '../../../src/adapters/refused-requests.ts';
 import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
@@ -61,6 +62,7 @@ export const startDatabaseService = async ({
     usageMarks,
     requestOrigins,
     refusedRequests: createPostgresRefusedRequests({ pool }),
+    memberViews: createPostgresMemberViews({ pool }),
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     retention: createPostgresRetention({ pool, codec: contentsCodec }),
     readModels,

@@ -27,6 +27,7 @@ import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
+import { createInMemoryMemberViews } from '../../support/in-memory/member-views.ts';
 import { createInMemoryRefusedRequests } from '../../support/in-memory/refused-requests.ts';
 import { createInMemoryRequestOrigins } from '../../support/in-memory/request-origins.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
@@ -103,6 +104,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     usageMarks: createInMemoryUsageMarks(),
     requestOrigins: createInMemoryRequestOrigins(),
     refusedRequests: createInMemoryRefusedRequests(),
+    memberViews: createInMemoryMemberViews(),
     webhookDeliveries: createInMemoryWebhookDeliveries(),
     retention: { erasureProgress: async () => new Map(), countErasable: async () => ERASURE_COUNTS_NONE },
     logger: silentLogger,

@@ -86,6 +86,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/organization/release': () => ({}),
   'POST /v1/members': () => newMember(),
   'POST /v1/session/presence': () => ({ token: 'x' }),
+  'PUT /v1/session/views': () => ({ views: [{ name: 'Bounced', path: '/messages', query: 'status=bounced' }] }),
   'POST /v1/passkeys': () => ({ credential_id: 'AA', client_data: 'AA', attestation_object: 'AA' }),
   'PATCH /v1/members/:id': () => ({ role: 'developer' }),
   'POST /v1/members/:id/links': () => ({}),

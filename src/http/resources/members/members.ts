@@ -218,7 +218,10 @@ export const removeMemberRoute = endpoint(
       'Removes the member and ends their sessions within a second. Their actions stay on record. If the person has not ' +
       'joined yet, this withdraws the invitation: its links stop working.',
   },
-  async ({ origin, id }, { deps: { context } }) => removeMember(context, origin, { memberId: id, by: 'member' }),
+  async ({ origin, id }, { deps: { context, memberViews } }) => {
+    await removeMember(context, origin, { memberId: id, by: 'member' });
+    await memberViews.replace({ organizationId: origin.organizationId, memberId: id }, []);
+  },
 );
 
 export const createMemberLinkRoute = endpoint(

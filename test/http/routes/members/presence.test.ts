@@ -95,6 +95,9 @@ describe('an action that requires presence', () => {
       const answer = await ask(person.cookie, method, path, method === 'GET' ? undefined : (BODIES[name] ?? {}));
       expect([name, ...codeOf(answer)]).toEqual([name, 403, 'presence_required']);
     }
+    // A challenge is not listed among refused requests.
+    const { data } = (await service.request({ url: '/v1/requests?code=presence_required', key: people.key })).json();
+    expect(data).toEqual([]);
     const proven = await proveWith(person, await answerOf(person));
     expect([proven.statusCode, proven.headers['cache-control']]).toEqual([200, 'no-store']);
     expect(proven.json().member.id).toBe(person.memberId);
