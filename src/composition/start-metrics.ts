@@ -25,13 +25,13 @@ export const startMetrics = async (config: Config, engines: Engines): Promise<Re
   closers.add('metrics pool', () => pool.end());
   const own = { ...engines, pool, context: { ...engines.context, ...engines.vaultOn(pool) } };
   const readModels = createReadModels({ pool, store, system });
-  const { lag, deliveries } = readModels;
+  const { deliveries } = readModels;
   const registry = new Registry();
   measureBacklog(registry, deliveries.backlog);
   measureService(registry, { config, engines: own, readModels });
   measureProcess(registry, { config, engines, version: await version() });
   measureMissingContents(registry, engines.missingContents);
-  const server = createMetricsServer({ registry, lag, version: await version() }).listen(metricsPort, host);
+  const server = createMetricsServer({ registry, readModels, version: await version() }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw listenRefused(error, { host, port: metricsPort, variable: 'METRICS_PORT' });
   });

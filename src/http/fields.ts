@@ -30,11 +30,20 @@ export const listSchema = <Item extends z.ZodType>(item: Item) =>
     next_cursor: z.string().nullable(),
   });
 
+/** Field of a list that may be read while its read model lags. */
+export const completeUntilField = () => ({
+  complete_until: timeSchema()
+    .optional()
+    .describe('Present while the list lags: everything recorded until this time is included.'),
+});
+
 export interface List<Item> {
   readonly object: 'list';
   readonly data: readonly Item[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+  /** The list lags: everything recorded until this time is in it. */
+  readonly complete_until?: string;
 }
 
 export const listOf = <Item>(data: readonly Item[], hasMore: boolean, cursor: string | null): List<Item> => ({

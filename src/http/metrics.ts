@@ -27,7 +27,7 @@ export const requestDurations = (registry: Registry): ((request: FastifyRequest,
 export interface MetricsServerOptions {
   readonly registry: Registry;
   /** null: this process runs no projections. */
-  readonly lag: ReadModels['lag'] | null;
+  readonly readModels: Pick<ReadModels, 'lag' | 'rebuilds'> | null;
   /** Version of this service. */
   readonly version: string;
 }
@@ -107,12 +107,29 @@ const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
   }
 };
 
+/** Present only while a read model is being rebuilt, by whichever process. */
+const measureRebuilds = (registry: Registry, rebuilds: ReadModels['rebuilds']): void => {
+  new Gauge({
+    name: 'outbox_projection_rebuild_ratio',
+    help: 'Part of the log in a read model that is being rebuilt',
+    labelNames: ['projection'],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      for (const { name, part } of await rebuilds()) this.set({ projection: name }, part);
+    },
+  });
+};
+
 /**
  * Serves `/metrics` and `/livez` in every role, on a port of its own that customers do not reach. Not listening yet.
  */
-export const createMetricsServer = ({ registry, lag, version }: MetricsServerOptions): Server => {
+export const createMetricsServer = ({ registry, readModels, version }: MetricsServerOptions): Server => {
   collectDefaultMetrics({ register: registry });
-  if (lag !== null) measureLag(registry, lag);
+  if (readModels !== null) {
+    measureLag(registry, readModels.lag);
+    measureRebuilds(registry, readModels.rebuilds);
+  }
   return createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
     if (request.url === '/livez') {

@@ -30,6 +30,7 @@ import {
 import {
   type AsOf,
   asOfFields,
+  completeUntilField,
   endOfDay,
   isDate,
   listOf,
@@ -87,6 +88,41 @@ export const readYourWrites = async (
   const seconds = await secondsBehind({ readModels }, names);
   const why = seconds === 0 ? 'is not up to date at the moment' : `is ${seconds} s behind what happened`;
   throw new DomainError('unavailable', `this list ${why}`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+};
+
+/** Decides between an incomplete list and an error while the read model lags. */
+export const consistencyParameter = () =>
+  z
+    .literal('strict')
+    .optional()
+    .describe(
+      'What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`.',
+    );
+
+/** Fields by which a list says that it is incomplete; none: it is not. */
+export interface Completeness {
+  readonly complete_until?: string;
+}
+
+/**
+ * Read your writes, as far as possible: a read model that lags, as while it is rebuilt, is read as it is. For lists on
+ * which nothing is decided.
+ * @throws {DomainError} `unavailable` after 2 s, if the request is strict or the read model has nothing yet.
+ */
+export const readWhatIs = async (
+  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
+  names: readonly ProjectionName[],
+  consistency?: 'strict',
+): Promise<Completeness> => {
+  try {
+    await readYourWrites(deps, names);
+    return {};
+  } catch (error) {
+    if (consistency === 'strict' || !(error instanceof DomainError)) throw error;
+    const completeUntil = await deps.readModels.completeUntil(names);
+    if (completeUntil === null) throw error;
+    return { complete_until: completeUntil };
+  }
 };
 
 /** Resources as they were: the same rules, folded from the events up to a moment of the log. */
@@ -324,6 +360,8 @@ interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
   readonly takesAt?: boolean;
   /** Form of the ids in the list. Default: ids of this service. */
   readonly ids?: RegExp;
+  /** Customers decide by the list, so it is never incomplete. */
+  readonly isStrict?: true;
 }
 
 type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
@@ -335,34 +373,44 @@ type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
   readonly latest: string | null;
 };
 
+/** Parameters that some lists have. */
+interface Sent {
+  readonly at?: string;
+  readonly consistency?: 'strict';
+}
+
 /**
  * The route of a newest-first list. As it was, a page may hold fewer items than its limit: those made or deleted since.
  * @param read the page of its read model, serialized.
  */
 export const listEndpoint = <Item extends z.ZodType, const Filters extends z.ZodRawShape = Record<never, never>>(
   name: GuardedRouteName,
-  { of, item, filters, list = of, ids, takesAt = false, ...described }: ListDefinition<Item, Filters>,
+  { of, item, filters, list = of, ids, takesAt = false, isStrict, ...described }: ListDefinition<Item, Filters>,
   read: (by: ListBy<Filters>, caller: Caller, route: RouteContext) => Promise<ListPage<z.output<Item>>>,
 ): Registration => {
   const at = takesAt ? { at: atParameter() } : {};
+  const consistency = isStrict === true ? {} : { consistency: consistencyParameter() };
   return endpoint(
     name,
     {
       ...described,
-      query: z.strictObject({ ...pageParameters, ...filters, ...at }),
-      answer: listSchema(item).extend(takesAt ? asOfFields() : {}),
+      query: z.strictObject({ ...pageParameters, ...filters, ...at, ...consistency }),
+      answer: listSchema(item).extend({
+        ...(isStrict === true ? {} : completeUntilField()),
+        ...(takesAt ? asOfFields() : {}),
+      }),
     },
     async ({ caller, query: { after: cursor, ...sent } }, route) => {
-      const { at, ...asked } = sent as typeof sent & { readonly at?: string };
+      const { at, consistency: wanted, ...asked } = sent as typeof sent & Sent;
       const named = nameThen(list, at);
       const after = decodeCursor(named, cursor, ids);
-      await readYourWrites(route.deps, [of]);
+      const complete = await readWhatIs(route.deps, [of], isStrict === true ? 'strict' : wanted);
       const past = await routeAsOf(route, caller, at);
       if (past === null) return listOf([], false, null);
       const then = { withDeleted: past !== undefined, latest: past?.latest ?? null };
       const by = { ...asked, after, ...then } as unknown as ListBy<Filters>; // what the schema above has parsed
       const { items, hasMore, next } = await read(by, caller, past?.route ?? route);
-      const page = listOf(items, hasMore, encodeCursor(named, next));
+      const page = { ...listOf(items, hasMore, encodeCursor(named, next)), ...complete };
       return past === undefined ? page : { ...page, as_of: past.asOf };
     },
   );

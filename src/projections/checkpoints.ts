@@ -7,7 +7,7 @@ import {
   type StreamName,
 } from '../domain/kernel/event-store.ts';
 import { StartRefused, type System } from '../lib/async/async.ts';
-import type { Database } from './database.ts';
+import { type Database, rebuiltNow } from './database.ts';
 import type { Projection, ProjectionName } from './projection.ts';
 
 export interface Checkpoint {
@@ -219,6 +219,56 @@ export const createWaitFor = ({ pool, system, awaited }: WaitForOptions): WaitFo
     return true;
   };
 };
+
+/** ISO 8601; null: a read model has applied nothing. */
+export type CompleteUntil = (names: readonly ProjectionName[]) => Promise<string | null>;
+
+const COMPLETE_UNTIL = `
+  select case when count(*) = cardinality($1::text[]) and count(occurred_at) = count(*) then min(occurred_at) end as at
+  from read_models.checkpoints where name = any($1)`;
+
+/** Reads the time of the newest event that all of these read models have applied. */
+export const createCompleteUntil =
+  (pool: Database): CompleteUntil =>
+  async (names) => {
+    const { rows } = await pool.query<{ readonly at: Date | null }>(COMPLETE_UNTIL, [names]);
+    return rows[0]?.at?.toISOString() ?? null;
+  };
+
+/** A read model that some process is rebuilding. The one before it is read until then. */
+export interface RebuildProgress {
+  readonly name: string;
+  /** Part of the log that is in it, from 0 to 1. */
+  readonly part: number;
+}
+
+const BUILT = 'select name, position from read_models_building.checkpoints where name = any($1)';
+
+/** Positions begin with 16 digits: decimal ones in PostgreSQL, hexadecimal ones in EventStoreDB, whose positions go on. */
+const POSITION_DIGITS = 16;
+const lengthTo = (position: Position): number =>
+  Number.parseInt(position.slice(0, POSITION_DIGITS), position.length > POSITION_DIGITS ? 16 : 10);
+
+const partOf = (position: Position, head: Position): number =>
+  position === LOG_START || head === LOG_START ? 0 : Math.min(1, lengthTo(position) / lengthTo(head));
+
+/** Reads how far rebuilds are, whichever process runs them. */
+export const createRebuildReader =
+  ({ pool, store }: { readonly pool: Database; readonly store: Pick<EventStore, 'head'> }) =>
+  async (): Promise<readonly RebuildProgress[]> => {
+    const { rows: all } = await pool.query<{ readonly name: string }>('select name from read_models.checkpoints');
+    const names = [
+      ...(await rebuiltNow(
+        pool,
+        all.map(({ name }) => name),
+      )),
+    ];
+    if (names.length === 0) return [];
+    const { rows } = await pool.query<PassedCheckpoint>(BUILT, [names]);
+    const positions = new Map(rows.map(({ name, position }) => [name, position]));
+    const head = await store.head();
+    return names.toSorted().map((name) => ({ name, part: partOf(positions.get(name) ?? LOG_START, head) }));
+  };
 
 export interface ProjectionLag {
   readonly name: string;

@@ -5,7 +5,13 @@ import { createSemaphore, type Semaphore, type System } from '../lib/async/async
 import { expiredKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
 import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoices } from './billing.ts';
-import { createLagReader, createWaitFor, type WaitForOptions } from './checkpoints.ts';
+import {
+  createCompleteUntil,
+  createLagReader,
+  createRebuildReader,
+  createWaitFor,
+  type WaitForOptions,
+} from './checkpoints.ts';
 import {
   type AskDue,
   type AskHeld,
@@ -98,7 +104,7 @@ const createQueryShares = (pool: Pool) => {
 
 interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'readAll'>;
+  readonly store: Pick<EventStore, 'head' | 'readAll'>;
   readonly system: System;
 }
 
@@ -187,7 +193,9 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     },
     inShareOf,
     waitFor: createWaitFor({ pool, system, awaited }),
+    completeUntil: createCompleteUntil(pool),
     lag: createLagReader({ pool, store, system }),
+    rebuilds: createRebuildReader({ pool, store }),
   };
 };
 

@@ -128,7 +128,8 @@ const scrapes = async (parts: Parts): Promise<readonly [string, string]> => {
   const target = measureWebhookPosts(registry, {
     post: async () => ({ status: webhookStatus, durationMs: 1, text: '' }),
   } as unknown as WebhookTarget);
-  createMetricsServer({ registry, lag: async () => [lag], version: '1.0.0' });
+  const rebuilds = async () => [];
+  createMetricsServer({ registry, readModels: { lag: async () => [lag], rebuilds }, version: '1.0.0' });
   const before = await registry.metrics();
   await target.post({} as never);
   deliveries?.count(outcome);

@@ -8,8 +8,9 @@ import { startService } from './support/service.ts';
 test('the metrics server exports lag by projection and durations by route, never by path', async () => {
   const registry = new Registry();
   const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2, position: '1' }];
+  const readModels = { lag, rebuilds: async () => [{ name: 'events', part: 0.25 }] };
   const service = await startService({ registry });
-  const metrics = createMetricsServer({ registry, lag, version: '1.2.3' }).listen(0, '127.0.0.1');
+  const metrics = createMetricsServer({ registry, readModels, version: '1.2.3' }).listen(0, '127.0.0.1');
   await once(metrics, 'listening');
   await service.request({ url: '/v1/messages/msg_secret' });
   const { port } = metrics.address() as AddressInfo;
@@ -18,6 +19,7 @@ test('the metrics server exports lag by projection and durations by route, never
   expect(answer.headers.get('content-type')).toBe(registry.contentType);
   expect(text).toContain('outbox_projection_lag_seconds{projection="messages"} 1.5');
   expect(text).toContain('outbox_projection_events_parked{projection="messages"} 2');
+  expect(text).toContain('outbox_projection_rebuild_ratio{projection="events"} 0.25');
   expect(text).toContain(
     'outbox_http_request_duration_seconds_count{method="GET",route="/v1/messages/:id",status="401"} 1',
   );

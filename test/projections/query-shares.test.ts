@@ -8,7 +8,7 @@ import { migratedDatabase } from '../support/postgres.ts';
 /** Pool size of the service. */
 const CONNECTIONS = 10;
 
-const NO_LOG = { readAll: async () => ({ events: [], position: LOG_START }) };
+const NO_LOG = { head: async () => LOG_START, readAll: async () => ({ events: [], position: LOG_START }) };
 
 let pool: Pool;
 let readModels: ReadModels;

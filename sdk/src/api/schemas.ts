@@ -2963,6 +2963,8 @@ export interface ListMessagesAnswer {
   data: ListedMessage[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3123,6 +3125,8 @@ export interface ListKeysAnswer {
   data: ApiKey[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3168,6 +3172,8 @@ export interface ListDomainsAnswer {
   data: Domain[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3265,6 +3271,8 @@ export interface ListTemplatesAnswer {
   data: ListedTemplate[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3296,6 +3304,8 @@ export interface ListWebhooksAnswer {
   data: Webhook[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3403,6 +3413,8 @@ export interface ListTopicsAnswer {
   data: Topic[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3508,6 +3520,8 @@ export interface ListErasuresAnswer {
   data: Erasure[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
 }
 
 export interface GetOrganizationAnswer {
@@ -3667,6 +3681,8 @@ export interface ListDestinationsAnswer {
   })[];
   has_more: boolean;
   next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
 }
 
 export interface ReleaseDestinationAnswer {
@@ -3724,6 +3740,8 @@ export interface ListMessagesQuery {
   smtp_code?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface GetMessageQuery {
@@ -3755,6 +3773,8 @@ export interface ListKeysQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface GetKeyQuery {
@@ -3785,6 +3805,8 @@ export interface ListDomainsQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface GetDomainQuery {
@@ -3799,6 +3821,8 @@ export interface ListTemplatesQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface GetTemplateQuery {
@@ -3834,6 +3858,8 @@ export interface ListWebhooksQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface GetWebhookQuery {
@@ -3891,6 +3917,8 @@ export interface ListTopicsQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface ListOptInsQuery {
@@ -4093,6 +4121,8 @@ export interface ListErasuresQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }
 
 export interface ListInboxQuery {
@@ -4118,4 +4148,6 @@ export interface ListDestinationsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
+  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
 }

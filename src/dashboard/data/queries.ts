@@ -55,7 +55,16 @@ export interface Unread {
 const NOTHING: Unread = { since: null, againAt: null, why: null };
 export const unread = createStore<Unread>(NOTHING);
 
-const isFailing = ({ state: { status, error } }: KeptQuery): boolean => status === 'error' && mayPass(error);
+/** When the data of a lagging list was complete, Unix time in milliseconds; null: it is not behind. */
+const completeUntil = ({ state: { data } }: KeptQuery): number | null => {
+  const pages = (data as { readonly pages?: unknown } | undefined)?.pages;
+  const [first] = Array.isArray(pages) ? pages : [data];
+  const { object, complete_until: until } = (first ?? {}) as Partial<List<unknown>>;
+  return object === 'list' && until !== undefined ? Date.parse(until) : null;
+};
+
+const isFailing = (query: KeptQuery): boolean =>
+  query.state.status === 'error' ? mayPass(query.state.error) : completeUntil(query) !== null;
 
 /** Message of the first failure with a response. */
 const whyOf = (failing: readonly KeptQuery[]): string | null => {
@@ -77,7 +86,9 @@ const noteFailing = (): void => {
     unread.set(NOTHING);
     return;
   }
-  const readAt = failing.flatMap(({ state }) => (state.data === undefined ? [] : [state.dataUpdatedAt]));
+  const readAt = failing.flatMap((query) =>
+    query.state.data === undefined ? [] : [completeUntil(query) ?? query.state.dataUpdatedAt],
+  );
   const since = readAt.length === 0 ? null : Math.min(...readAt);
   const before = unread.get();
   const againAt = again === undefined || before.againAt === null ? Date.now() + AGAIN_MS : before.againAt;

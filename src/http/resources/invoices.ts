@@ -144,7 +144,7 @@ const serializeInvoice = ({ invoice, closedAt }: ClosedInvoice): SerializedInvoi
 
 export const listInvoicesRoute = listEndpoint(
   'GET /v1/billing/invoices',
-  { summary: 'List invoices', of: 'billing', list: 'invoices', item: invoiceSchema },
+  { summary: 'List invoices', of: 'billing', list: 'invoices', item: invoiceSchema, isStrict: true },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.billing.invoices({ organizationId, ...by });
     return { ...page, items: page.items.map(serializeInvoice) };

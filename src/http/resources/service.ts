@@ -16,8 +16,19 @@ import { createServiceHealth, serviceSchema } from '../service-health.ts';
 /** A healthy database answers in milliseconds; load balancers probe every few seconds. */
 const PROBE_MS_MAX = 1_000;
 
-const ready = z.strictObject({ status: z.literal('ok') });
-const alive = ready.extend({
+const ok = z.strictObject({ status: z.literal('ok') });
+const ready = ok.extend({
+  rebuilding: z
+    .array(
+      z.strictObject({
+        read_model: z.string(),
+        percent: z.int().min(0).max(100).meta({ description: 'How much of the log is in it.' }),
+      }),
+    )
+    .optional()
+    .describe('Read models that are being rebuilt. Until then their lists may lag.'),
+});
+const alive = ok.extend({
   version: z.string().meta({ description: 'Version of the service.', examples: ['0.1.0'] }),
 });
 
@@ -38,6 +49,12 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
     }
   };
 
+  const rebuilding = async () => {
+    const rebuilds = await withTimeout({ ms: PROBE_MS_MAX }, deps.readModels.rebuilds()).catch(() => []);
+    if (rebuilds.length === 0) return {};
+    return { rebuilding: rebuilds.map(({ name, part }) => ({ read_model: name, percent: Math.floor(100 * part) })) };
+  };
+
   const schema = routeSchema(operationId, 'GET /readyz', {
     summary: 'Readiness probe',
     answer: ready,
@@ -47,7 +64,7 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
     const fresh = auth.keyCache.isFresh() || (await auth.keyCache.catchUp());
     const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: shutting down'] : [])];
     if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
-    return { status: 'ok' };
+    return { status: 'ok', ...(await rebuilding()) };
   });
 };
 

@@ -33,7 +33,7 @@ import { writeCsv } from '../csv.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
 import { integerParameter, recipientDomain, tagParameter, timeParameter, timeSchema, timeZone } from '../fields.ts';
-import { readYourWrites } from '../reading.ts';
+import { readWhatIs } from '../reading.ts';
 import { hasNames, namesIn } from './stats-names.ts';
 
 const count = z.number().int().optional();
@@ -375,7 +375,7 @@ export const getStatsRoute = endpoint(
     const table = tableAsked(request);
     if (table !== null && asked.compare !== undefined)
       throw refuse('compare', 'compare is not available for CSV: request the other period separately');
-    await readYourWrites(deps, ['stats']);
+    await readWhatIs(deps, ['stats']);
     const groupBy = asked.group_by ?? [];
     const by = {
       organizationId: caller.organizationId,

@@ -4,8 +4,8 @@ import { repeat, type Work } from '../supervise.ts';
 
 /**
  * Watches whether the log answers. A lease may end while the log is away, although its worker lives and knows the outcome.
- * That worker records it as soon as the log is back, and until then nobody may treat the attempt as lost: it would be
- * repeated, and the recipient would get a second copy. Attempts that ran out of time in an outage are not the fault of
+ * That worker records it as soon as the log is back. Others must not treat the attempt as lost until then: they would
+ * repeat it, and the recipient would get a second copy. Attempts that ran out of time in an outage are not the fault of
  * the mail server, and are repeated at once.
  */
 export interface LogWatch {
@@ -20,7 +20,7 @@ export interface LogWatch {
 
 /** Longer hides short outages, shorter costs queries. A lease outlives its attempt by ten times as much. */
 const ASK_EVERY_MS = 1_000;
-/** A log that answers later counts as away. Shorter: a busy log delays the repetition of lost attempts. */
+/** A log that answers later is treated as away. Shorter: a busy log delays the repetition of lost attempts. */
 const ANSWER_MS_MAX = 2_000;
 /**
  * How long others have for their outcomes when the log is back: several of their tries (`record.ts`), and new connections.

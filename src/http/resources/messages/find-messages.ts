@@ -25,6 +25,7 @@ import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import {
   asOfFields,
+  completeUntilField,
   integerParameter,
   line,
   listOf,
@@ -37,10 +38,11 @@ import {
 } from '../../fields.ts';
 import {
   atParameter,
+  consistencyParameter,
   cursorFrom,
   decodeCursor,
   encodeCursor,
-  readYourWrites,
+  readWhatIs,
   routeAsOf,
   statesOf,
 } from '../../reading.ts';
@@ -311,9 +313,14 @@ export const findMessages = async (
 
 const LIST = 'messages';
 
-const query = z.strictObject({ ...pageParameters, ...messageFilters(), at: atParameter() });
+const query = z.strictObject({
+  ...pageParameters,
+  ...messageFilters(),
+  at: atParameter(),
+  consistency: consistencyParameter(),
+});
 
-type ListQuery = z.output<typeof query>;
+type ListQuery = Omit<z.output<typeof query>, 'consistency'>;
 
 const serializePage = async (
   { context: { contents } }: HttpDependencies,
@@ -363,18 +370,19 @@ export const listMessagesRoute = endpoint(
     summary: 'List messages',
     description: DESCRIPTION,
     query,
-    answer: listSchema(listedMessageSchema).extend(asOfFields()),
+    answer: listSchema(listedMessageSchema).extend({ ...completeUntilField(), ...asOfFields() }),
   },
-  async ({ caller, query: asked }, route) => {
+  async ({ caller, query: { consistency, ...asked } }, route) => {
     const { deps } = route;
     const by = { ...asked, after: decodeCursor(LIST, asked.after) };
     if (asked.at !== undefined) refuseStatus(asked);
-    await readYourWrites(deps, ['messages']);
+    const complete = await readWhatIs(deps, ['messages'], consistency);
     const past = await routeAsOf(route, caller, asked.at);
     if (past === null) return listOf([], false, null);
-    if (past === undefined) return serializePage(deps, await findMessages(deps, caller, by));
+    if (past === undefined)
+      return { ...(await serializePage(deps, await findMessages(deps, caller, by))), ...complete };
     const page = await findMessages(deps, caller, { ...by, after: cursorFrom(by.after, past.latest) });
     const list = await serializePage(deps, { ...page, items: await messagesThen(past.route.deps, page.items) });
-    return { ...list, as_of: past.asOf };
+    return { ...list, ...complete, as_of: past.asOf };
   },
 );

@@ -170,6 +170,7 @@ export const listSuppressionsRoute = listEndpoint(
     summary: 'List suppressions',
     description: LIST_DESCRIPTION,
     of: 'suppressions',
+    isStrict: true,
     filters,
     takesAt: true,
     item: suppressionSchema,
