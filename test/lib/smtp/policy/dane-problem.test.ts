@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { certificateKey, daneProblem, peerChain } from '../../../../src/lib/smtp/policy/transport-security.ts';
+import { certificateKey, daneProblem, peerChain } from '../../../../src/lib/smtp/policy/dane.ts';
 import { type Issued, issueCertificate } from '../../../support/certificates.ts';
 
 const MISMATCH = 'the certificate of the server matches none of the TLSA records';

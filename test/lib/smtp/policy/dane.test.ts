@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { ResolverUnavailable } from '../../../../src/lib/smtp/dns/resolver.ts';
 import { createStubResolver } from '../../../../src/lib/smtp/dns/stub-resolver.ts';
-import { daneOf } from '../../../../src/lib/smtp/policy/transport-security.ts';
+import { daneOf } from '../../../../src/lib/smtp/policy/dane.ts';
 import type { Zone } from '../../../support/dns-zone.ts';
 import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { startNameServer } from '../../../support/name-server.ts';
