@@ -1,4 +1,4 @@
-import { evaluateReputation } from '../../src/commands/pacing.ts';
+import { evaluateReputation } from '../../src/commands/reputation.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';

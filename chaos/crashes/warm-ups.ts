@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endWarmUp, startWarmUp } from '../../src/commands/pacing.ts';
+import { endWarmUp, startWarmUp } from '../../src/commands/warm-up.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { type DailyQuotaEvent, dayAfter } from '../../src/domain/warm-up/warm-up.ts';

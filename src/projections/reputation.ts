@@ -1,4 +1,4 @@
-import { suppresses } from '../domain/bounce/reply-words.ts';
+import { suppresses } from '../domain/bounce/categories.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../domain/kernel/events.ts';
 import { type ReputationCounts, type ReputationEvent, senderIdIn } from '../domain/reputation/reputation.ts';

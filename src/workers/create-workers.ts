@@ -1,4 +1,4 @@
-import { suspendDestination } from '../commands/pacing.ts';
+import { suspendDestination } from '../commands/destination.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
@@ -44,14 +44,10 @@ import { createSendNotices } from './send-notices.ts';
 import { createLeadership, type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups.ts';
+import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
+import { distributeEvents } from './webhooks/distribute-events.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/endpoint-queues.ts';
-import {
-  createEndpoints,
-  createFormerSecrets,
-  createReadyEndpoints,
-  destroySecrets,
-  distributeEvents,
-} from './webhooks/endpoints.ts';
+import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { createPauseWebhooks, createPostWebhooks, type PostWebhooks } from './webhooks/post-webhooks.ts';
 import {
   inTurn,

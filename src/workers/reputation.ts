@@ -1,4 +1,4 @@
-import { evaluateReputation as record } from '../commands/pacing.ts';
+import { evaluateReputation as record } from '../commands/reputation.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
 import { jitter, random } from '../domain/kernel/jitter.ts';
 import type { Hold } from '../domain/message/attempt.ts';

@@ -1,5 +1,5 @@
 import type { Loaded } from '../commands/execute.ts';
-import { reserveDailyQuota } from '../commands/pacing.ts';
+import { reserveDailyQuota } from '../commands/warm-up.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
 import { random } from '../domain/kernel/jitter.ts';

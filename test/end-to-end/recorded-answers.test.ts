@@ -6,7 +6,7 @@ import { createContentsCodec } from '../../src/adapters/contents/contents-codec.
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSecretBox } from '../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { suspendDestination } from '../../src/commands/pacing.ts';
+import { suspendDestination } from '../../src/commands/destination.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { freePort } from '../support/free-port.ts';
 import { silentLogger } from '../support/logger.ts';

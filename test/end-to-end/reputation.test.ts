@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { evaluateReputation, pauseBulkMail, releaseSending } from '../../src/commands/pacing.ts';
+import { evaluateReputation, pauseBulkMail, releaseSending } from '../../src/commands/reputation.ts';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { reputationStream } from '../../src/domain/kernel/streams.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';

@@ -1,8 +1,8 @@
+import { releaseDestination } from '../../../src/commands/destination.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/attempt.ts';
 import { findLinkedRecipient, recordUnsubscription } from '../../../src/commands/message/recipient.ts';
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
-import { releaseDestination } from '../../../src/commands/pacing.ts';
 import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { DomainError, type ErrorCode } from '../../../src/domain/kernel/errors.ts';
 import type { MessageDraft } from '../../../src/domain/message/draft.ts';

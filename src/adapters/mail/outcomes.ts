@@ -1,5 +1,5 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, ReplyStage } from '../../domain/ports/mail.ts';
 import {
   isTooManyRecipients,

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import type { MailTransport, RecipientOutcome } from '../../domain/ports/mail.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import {

@@ -1,18 +1,6 @@
 import type { ReplyStage } from '../ports/mail.ts';
-import {
-  type BounceCategory,
-  EXCHANGE,
-  EXIM,
-  GMAIL,
-  GMX,
-  POSTFIX,
-  QMAIL,
-  type ReplyWords,
-  SENDMAIL,
-  saying,
-  suppresses,
-  YAHOO,
-} from './reply-words.ts';
+import { type BounceCategory, suppresses } from './categories.ts';
+import { EXCHANGE, EXIM, GMAIL, GMX, POSTFIX, QMAIL, type ReplyWords, SENDMAIL, saying, YAHOO } from './reply-words.ts';
 import { MESSAGE_WORDS } from './words/message.ts';
 import { RECIPIENT_WORDS } from './words/recipient.ts';
 import { SENDER_REPUTATION_WORDS } from './words/sender-reputation.ts';

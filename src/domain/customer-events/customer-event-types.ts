@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/reply-words.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { ErasureCounts } from '../erasure/erasure.ts';
 import type { ApiKeyEvent, WebhookEvent } from '../kernel/events.ts';
 import type { SmtpFacts, UnsubscribeMethod } from '../message/events.ts';

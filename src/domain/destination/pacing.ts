@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/reply-words.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { AttemptOutcome } from '../message/attempt.ts';
 import type { SmtpFacts } from '../message/events.ts';
 import { isSuspended, nextSuspension, type Suspension } from './suspension.ts';

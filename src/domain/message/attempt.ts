@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/reply-words.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import type { HoldReason, SmtpFacts } from './events.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNCE_CATEGORIES } from '../bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../bounce/categories.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail.ts';
 import { TOPIC_DEFAULTS } from '../topic/topic.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../tracking/tracking.ts';

@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/reply-words.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { MessageEvent } from '../kernel/events.ts';

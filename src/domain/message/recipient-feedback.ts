@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/reply-words.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import { isUnsubscribed, type Said, type Suppression } from '../suppression/suppression.ts';
 import type { Client, MachineReason } from '../tracking/tracking.ts';

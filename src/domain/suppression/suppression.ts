@@ -1,4 +1,4 @@
-import { suppresses } from '../bounce/reply-words.ts';
+import { suppresses } from '../bounce/categories.ts';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
 import type { Environment } from '../kernel/environment.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { releaseDestination } from '../../commands/pacing.ts';
+import { releaseDestination } from '../../commands/destination.ts';
 import { partsOfDestination, type Suspension } from '../../domain/destination/suspension.ts';
 import type { DeferredMail } from '../../projections/deliveries/queries.ts';
 import type { FeedEvent } from '../../projections/events/queries.ts';

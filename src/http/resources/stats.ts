@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { BOUNCE_CATEGORIES } from '../../domain/bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { RATE_NAMES, RATES, type Rate, type RateDefinitions, rateOf } from '../../domain/message/rates.ts';

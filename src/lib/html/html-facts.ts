@@ -1,14 +1,7 @@
-import {
-  type ElementFact,
-  type HiddenTextFact,
-  type HtmlFacts,
-  type ImageFact,
-  type LinkFact,
-  type Span,
-  seenCharacters,
-  targetOf,
-} from './facts.ts';
+import type { ElementFact, HiddenTextFact, HtmlFacts, ImageFact, LinkFact, Span } from './facts.ts';
+import { targetOf } from './hosts.ts';
 import { readHtml, type TextRun } from './read-html.ts';
+import { seenCharacters } from './text.ts';
 import type { Attribute, StartTag } from './tokens.ts';
 
 /** Which text an element hides from readers, by its inline style and attributes. Style sheets are not applied. */

@@ -9,7 +9,7 @@
  *   large ones in a thread; owners take turns. Valid html is cached by digest, and by its shape if a template made it.
  * - `htmlFacts` lists links, images, hidden text, active content and spans of text, for the rules of an analysis.
  * - `createTextAlternatives` derives the plain text of a message once for all its copies.
- * - `facts.ts` reads what text says: hosts, look-alikes, URLs, places by line and column.
+ * - `hosts.ts` and `text.ts` read what text says: hosts, look-alikes, URLs, places by line and column.
  *
  * Everything takes time linear in the length of its input. A body that takes too long is reported as a problem, and a
  * thread that is busy for too long throws `HtmlCheckUnavailable`: trying again helps.
@@ -17,29 +17,31 @@
 
 export type { HiddenTextFact, HtmlFacts, ImageFact, LinkFact } from './facts.ts';
 export {
-  createOffsets,
-  createPlaces,
-  type Hit,
-  hitsIn,
-  hitsInSpans,
   isIpAddress,
   isPrivateHost,
   lookalikeOf,
   mixesScripts,
   type NamedHost,
   namedHosts,
-  type Places,
-  quoted,
-  seenCharacters,
   siteOf,
   type Target,
-  textLinks,
   URL_SHORTENERS,
-} from './facts.ts';
+} from './hosts.ts';
 export { createHtmlChecker } from './html-checker.ts';
 export { htmlFacts } from './html-facts.ts';
 export { htmlToText } from './html-to-text.ts';
 export { readHtml } from './read-html.ts';
+export {
+  createOffsets,
+  createPlaces,
+  type Hit,
+  hitsIn,
+  hitsInSpans,
+  type Places,
+  quoted,
+  seenCharacters,
+  textLinks,
+} from './text.ts';
 export { createTextAlternatives, type TextAlternatives } from './text-alternatives.ts';
 export type { StartTag } from './tokens.ts';
 export { escapeHtml, HTML_DEPTH_MAX, type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from './tokens.ts';

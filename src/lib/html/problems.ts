@@ -1,4 +1,4 @@
-import { createPlaces } from './facts.ts';
+import { createPlaces } from './text.ts';
 import { HTML_PROBLEMS_MAX, type HtmlProblem } from './tokens.ts';
 
 /**

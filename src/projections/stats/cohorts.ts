@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';

@@ -1,6 +1,6 @@
 import { recordAttempt } from '../../commands/message/attempt.ts';
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
-import type { BounceCategory } from '../../domain/bounce/reply-words.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';
 import { AppendOutcomeUnknown, type EventStore } from '../../domain/kernel/event-store.ts';
 import { random } from '../../domain/kernel/jitter.ts';

@@ -3,88 +3,11 @@ import { type CustomerEvent, customerEvents } from '../../domain/customer-events
 import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { WebhookEvent } from '../../domain/kernel/events.ts';
 import type { Contents, LoadedContents } from '../../domain/ports/contents.ts';
-import type { Secrets } from '../../domain/ports/secrets.ts';
-import {
-  deliveryId,
-  type OwedDelivery,
-  type OwedEvents,
-  type StoredOwedEvents,
-  type WebhookDeliveries,
-} from '../../domain/ports/webhooks.ts';
+import { deliveryId, type OwedDelivery, type OwedEvents } from '../../domain/ports/webhooks.ts';
 import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
-import type { System } from '../../lib/async/async.ts';
 import { domainOf } from '../../lib/mime/mime.ts';
-import { type Leadership, repeat, type Work } from '../supervise.ts';
-
-/**
- * Destroys webhook secrets that are no longer needed: signing secrets after a rotation, replaced header values, and both of
- * deleted webhooks. Only the log decides: each process repeats this after each start, including secrets that have been
- * destroyed already, and then forgets them.
- */
-
-/** Secrets per statement. Higher: locks are held longer. Lower: a start takes longer. */
-const SECRETS_MAX = 500;
-
-/** In-memory projection of vault ids that webhooks had, until they are destroyed. */
-interface FormerSecrets {
-  /** Applies what an event made of a webhook. @param at when it happened, ISO 8601. */
-  apply(before: Webhook, after: ExistingWebhook, at: string): void;
-  /** Ids that were needed until before this time, at most `SECRETS_MAX`. */
-  due(before: Date): readonly string[];
-  forget(ids: readonly string[]): void;
-}
-
-const idsOf = (state: Webhook): readonly string[] => {
-  if (state.status === 'absent' || state.status === 'deleted') return [];
-  const { secretId, earlierSecrets, headers } = state;
-  const earlier = earlierSecrets.map((each) => each.secretId);
-  return [secretId, ...earlier, ...(headers === null ? [] : [headers.secretId])];
-};
-
-export const createFormerSecrets = (): FormerSecrets => {
-  const neededUntilMs = new Map<string, number>();
-
-  return {
-    apply: (before, after, at) => {
-      const needed = idsOf(after);
-      const ended = idsOf(before).filter((id) => !needed.includes(id));
-      const ending = after.earlierSecrets.filter(({ secretId }) => needed.includes(secretId));
-      for (const id of ended) neededUntilMs.set(id, Date.parse(at));
-      for (const { secretId, expiresAt } of ending) neededUntilMs.set(secretId, Date.parse(expiresAt));
-    },
-    due: (before) => {
-      const ids: string[] = [];
-      for (const [id, untilMs] of neededUntilMs) {
-        if (untilMs < before.getTime()) ids.push(id);
-        if (ids.length === SECRETS_MAX) break;
-      }
-      return ids;
-    },
-    forget: (ids) => {
-      for (const id of ids) neededUntilMs.delete(id);
-    },
-  };
-};
-
-interface DestroySecrets {
-  readonly secrets: Pick<Secrets, 'destroy'>;
-  readonly formerSecrets: Pick<FormerSecrets, 'due' | 'forget'>;
-  readonly system: System;
-}
-
-/** How late it may be. Each look goes through all that is left in memory. */
-const DESTROY_EVERY_MS = 1_000;
-/** Posts of processes whose clock or view of the log is behind still need them for this long. */
-const MARGIN_MS = 300_000;
-
-export const destroySecrets = ({ secrets, formerSecrets, system }: DestroySecrets): Work =>
-  repeat(system, async () => {
-    const ids = formerSecrets.due(new Date(system.now().getTime() - MARGIN_MS));
-    if (ids.length > 0) await secrets.destroy(ids);
-    formerSecrets.forget(ids);
-    return DESTROY_EVERY_MS;
-  });
+import type { FormerSecrets } from './destroy-secrets.ts';
 
 /** In-memory projection of the endpoints of all organizations. Paused ones are owed events, and get nothing. */
 export interface Endpoints {
@@ -327,48 +250,4 @@ export const createReadyEndpoints = (): ReadyEndpoints => {
     },
     wait: () => filled.promise,
   };
-};
-
-/**
- * Makes the deliveries of events that were recorded without them, because their organization was owed much at once:
- * organizations take turns, and the work rests between turns.
- */
-interface DistributeEvents {
-  readonly webhookDeliveries: Pick<WebhookDeliveries, 'owedEvents' | 'distribute'>;
-  readonly readyEndpoints: Pick<ReadyEndpoints, 'add'>;
-  readonly leadership: Pick<Leadership, 'isLeader'>;
-  readonly system: System;
-}
-
-/** How late a fan-out begins. Each look at nothing costs one small query. */
-const EVERY_MS = 250;
-/** Deliveries of one turn. More: others wait longer for theirs. Fewer: a statement for less. */
-const DELIVERIES_MAX = 500;
-/** Rest after a turn, in times of what it took. Less slows claims and records, more takes longer. */
-const REST_SHARE = 1;
-
-/** Deliveries from those that were made to this number of them. */
-const owedBetween = ({ events, webhookIds, made }: StoredOwedEvents, to: number): readonly OwedDelivery[] =>
-  Array.from({ length: to - made }, (_, index) => {
-    const number = made + index;
-    const event = events[Math.floor(number / webhookIds.length)] as CustomerEvent; // `to` is within
-    return owedDelivery(event, webhookIds[number % webhookIds.length] as string);
-  });
-
-export const distributeEvents = ({ webhookDeliveries, readyEndpoints, leadership, system }: DistributeEvents): Work => {
-  let after = '';
-  return repeat(system, async () => {
-    if (!leadership.isLeader()) return EVERY_MS;
-    const beganMs = system.monotonicMs();
-    const events = await webhookDeliveries.owedEvents(after);
-    if (events === null) return EVERY_MS;
-    after = events.organizationId;
-    const to = Math.min(events.made + DELIVERIES_MAX, events.events.length * events.webhookIds.length);
-    const owed = owedBetween(events, to);
-    const isLast = to === events.events.length * events.webhookIds.length;
-    await webhookDeliveries.distribute({ of: events, owed, isLast, now: system.now() });
-    const { organizationId } = events;
-    readyEndpoints.add(owed.map(({ webhookId }) => ({ webhookId, organizationId })));
-    return (system.monotonicMs() - beganMs) * REST_SHARE;
-  });
 };

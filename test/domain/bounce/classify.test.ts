@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
+import { suppresses } from '../../../src/domain/bounce/categories.ts';
 import {
   type ClassifiedReply,
   classifyReply,
@@ -9,7 +10,6 @@ import {
   VAGUE_STATUS_CODES,
   VAGUE_WORDS,
 } from '../../../src/domain/bounce/classify.ts';
-import { suppresses } from '../../../src/domain/bounce/reply-words.ts';
 import { slowness } from '../../support/slowness.ts';
 
 const EXAMPLE = /^(\d{1,3}) (?:([245]\.\d{1,3}\.\d{1,3}) )?(.*)$/;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BounceCategory } from '../../../src/domain/bounce/reply-words.ts';
+import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import { asksForLowerRate, type Feedback, feedbackOf } from '../../../src/domain/destination/pacing.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/attempt.ts';
 import type { SmtpFacts } from '../../../src/domain/message/events.ts';

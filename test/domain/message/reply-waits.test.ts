@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BOUNCE_CATEGORIES } from '../../../src/domain/bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../../../src/domain/bounce/categories.ts';
 import { recordAttempt } from '../../../src/domain/message/attempt.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { REPLY_WAITS, replyWaitSeconds } from '../../../src/domain/message/retry-schedule.ts';

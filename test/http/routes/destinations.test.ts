@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { suspendDestination } from '../../../src/commands/pacing.ts';
+import { suspendDestination } from '../../../src/commands/destination.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;

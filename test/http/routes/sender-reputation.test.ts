@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { evaluateReputation } from '../../../src/commands/pacing.ts';
+import { evaluateReputation } from '../../../src/commands/reputation.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;

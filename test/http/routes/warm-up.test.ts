@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reserveDailyQuota } from '../../../src/commands/pacing.ts';
+import { reserveDailyQuota } from '../../../src/commands/warm-up.ts';
 import { DEFAULT_PLAN, dayOf } from '../../../src/domain/warm-up/warm-up.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isIpAddress, isPrivateHost, lookalikeOf, namedHosts, siteOf, targetOf } from '../../../src/lib/html/facts.ts';
+import { isIpAddress, isPrivateHost, lookalikeOf, namedHosts, siteOf, targetOf } from '../../../src/lib/html/hosts.ts';
 
 test.each([
   ['a.b.shop.example', 'shop.example'],

@@ -1,5 +1,5 @@
+import { releaseDestination, suspendDestination } from '../../../src/commands/destination.ts';
 import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
-import { releaseDestination, suspendDestination } from '../../../src/commands/pacing.ts';
 
 /** Suspends a random destination, and sometimes releases it. @param below a number in [0, limit). */
 export const suspendSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { releaseDestination } from '../../../src/commands/destination.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
-import { releaseDestination } from '../../../src/commands/pacing.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
 import { destinationStream } from '../../../src/domain/kernel/streams.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../src/domain/message/retry-schedule.ts';

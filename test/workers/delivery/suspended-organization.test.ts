@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { internalOrigin } from '../../../src/commands/execute.ts';
 import { mailNotice } from '../../../src/commands/message/send-message.ts';
 import { createOrganization, resumeOrganization, suspendOrganization } from '../../../src/commands/organization.ts';
-import { pauseBulkMail } from '../../../src/commands/pacing.ts';
+import { pauseBulkMail } from '../../../src/commands/reputation.ts';
 import { organizationStream } from '../../../src/domain/kernel/streams.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { evaluateReputation, releaseSending } from '../../../src/commands/pacing.ts';
+import { evaluateReputation, releaseSending } from '../../../src/commands/reputation.ts';
 import { messageStream, reputationStream, sendingDomainStream } from '../../../src/domain/kernel/streams.ts';
 import type { ReputationLimits } from '../../../src/domain/reputation/reputation.ts';
 import { createSendingHolds, type PageOfCounts } from '../../../src/workers/reputation.ts';

@@ -1,6 +1,6 @@
 import { load } from '../../../src/commands/execute.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
-import type { BounceCategory } from '../../../src/domain/bounce/reply-words.ts';
+import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import { LOG_START, type RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { load, type Origin } from '../../../src/commands/execute.ts';
-import { endWarmUp, startWarmUp } from '../../../src/commands/pacing.ts';
+import { endWarmUp, startWarmUp } from '../../../src/commands/warm-up.ts';
 import { dailyQuotaStream } from '../../../src/domain/kernel/streams.ts';
 import { dailyQuota, dayOf, startOf } from '../../../src/domain/warm-up/warm-up.ts';
 import { openDelivering, statuses, until } from '../delivering.ts';

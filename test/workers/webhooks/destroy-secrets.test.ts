@@ -4,7 +4,7 @@ import { deleteWebhook, registerWebhook, rotateWebhookSecret, updateWebhook } fr
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { ExistingWebhook } from '../../../src/domain/webhook/webhook.ts';
 import type { WorkersDependencies } from '../../../src/workers/create-workers.ts';
-import { createFormerSecrets } from '../../../src/workers/webhooks/endpoints.ts';
+import { createFormerSecrets } from '../../../src/workers/webhooks/destroy-secrets.ts';
 import { until } from '../delivering.ts';
 import { service } from './opened.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
-import { endWarmUp, pauseBulkMail, releaseSending, startWarmUp } from '../../../commands/pacing.ts';
+import { pauseBulkMail, releaseSending } from '../../../commands/reputation.ts';
+import { endWarmUp, startWarmUp } from '../../../commands/warm-up.ts';
 import { dailyQuotaStream, reputationStream, warmUpStream } from '../../../domain/kernel/streams.ts';
 import {
   countedFrom,

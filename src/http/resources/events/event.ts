@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { UNSUBSCRIBE_METHODS } from '../../../domain/message/events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { messageStream } from '../../../domain/kernel/streams.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RULE_TABLE, type RuleName } from '../../../domain/analysis/analysis.ts';
-import { BOUNCE_CATEGORIES } from '../../../domain/bounce/reply-words.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { HOLD_REASONS } from '../../../domain/message/events.ts';

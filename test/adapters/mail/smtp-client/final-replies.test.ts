@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { refusalOutcome } from '../../../../src/adapters/mail/outcomes.ts';
+import { suppresses } from '../../../../src/domain/bounce/categories.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
-import { suppresses } from '../../../../src/domain/bounce/reply-words.ts';
 import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';
 
 const judged = (stage: SmtpStage, text: string) => {

@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { suspendDestination } from '../../../../src/commands/destination.ts';
 import { claimAttempt, recordAttempt } from '../../../../src/commands/message/attempt.ts';
-import { suspendDestination } from '../../../../src/commands/pacing.ts';
 import { customerEvents } from '../../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
 import { messageStream } from '../../../../src/domain/kernel/streams.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BounceCategory } from '../../../../src/domain/bounce/reply-words.ts';
+import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
 import type { Suspension } from '../../../../src/domain/destination/suspension.ts';
 import type { MessageEvent } from '../../../../src/domain/kernel/events.ts';
 import type { Reputation } from '../../../../src/domain/reputation/reputation.ts';

@@ -1,4 +1,4 @@
-import { type BounceCategory, suppresses } from '../../../../domain/bounce/reply-words.ts';
+import { type BounceCategory, suppresses } from '../../../../domain/bounce/categories.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ClientFamily, MachineReason } from '../../../../domain/tracking/tracking.ts';
