@@ -1,6 +1,7 @@
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit.ts';
 import type { READINGS } from '../domain/audit/events.ts';
 import { fold } from '../domain/kernel/aggregate.ts';
+import { sha256 } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/kernel/event-store.ts';
 import type { AuditEvent } from '../domain/kernel/events.ts';
@@ -228,7 +229,7 @@ export const noteExport = async (
   });
 };
 
-interface NoteReading {
+export interface NoteReading {
   readonly what: (typeof READINGS)[number];
   /** null: all that there is. */
   readonly subjectId: string | null;
@@ -236,21 +237,56 @@ interface NoteReading {
 
 const ALL_PERCENT = 100;
 
-/** Records the reading of personal data before the data is shown. */
-export const noteReading = async (
-  { store, system, readingsPercent = ALL_PERCENT }: Pick<CommandContext, 'store' | 'system' | 'readingsPercent'>,
-  origin: Origin,
-  reading: NoteReading,
-): Promise<void> => {
+type ReadingContext = Pick<CommandContext, 'store' | 'system' | 'readingsPercent'>;
+
+const isOnRecord = ({ system, readingsPercent = ALL_PERCENT }: ReadingContext): boolean => {
   const [dice = 0] = system.randomBytes(1);
-  if (dice >= (readingsPercent / ALL_PERCENT) * 256) return;
+  return dice < (readingsPercent / ALL_PERCENT) * 256;
+};
+
+const appendReading = async (
+  { store, system, readingsPercent = ALL_PERCENT }: ReadingContext,
+  origin: Origin,
+  { readingId, ...reading }: NoteReading & { readonly readingId: string },
+): Promise<void> => {
   const data = { organizationId: origin.organizationId, ...reading, percent: readingsPercent };
   await store.append({
-    stream: readingStream(system.uuid()),
+    stream: readingStream(readingId),
     expected: 'no-stream',
     events: [{ id: system.uuid(), type: 'DataRead', data }],
     context: eventContext(origin, system.now().toISOString()),
   });
+};
+
+/** Records the reading of personal data before the data is shown. @param originOf called only if it is recorded. */
+export const noteReading = async (
+  context: ReadingContext,
+  originOf: () => Promise<Origin>,
+  reading: NoteReading,
+): Promise<void> => {
+  if (!isOnRecord(context)) return;
+  await appendReading(context, await originOf(), { ...reading, readingId: context.system.uuid() });
+};
+
+interface NoteListReading {
+  /** Names the principal, the list and the minute: it is recorded once, whichever process shows the list. */
+  readonly id: string;
+  readonly route: string;
+}
+
+/** Records that a list showed addresses, unless it is on record for this principal and minute. */
+export const noteListReading = async (
+  context: ReadingContext,
+  originOf: () => Promise<Origin>,
+  { id, route }: NoteListReading,
+): Promise<void> => {
+  if (!isOnRecord(context)) return;
+  const reading = { what: 'addresses', subjectId: route, readingId: sha256(id).toString('hex') } as const;
+  try {
+    await appendReading(context, await originOf(), reading);
+  } catch (error) {
+    if (!(error instanceof WrongExpectedRevision)) throw error;
+  }
 };
 
 /** Records what witnesses of an audit tree have answered, in the stream of its checkpoints. */

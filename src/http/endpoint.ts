@@ -20,6 +20,7 @@ import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { dateFieldsOf, nulProblems, readDates } from './fields.ts';
 import { detailsOf, LIST_KNOWN_FIELDS, type Problem, parseBody, problemsIn } from './problems.ts';
+import type { ListReadings } from './readings.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
 import { GUARDED_ERRORS, type GuardedRoute, PRESENCE_ERRORS, type PublicRoute, type RouteRule } from './route-rules.ts';
@@ -120,6 +121,7 @@ export interface RouteContext {
   readonly refusals: Pick<RefusalRecorder, 'flush'>;
   readonly memberAddresses: MemberAddresses;
   readonly largeAnswers: LargeAnswers;
+  readonly listReadings: ListReadings;
   /** By organization. */
   readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */
@@ -234,7 +236,7 @@ export const endpoint =
  * returns the response body.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, deps, auth, largeAnswers, operationId, performers }: RouteContext,
+  { server, deps, auth, largeAnswers, listReadings, operationId, performers }: RouteContext,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -259,6 +261,12 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     };
   };
 
+  /** Addresses are put on record before they are shown. */
+  const shown = async (call: Pick<Call<unknown, unknown>, 'caller' | 'origin' | 'request'>, body: unknown) => {
+    if (rule.addresses === true && seesContents(call.caller)) await listReadings.record(call, name, body);
+    return shownTo(call.caller, rule, body);
+  };
+
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
       reauthenticate(auth, rule, request, upToLog !== undefined);
@@ -276,7 +284,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const made = async (): Promise<unknown> => {
       const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
       // Use the current permissions: a handler that waits re-authenticates the caller.
-      return shownTo(request.caller ?? caller, rule, body);
+      return shown({ caller: request.caller ?? caller, origin, request }, body);
     };
     if (definition.large === undefined) return await made();
     return jsonAnswer(reply, await largeAnswers.make(caller.organizationId, reply, made));
@@ -290,7 +298,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const read = inZoneOf(valid, caller);
     const callerNow = (): Promise<Caller> => call.callerNow('up to the log');
     await requirePresence(auth, rule, { caller, id, body: read.body, callerNow });
-    return shownTo(caller, rule, await handle({ ...call, ...read, id }));
+    return shown(call, await handle({ ...call, ...read, id }));
   });
 
   server.route({

@@ -32,6 +32,8 @@ export interface GuardedRoute {
    * response is masked for them.
    */
   readonly mail?: 'none' | 'masked';
+  /** It lists or shows addresses, which is recorded once a minute for each principal (`readings.ts`). */
+  readonly addresses?: true;
   /** Its `from` and `to` are a range of times or sizes, and tell nothing of mail. */
   readonly ranges?: true;
   /** Its `q` finds nothing by contents of mail for who sees none. */

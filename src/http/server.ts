@@ -44,6 +44,7 @@ import { createEngagementRecorder } from './engagement-recorder.ts';
 import { beginErrorAnswer, refusalAnswer } from './errors.ts';
 import { requestDurations } from './metrics.ts';
 import { sendErrorPage } from './pages/page.ts';
+import { createListReadings } from './readings.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { isNamedElsewhere, isPage, isRouteName, methodsOf, similarPath } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
@@ -170,6 +171,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     refusals,
     memberAddresses,
     largeAnswers: createLargeAnswers(),
+    listReadings: createListReadings(deps),
     templates: createTemplateUses(deps),
     closing: closing.signal,
   });

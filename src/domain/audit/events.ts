@@ -75,14 +75,14 @@ export const auditorEvents = {
 };
 
 /** Reads that may reveal personal data and are therefore recorded. */
-export const READINGS = ['message_content', 'captured_mail', 'suppressions'] as const;
+export const READINGS = ['message_content', 'captured_mail', 'suppressions', 'addresses'] as const;
 
 export const readingEvents = {
-  /** The reader is in the event's context. `percent` is the share of such reads that was recorded at that time. */
+  /** The reader and `originId`, the client, are in the event's context. `percent` is the share of such reads that was recorded at that time. */
   DataRead: z.object({
     organizationId: z.string(),
     what: z.enum(READINGS),
-    /** Null if all of them were read. */
+    /** Null if all of them were read. The route, such as `GET /v1/messages`, of `addresses` that a list or page showed. */
     subjectId: z.string().nullable(),
     percent: z.number(),
   }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { noteReading } from '../../commands/audit.ts';
 import { cancelMessage, rescheduleMessage } from '../../commands/message/attempt.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
@@ -11,6 +10,7 @@ import type { ListedMessage } from '../../projections/messages/queries.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { timeField } from '../fields.ts';
 import { readYourWrites } from '../reading.ts';
+import { recordReading } from '../readings.ts';
 import { findMessages } from '../resources/messages/find-messages.ts';
 import {
   requireShowable,
@@ -199,7 +199,7 @@ const serializeEmail = (message: SerializedMessage, content: MessageBody | null)
 export const getResendEmailRoute = endpoint(
   'GET /compat/resend/emails/:id',
   { summary: 'emails.get', large: true },
-  async ({ caller, id, origin }, { deps }) => {
+  async ({ caller, id, origin, request }, { deps }) => {
     const { message } = await loadMessage(deps, caller, id);
     const { contentId } = message.accepted;
     const found = (await deps.context.contents.get([contentId])).get(contentId);
@@ -209,7 +209,7 @@ export const getResendEmailRoute = endpoint(
     if (content === null && !isRemoved(found)) throw new Error(`${contentId} are no contents of a message`);
     if (content !== null) {
       requireShowable(content);
-      await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+      await recordReading(deps, { origin, request }, { what: 'message_content', subjectId: id });
     }
     return serializeEmail(await serializeCurrent(deps, message), content);
   },

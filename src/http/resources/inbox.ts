@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/mail.ts';
@@ -9,6 +8,7 @@ import { requireOwnerPresence } from '../auth/permissions.ts';
 import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, pageParameters, timeSchema } from '../fields.ts';
 import { decodePlace, encodePlace } from '../reading.ts';
+import { recordReading } from '../readings.ts';
 
 const outlineFields = {
   id: z.string(),
@@ -128,7 +128,13 @@ const missing = (): DomainError => new DomainError('not_found', 'captured mail n
  */
 const openMail = async (
   inbox: Inbox,
-  { caller, callerNow, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'id' | 'origin'>,
+  {
+    caller,
+    callerNow,
+    id,
+    origin,
+    request,
+  }: Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'id' | 'origin' | 'request'>,
   route: RouteContext,
 ): Promise<CapturedMail> => {
   const { mails } = await route.deps.readModels.inShareOf(caller.organizationId, () =>
@@ -138,7 +144,7 @@ const openMail = async (
   if (mail === undefined) throw missing();
   if (mail.isConfidential)
     await requireOwnerPresence(route.auth, { caller, callerNow: () => callerNow('up to the log') });
-  await noteReading(route.deps.context, origin, { what: 'captured_mail', subjectId: id });
+  await recordReading(route.deps, { origin, request }, { what: 'captured_mail', subjectId: id });
   return mail;
 };
 

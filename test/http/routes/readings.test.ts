@@ -1,6 +1,8 @@
+import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { noteReading } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/execute.ts';
+import { createListReadings } from '../../../src/http/readings.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
@@ -63,6 +65,63 @@ describe('reading', () => {
     }
   });
 
+  test('of lists, searches and pages that show addresses is recorded once a minute for each key and route', async () => {
+    const tenant = await openAdminTenant(service, 'listed.example');
+    const by = (url: string) => ask(url, tenant.key);
+    const readings = async () =>
+      (await by('/v1/audit/log?order=asc&type=DataRead')).json().data.map(({ data }: { data: object }) => data);
+    expect((await by('/v1/messages')).json().data).toEqual([]);
+    expect(await readings()).toEqual([]); // showed no address
+    const mail = { from: 'a@listed.example', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
+    const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key: tenant.key, payload: mail });
+    const { id } = sent.json();
+    const now = vi.spyOn(service.deps.context.system, 'now').mockReturnValue(new Date());
+    try {
+      for (const url of [
+        '/v1/messages',
+        `/v1/messages/${id}`,
+        `/v1/messages/${id}/explain`,
+        '/v1/search?q=b@example.org',
+      ])
+        for (const status of [200, 200]) expect([url, (await by(url)).statusCode]).toEqual([url, status]);
+      await by('/v1/domains');
+      const minute = ['/v1/messages', '/v1/messages/:id', '/v1/messages/:id/explain', '/v1/search'];
+      expect(await readings()).toEqual(
+        minute.map((url) => expect.objectContaining({ what: 'addresses', subjectId: `GET ${url}` })),
+      );
+      now.mockReturnValue(new Date(Date.now() + 60_000));
+      await by('/v1/messages?limit=1');
+      await by('/v1/messages?limit=2');
+      expect(await readings()).toHaveLength(minute.length + 1);
+    } finally {
+      now.mockRestore();
+    }
+    const [entry] = (await by('/v1/audit/log?type=DataRead')).json().data;
+    expect(entry.address).toBe('127.0.0.1');
+    const proof = await by(`/v1/audit/log?type=DataRead&address=127.0.0.1`);
+    expect(proof.json().data.length).toBeGreaterThan(0);
+  });
+
+  test('of a list by two processes at once is recorded once', async () => {
+    const { context } = service.deps;
+    const deps = { context, requestOrigins: service.deps.requestOrigins };
+    const processes = [createListReadings(deps), createListReadings(deps)];
+    const origin = { ...internalOrigin({ actor: 'key:key_two', organizationId, causeId: 'x' }), requestId: 'req_1' };
+    const request = { ip: '192.0.2.7', headers: {} } as FastifyRequest;
+    const body = { data: [{ to: 'b@example.org' }] };
+    await Promise.all(processes.map((each) => each.record({ origin, request }, 'GET /v1/messages', body)));
+    const entries = (await ask('/v1/audit/log?actor=key:key_two')).json().data;
+    expect(entries).toMatchObject([{ type: 'DataRead', address: '192.0.2.7', data: { what: 'addresses' } }]);
+  });
+
+  test('names no client in the log itself', async () => {
+    const { events } = await service.deps.context.store.readAll({ limit: 1000, direction: 'backwards' });
+    const readings = events.filter(({ type }) => type === 'DataRead');
+    expect(readings.length).toBeGreaterThan(5);
+    for (const { metadata } of readings.slice(0, -1)) expect(metadata.originId).toBeDefined();
+    expect(JSON.stringify(readings)).not.toContain('127.0.0.1');
+  });
+
   test.each([
     [0, 0, 0],
     [10, 10, 50],
@@ -72,7 +131,8 @@ describe('reading', () => {
     const append = vi.fn<typeof store.append>(async () => ({ revision: 0, position: '' }));
     const context = { store: { ...store, append }, system, readingsPercent };
     const origin = internalOrigin({ actor: 'operator', organizationId, causeId: 'x' });
-    for (let n = 0; n < 200; n += 1) await noteReading(context, origin, { what: 'suppressions', subjectId: null });
+    for (let n = 0; n < 200; n += 1)
+      await noteReading(context, async () => origin, { what: 'suppressions', subjectId: null });
     expect(append.mock.calls.length).toBeGreaterThanOrEqual(Math.min(atLeast, 5));
     expect(append.mock.calls.length).toBeLessThanOrEqual(atMost);
   });

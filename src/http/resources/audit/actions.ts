@@ -152,6 +152,7 @@ const READ_WORDS: Readonly<Record<(typeof READINGS)[number], string>> = {
   message_content: 'read the contents of a message',
   captured_mail: 'read captured mail',
   suppressions: 'read suppressed addresses',
+  addresses: 'was shown addresses in a list or page',
 };
 
 const isType = (type: string): type is EventType => Object.hasOwn(ACTIONS, type);

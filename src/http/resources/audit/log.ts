@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { z } from 'zod';
-import { noteExport, noteReading } from '../../../commands/audit.ts';
+import { noteExport } from '../../../commands/audit.ts';
 import { readWholeStream } from '../../../commands/execute.ts';
 import {
   BUNDLE_LEAVES,
@@ -40,6 +40,7 @@ import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { integerParameter, line, listOf, listSchema, pageParameters, timeParameter, timeSchema } from '../../fields.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
+import { recordReading } from '../../readings.ts';
 import { type RequestFacts, readRequestFacts } from '../api-keys/key-events.ts';
 import { requireShowable } from '../messages/message.ts';
 import { type AuditEntry, auditEntrySchema, requireCheckpoint, requireEvent } from './checkpoints.ts';
@@ -338,13 +339,14 @@ export const getDisclosureRoute = endpoint(
     answer: disclosureSchema,
     etag: false,
   },
-  async ({ caller, id, origin }, { deps }) => {
+  async ({ caller, id, origin, request }, { deps }) => {
     const found = await requireEvent(deps, caller.organizationId, id);
     const { parsed, index } = found;
     const content = await contentOf(deps, parsed.data);
     const reply = await replyOf(deps, parsed.data);
     if (content.content_root !== null || reply !== null) {
-      await noteReading(deps.context, origin, { what: 'message_content', subjectId: String(parsed.data.messageId) });
+      const subjectId = String(parsed.data.messageId);
+      await recordReading(deps, { origin, request }, { what: 'message_content', subjectId });
     }
     return {
       object: 'audit_disclosure',

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { noteReading } from '../../../commands/audit.ts';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import { loadOrganization } from '../../../commands/organization.ts';
@@ -14,6 +13,7 @@ import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { readYourWrites } from '../../reading.ts';
+import { recordReading } from '../../readings.ts';
 import type { KeyHistoryEvent } from '../api-keys/key-events.ts';
 import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
 import { explainEvent } from '../messages/explain/events.ts';
@@ -307,7 +307,7 @@ export const getMessageReportRoute = endpoint(
   },
   async ({ caller, id, query: { format }, origin, request, reply }, { deps }) => {
     const { report, hasContents } = await messageReport(deps, caller, id);
-    if (hasContents) await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+    if (hasContents) await recordReading(deps, { origin, request }, { what: 'message_content', subjectId: id });
     return answerReport(request, reply, report, format);
   },
 );

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { noteReading } from '../../../commands/audit.ts';
 import { type Loaded, load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/attempt.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -19,6 +18,7 @@ import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema, pageParameters, pageSchema, timeField } from '../../fields.ts';
 import { imagesField, pageOfText, sealedMail, withImages } from '../../pages/mail-page.ts';
 import { decodePlace, encodePlace, ifMatch, resourceEndpoint, setRevision } from '../../reading.ts';
+import { recordReading } from '../../readings.ts';
 import { eventSchema } from '../events/event.ts';
 import { serializeEvents } from '../events/serialize-events.ts';
 import {
@@ -84,10 +84,10 @@ export const getMessageContentRoute = endpoint(
     answer: messageContentSchema,
     large: true,
   },
-  async ({ caller, id, origin }, { deps }) => {
+  async ({ caller, id, origin, request }, { deps }) => {
     const { message } = await loadMessage(deps, caller, id);
     const content = await requireContent(deps.context.contents, message);
-    await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+    await recordReading(deps, { origin, request }, { what: 'message_content', subjectId: id });
     return serializeMessageContent(id, content, await deps.textAlternatives.of(content, caller.organizationId));
   },
 );
@@ -159,12 +159,12 @@ export const rescheduleMessageRoute = endpoint(
 /** A message as it looks, and as it is written. Reading either is put on record, like reading its content. */
 
 export const readContent = async (
-  { caller, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin'>,
+  { caller, id, origin, request }: Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin' | 'request'>,
   { deps }: RouteContext,
 ): Promise<{ readonly message: ExistingMessage; readonly body: MessageBody }> => {
   const { message } = await loadMessage(deps, caller, id);
   const body = await requireContent(deps.context.contents, message);
-  await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+  await recordReading(deps, { origin, request }, { what: 'message_content', subjectId: id });
   return { message, body };
 };
 

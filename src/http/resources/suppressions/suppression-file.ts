@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { noteReading } from '../../../commands/audit.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
@@ -13,6 +12,7 @@ import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { problemsIn } from '../../problems.ts';
 import { readYourWrites } from '../../reading.ts';
+import { recordReading } from '../../readings.ts';
 import {
   addressField,
   loadEvidence,
@@ -227,11 +227,11 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       answer: z.string(),
       mediaType: 'text/csv',
     },
-    async ({ caller, origin, reply }) => {
+    async ({ caller, origin, request, reply }) => {
       const { organizationId, environment } = caller;
       largeAnswers.beginExport(organizationId, reply);
       await readYourWrites(deps, ['suppressions']);
-      await noteReading(deps.context, origin, { what: 'suppressions', subjectId: null });
+      await recordReading(deps, { origin, request }, { what: 'suppressions', subjectId: null });
       reply.type('text/csv; charset=utf-8');
       reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
       const now = system.now().toISOString();
