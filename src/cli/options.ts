@@ -18,6 +18,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   description: 'note for people',
   disclosures: 'file with disclosed contents to compare with the log',
   domain: 'id of the domain',
+  'keys create domain': 'domain by its id, or your own by its name',
   'dry-run': 'show what would happen, and change nothing',
   email: 'address of the member',
   'login email': 'request a sign-in link by mail for this member',

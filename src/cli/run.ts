@@ -37,14 +37,21 @@ export interface Program {
   runForOperator(command: OperatorCommand, invocation: Invocation, terminal: Terminal): Promise<Result>;
 }
 
-const linesOf = ({ name, usage, summary }: Command): readonly string[] => [
-  `  ${name} ${usage}`.trimEnd(),
-  `      ${summary}`,
+/** Says how to reach the operator's command of the same name, in a program that has one. */
+const operatorHint = ({ name, needs }: Command, all: readonly Command[]): string => {
+  const operators = all.find((one) => one.name === name && one.needs === undefined);
+  if (needs === undefined || operators === undefined) return '';
+  return ` (operators: add ${operators.usage.includes('--all') ? '--all' : '--organization'})`;
+};
+
+const linesOf = (command: Command, all: readonly Command[]): readonly string[] => [
+  `  ${command.name} ${command.usage}`.trimEnd(),
+  `      ${command.summary}${operatorHint(command, all)}`,
 ];
 
 const help = (commands: readonly Command[]): string => {
   const [ofCustomers = [], ofOperators = []] = [true, false].map((wanted) =>
-    commands.filter((each) => (each.needs === undefined) === !wanted).flatMap(linesOf),
+    commands.filter((each) => (each.needs === undefined) === !wanted).flatMap((each) => linesOf(each, commands)),
   );
   return [
     'outbox <command> [options]   (--json prints JSON; --version; outbox help <command> describes its options)',
@@ -113,8 +120,8 @@ const helpFor = (all: readonly Command[], words: readonly string[]): string => {
   const found = asked.length === 1 ? groupOf(all, asked) : [one].filter((each) => each !== undefined);
   if (found.length === 0) throw noCommand(all, asked);
   const [only] = found;
-  if (only === undefined || found.length > 1) return found.flatMap(linesOf).join('\n');
-  return [...linesOf(only), ...optionLines(only)].join('\n');
+  if (only === undefined || found.length > 1) return found.flatMap((each) => linesOf(each, all)).join('\n');
+  return [...linesOf(only, all), ...optionLines(only)].join('\n');
 };
 
 /** Matches API keys, sign-in links and auditor tokens, which are never printed. */

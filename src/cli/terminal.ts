@@ -69,7 +69,7 @@ export interface Progress {
 const BAR_CELLS = 24;
 /** Shorter: more output without a visible difference. */
 const REDRAW_MS = 100;
-const COLUMNS_DEFAULT = 80;
+export const COLUMNS_DEFAULT = 80;
 /** Erases from the cursor to the end of the line (ECMA-48 EL). */
 const ERASE = '\r\u001b[K';
 const NUMBER = new Intl.NumberFormat('en');
@@ -98,7 +98,7 @@ export const progressLine = (
 export interface Terminal {
   /** True if results are printed as JSON. */
   readonly json: boolean;
-  /** Width of the window; 80 without a window. */
+  /** Width of the window. Infinite for output to a file or another program, so that nothing is cut. */
   readonly columns: number;
   /** True if the terminal shows characters beyond ASCII. */
   readonly unicode: boolean;
@@ -165,7 +165,8 @@ export const createTerminal = ({
   readonly json: boolean;
   readonly signal: AbortSignal;
 }): Terminal => {
-  const columns = (process.stdout.columns ?? process.stderr.columns) || COLUMNS_DEFAULT;
+  const windowColumns = (process.stdout.columns ?? process.stderr.columns) || COLUMNS_DEFAULT;
+  const columns = process.stdout.isTTY === true ? windowColumns : Number.POSITIVE_INFINITY;
   const unicode = isUtf8(process.env);
   const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
   const showsProgress = process.stderr.isTTY === true && !json;
@@ -177,7 +178,7 @@ export const createTerminal = ({
     signal,
     print: (value, text) => void process.stdout.write(`${json ? printableJson(value) : text()}\n`),
     note: (text) => void (json || process.stderr.write(`${printable(text)}\n`)),
-    progress: (label) => (showsProgress ? createProgress(label, { columns, unicode }) : SILENT),
+    progress: (label) => (showsProgress ? createProgress(label, { columns: windowColumns, unicode }) : SILENT),
     ask: (question, { hidden = false, otherwise } = {}) => {
       if (canAsk) return askFor(question, hidden, signal);
       const instead = otherwise === undefined ? '' : `: ${otherwise}`;

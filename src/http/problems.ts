@@ -124,10 +124,20 @@ const problemsOf = (issue: Issue, data: unknown, part: Part): readonly Problem[]
   return [[field, `${subject} ${saidOf(issue, valueAt(data, prefix), part)}`]];
 };
 
+/** Zod's own words for a union without a sentence of its own, which tell a reader nothing. */
+const NO_SENTENCE = 'Invalid input';
+
+/** Says what each branch accepts: `must be a string or must be an array`. */
+const unionSentence = (issue: z.core.$ZodIssueInvalidUnion): string => {
+  if (issue.message !== NO_SENTENCE) return issue.message;
+  const each = issue.errors.flatMap((issues) => issues.slice(0, 1).map(predicate));
+  return [...new Set(each)].join(' or ') || 'is malformed';
+};
+
 const saidOf = (issue: Issue, value: unknown, part: Part): string => {
   if (issue.code !== 'custom' && value === undefined) return 'is required';
   if (part === 'query' && Array.isArray(value)) return 'is given more than once';
-  return issue.code === 'invalid_union' ? issue.message : predicate(issue);
+  return issue.code === 'invalid_union' ? unionSentence(issue) : predicate(issue);
 };
 
 /** Drops further issues of a value of the wrong type: an array has a length, as a string has. */

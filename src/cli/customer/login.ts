@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
-import type { createdKeySchema, rotatedKeySchema, SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
+import type { createdKeySchema, rotatedKeySchema } from '../../http/resources/api-keys/api-keys.ts';
 import type { SerializedSession } from '../../http/resources/members/members.ts';
 import {
   type Invocation,
@@ -22,6 +22,7 @@ import {
   type Target,
   writeProfile,
 } from './profile.ts';
+import { chosenDomain } from './resources.ts';
 import { createService, type Service } from './service.ts';
 
 /**
@@ -31,13 +32,6 @@ import { createService, type Service } from './service.ts';
 
 type CreatedKey = z.infer<typeof createdKeySchema>;
 type RotatedKey = z.infer<typeof rotatedKeySchema>;
-
-/** The domain of the calling key. @throws {UsageError} if the caller is a member, who has no domain. */
-const ownDomain = async ({ ask }: Service): Promise<string> => {
-  const { body: session } = await ask<SerializedSession>('GET', '/v1/session');
-  if (session.api_key_id === null) throw new UsageError('--domain is required. List domains with `GET /v1/domains`');
-  return (await ask<SerializedApiKey>('GET', `/v1/api-keys/${session.api_key_id}`)).body.domain_id;
-};
 
 const limitsOf = (invocation: Invocation): Readonly<Record<string, number>> | undefined => {
   const given = ['send', 'read', 'manage'].flatMap((kind) => {
@@ -52,26 +46,28 @@ const listIn = (text: string): readonly string[] => text.split(',').map((each) =
 export const createOwnKeyCommand: ServiceCommand = {
   name: 'keys create',
   usage:
-    '--name NAME --permissions send,read [--domain DOM_ID] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
-  summary:
-    'creates a key and prints its secret once; --send, --read and --manage set its limits per minute (operators: add --organization)',
+    '--name NAME --permissions send,read [--domain DOMAIN] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
+  summary: 'creates a key and prints its secret once; --send, --read and --manage set its limits per minute',
   needs: 'service',
-  run: async (service, invocation) => {
+  run: async (service, invocation, terminal) => {
+    const name = required(invocation, 'name');
+    const permissions = listIn(required(invocation, 'permissions'));
+    const domain = await chosenDomain(service, invocation, terminal);
     const given = {
-      name: required(invocation, 'name'),
-      domain_id: optional(invocation, 'domain') ?? (await ownDomain(service)),
-      permissions: listIn(required(invocation, 'permissions')),
+      name,
+      domain_id: domain.id,
+      permissions,
       environment: optional(invocation, 'environment'),
       allowed_cidrs: repeated(invocation, 'cidr')?.flatMap(listIn),
       expires_at: optional(invocation, 'expires-at'),
       rate_limits: limitsOf(invocation),
     };
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    return (await service.ask<CreatedKey>('POST', '/v1/api-keys', { body })).body;
+    return { ...(await service.ask<CreatedKey>('POST', '/v1/api-keys', { body })).body, domain: domain.name };
   },
   textOf: (result) => {
-    const { id, name, permissions, environment, key } = result as unknown as CreatedKey;
-    return `id: ${id}\nname: ${name}\npermissions: ${permissions.join(', ')}\nenvironment: ${environment}\nkey: ${key}\nSave the key now: it is not shown again.`;
+    const { id, name, domain, permissions, environment, key } = result as unknown as CreatedKey & { domain: string };
+    return `id: ${id}\nname: ${name}\ndomain: ${domain}\npermissions: ${permissions.join(', ')}\nenvironment: ${environment}\nkey: ${key}\nSave the key now: it is not shown again.`;
   },
 };
 
@@ -96,8 +92,7 @@ const keepOwn = async ({ target: { profile } }: Service, key: string): Promise<s
 export const rotateOwnKeyCommand: ServiceCommand = {
   name: 'keys rotate',
   usage: 'KEY_ID [--grace-minutes N] [--revoke-previous]',
-  summary:
-    'gives a key a new secret and prints it once; the old one works until the grace period ends (operators: add --organization)',
+  summary: 'gives a key a new secret and prints it once; the old one works until the grace period ends',
   needs: 'service',
   run: async (service, invocation) => {
     const minutes = graceOf(invocation);

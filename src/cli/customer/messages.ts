@@ -7,6 +7,7 @@ import type { SerializedListedMessage, SerializedMessage } from '../../http/reso
 import { type Invocation, optional, optionalCount, type Result, repeated, type ServiceCommand } from '../command.ts';
 import { CommandFailed, printable, printableLine, readStdin, table, UsageError } from '../terminal.ts';
 import { eventLine } from './listen.ts';
+import { type ResentMessage, resentText } from './result-texts.ts';
 import type { Answer, RequestOptions, Service } from './service.ts';
 
 /** Sends one message. The service validates it and names the invalid fields. */
@@ -301,27 +302,19 @@ export const explainMessageCommand: ServiceCommand = {
     (await ask<Explanation>('GET', `/v1/messages/${nameIn(invocation, 'message: MSG_ID')}/explain`)).body,
 };
 
-interface Resent {
-  readonly id: string;
-  readonly replayed: boolean;
-  readonly recipients: readonly { readonly address: string }[];
-}
-
 export const resendMessageCommand: ServiceCommand = {
   name: 'messages resend',
   usage: 'MSG_ID [--recipients RCP_ID,…] [--skip-suppressed]',
-  summary: 'sends a message again to recipients that it did not reach; repeating it sends nothing twice',
+  summary: 'sends a message again, once, to recipients that it did not reach',
   needs: 'service',
-  run: async ({ ask }, invocation, { json }) => {
+  textOf: resentText,
+  run: async ({ ask }, invocation) => {
     const path = `/v1/messages/${nameIn(invocation, 'message: MSG_ID')}/resend`;
     const body = {
       recipient_ids: repeated(invocation, 'recipients'),
       skip_suppressed: invocation.values['skip-suppressed'] === true,
     };
-    const { body: sent } = await ask<Resent>('POST', path, { body });
-    if (json) return { ...sent };
-    const to = sent.recipients.map(({ address }) => address).join(', ');
-    return { id: sent.id, to, ...(sent.replayed ? { note: 'it was sent again before: nothing new was sent' } : {}) };
+    return { ...(await ask<ResentMessage>('POST', path, { body })).body };
   },
 };
 

@@ -2,8 +2,16 @@ import type { z } from 'zod';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { domainSchema } from '../../http/resources/domains/domain.ts';
 import { type Invocation, optional, optionalCount, type Result, required, type ServiceCommand } from '../command.ts';
-import { CommandFailed, table } from '../terminal.ts';
+import { CommandFailed, type Terminal, table } from '../terminal.ts';
 import { nameIn, textIn } from './messages.ts';
+import {
+  deletedText,
+  suppressionAddedText,
+  suppressionCheckText,
+  suppressionImportText,
+  suppressionRemovedText,
+  webhookPingText,
+} from './result-texts.ts';
 import type { RequestOptions, Service } from './service.ts';
 
 /**
@@ -102,14 +110,45 @@ type Domain = z.infer<typeof domainSchema>;
 const DOMAIN = 'domain: NAME or DOM_ID';
 const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
 
-/** @param domain id or name, percent-encoded. @throws {CommandFailed} if the organization has no such domain. */
-const domainIdOf = async (service: Service, domain: string): Promise<string> => {
-  if (DOMAIN_ID.test(domain)) return domain;
-  const name = decodeURIComponent(domain).toLowerCase();
+interface NamedDomain {
+  readonly id: string;
+  readonly name: string;
+}
+
+const ownDomains = async (service: Service): Promise<readonly NamedDomain[]> => {
   const { found } = await listed(service, '/v1/domains', { limit: LISTED_MAX });
-  const match = found.find((one) => one.name === name);
-  if (match !== undefined) return String(match.id);
+  return found.map(({ id, name }) => ({ id: String(id), name: String(name) }));
+};
+
+const domainIn = (domains: readonly NamedDomain[], idOrName: string): NamedDomain => {
+  const name = idOrName.toLowerCase();
+  const match = domains.find((one) => one.id === idOrName || one.name === name);
+  if (match !== undefined) return match;
   throw new CommandFailed(`domain ${name} not found. List domains with \`outbox domains list\``);
+};
+
+/** @param domain id or name, percent-encoded. @throws {CommandFailed} if the organization has no such domain. */
+const domainIdOf = async (service: Service, domain: string): Promise<string> =>
+  DOMAIN_ID.test(domain) ? domain : domainIn(await ownDomains(service), decodeURIComponent(domain)).id;
+
+/**
+ * The domain that `--domain` names by id or name. Without it: the only one of the organization, or the one that the user
+ * chooses.
+ * @throws {UsageError} if there are several and no person to choose.
+ */
+export const chosenDomain = async (
+  service: Service,
+  invocation: Invocation,
+  { ask }: Pick<Terminal, 'ask'>,
+): Promise<NamedDomain> => {
+  const given = optional(invocation, 'domain');
+  const domains = await ownDomains(service);
+  if (given !== undefined) return domainIn(domains, given);
+  const [first, ...others] = domains;
+  if (first === undefined) throw new CommandFailed('you have no domain: add one with `outbox domains add NAME`');
+  if (others.length === 0) return first;
+  const names = domains.map(({ name }) => name).join(', ');
+  return domainIn(domains, await ask(`Domain (${names}):`, { otherwise: `choose a domain with --domain: ${names}` }));
 };
 
 const recordLines = ({ name, status, records }: Domain): string => {
@@ -129,7 +168,7 @@ const showDomain = async (service: Service, domain: string, method = 'GET', acti
 const domainCommands: readonly ServiceCommand[] = [
   listCommand({
     name: 'domains list',
-    summary: 'lists your domains (operators: add --all)',
+    summary: 'lists your domains',
     path: '/v1/domains',
     columns: { ID: 'id', STATUS: 'status', NAME: 'name' },
   }),
@@ -158,14 +197,20 @@ const domainCommands: readonly ServiceCommand[] = [
     {
       name: 'domains verify',
       usage: 'DOMAIN',
-      summary: 'checks the DNS records of a domain now (operators: add --organization)',
+      summary: 'checks the DNS records of a domain now',
       what: DOMAIN,
       textOf: domainText,
     },
     (service, domain) => showDomain(service, domain, 'POST', '/verify'),
   ),
   oneCommand(
-    { name: 'domains delete', usage: 'DOMAIN', summary: 'deletes a domain and its keys', what: DOMAIN },
+    {
+      name: 'domains delete',
+      usage: 'DOMAIN',
+      summary: 'deletes a domain and its keys',
+      what: DOMAIN,
+      textOf: deletedText('domain'),
+    },
     async (service, domain) => {
       await service.ask('DELETE', `/v1/domains/${await domainIdOf(service, domain)}`);
       return undefined;
@@ -180,7 +225,7 @@ const KEY = 'key: KEY_ID';
 const keyCommands: readonly ServiceCommand[] = [
   listCommand({
     name: 'keys list',
-    summary: 'lists your API keys without their secrets (operators: add --all)',
+    summary: 'lists your API keys without their secrets',
     path: '/v1/api-keys',
     columns: {
       ID: 'id',
@@ -195,7 +240,7 @@ const keyCommands: readonly ServiceCommand[] = [
     {
       name: 'keys revoke',
       usage: 'KEY_ID',
-      summary: 'revokes a key at once (operators: add --organization)',
+      summary: 'revokes a key at once',
       what: KEY,
     },
     async ({ ask }, id) => {
@@ -233,6 +278,7 @@ const suppressionCommands: readonly ServiceCommand[] = [
       usage: 'ADDRESS [--scope all|transactional|bulk] [--note TEXT]',
       summary: 'suppresses an address: no mail is sent to it',
       what: 'address: ADDRESS',
+      textOf: suppressionAddedText,
     },
     async ({ ask }, address, invocation) => {
       const [scope, note] = ['scope', 'note'].map((option) => optional(invocation, option));
@@ -246,6 +292,7 @@ const suppressionCommands: readonly ServiceCommand[] = [
       usage: 'ADDRESS',
       summary: 'says if an address is suppressed',
       what: 'address: ADDRESS',
+      textOf: suppressionCheckText,
     },
     async ({ ask }, address) =>
       (await ask<Fields>('GET', '/v1/suppressions/check', { query: { address: decodeURIComponent(address) } })).body,
@@ -256,6 +303,7 @@ const suppressionCommands: readonly ServiceCommand[] = [
       usage: 'ADDRESS',
       summary: 'removes the suppressions of an address, so that it gets mail again',
       what: SUPPRESSION,
+      textOf: suppressionRemovedText,
     },
     async (service, given) => {
       for (const id of await suppressionIdsOf(service, given)) await service.ask('DELETE', `/v1/suppressions/${id}`);
@@ -267,6 +315,7 @@ const suppressionCommands: readonly ServiceCommand[] = [
     usage: '--file FILE|-',
     summary: 'adds the addresses of a CSV file with the column address, and optionally reason, scope and note',
     needs: 'service',
+    textOf: suppressionImportText,
     run: async ({ ask }, invocation) => {
       const body = { csv: await textIn(optional(invocation, 'file') ?? '-') };
       return (await ask<Fields>('POST', '/v1/suppressions/import', { body })).body;
@@ -307,11 +356,23 @@ const webhookCommands: readonly ServiceCommand[] = [
     async ({ ask }, id) => (await ask<Fields>('GET', `/v1/webhooks/${id}`)).body,
   ),
   oneCommand(
-    { name: 'webhooks ping', usage: 'WHK_ID', summary: 'posts a test event to a webhook', what: WEBHOOK },
+    {
+      name: 'webhooks ping',
+      usage: 'WHK_ID',
+      summary: 'posts a test event to a webhook',
+      what: WEBHOOK,
+      textOf: webhookPingText,
+    },
     async ({ ask }, id) => (await ask<Fields | undefined>('POST', `/v1/webhooks/${id}/ping`)).body,
   ),
   oneCommand(
-    { name: 'webhooks delete', usage: 'WHK_ID', summary: 'deletes a webhook', what: WEBHOOK },
+    {
+      name: 'webhooks delete',
+      usage: 'WHK_ID',
+      summary: 'deletes a webhook',
+      what: WEBHOOK,
+      textOf: deletedText('webhook'),
+    },
     async ({ ask }, id) => (await ask<undefined>('DELETE', `/v1/webhooks/${id}`)).body,
   ),
 ];

@@ -1,7 +1,7 @@
 import { isRate, RATES } from '../../domain/message/rates.ts';
 import type { SerializedStats } from '../../http/resources/stats.ts';
 import { type Invocation, optional, type ServiceCommand } from '../command.ts';
-import { printable, UsageError } from '../terminal.ts';
+import { COLUMNS_DEFAULT, printable, UsageError } from '../terminal.ts';
 
 /** Draws statistics in the terminal. */
 
@@ -114,7 +114,11 @@ export const statsCommand: ServiceCommand = {
     const metric = metricOf(invocation, stats);
     const ends = [endOf(stats.data[0], stats), endOf(stats.data.at(-1), stats)] as const;
     const heading = `${metric}, by ${stats.granularity} (${stats.timezone})`;
-    const drawn = plot(seriesOf(stats, metric), { columns, unicode, ends });
+    const drawn = plot(seriesOf(stats, metric), {
+      columns: Number.isFinite(columns) ? columns : COLUMNS_DEFAULT,
+      unicode,
+      ends,
+    });
     process.stdout.write(`${printable([heading, '', drawn, '', totalsText(stats)].join('\n'))}\n`);
     return undefined;
   },

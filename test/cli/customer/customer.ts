@@ -157,6 +157,7 @@ export const useCustomer = () => {
       return answer.json().id;
     },
     bounce: (id: string) => bounce(service, id),
+    addDomain: (name: string) => service.makeDomain(now.organizationId, name),
     suppress: (address: string) =>
       service.request({ method: 'POST', url: '/v1/suppressions', key: now.key, payload: { address } }),
     messages: async () => (await service.request({ method: 'GET', url: '/v1/messages', key: now.key })).json().data,

@@ -146,7 +146,7 @@ describe('outbox messages resend', () => {
     expect(sent).toMatchObject({ resend_of: id, replayed: false, recipients: [{ address: 'ann@example.net' }] });
     const words = ['messages', 'resend', id];
     const { stdout } = await outbox(words, { env: env() });
-    expect(stdout).toBe(`id: ${sent.id}\nto: ann@example.net\nnote: it was sent again before: nothing new was sent\n`);
+    expect(stdout).toBe(`Nothing was sent: ${id} was already sent again to ann@example.net, as ${sent.id}\n`);
     expect(await customer.messages()).toHaveLength(2);
   });
 
@@ -163,12 +163,13 @@ describe('outbox messages resend', () => {
 });
 
 describe('keys', () => {
-  test('are created for the domain of the calling key, and rotated with a grace period', async () => {
+  test('are created for the only domain, and rotated with a grace period', async () => {
     const created = (await run(createOwnKeyCommand, { name: 'Shop', permissions: 'send, read' })) as unknown as {
       id: string;
       key: string;
     };
-    expect(created).toMatchObject({ domain_id: now.domainId, permissions: ['send', 'read'] });
+    expect(created).toMatchObject({ domain_id: now.domainId, domain: now.domain, permissions: ['send', 'read'] });
+    expect(createOwnKeyCommand.textOf?.(created as never)).toContain(`\ndomain: ${now.domain}\n`);
     const rotated = await run(rotateOwnKeyCommand, { 'grace-minutes': '5' }, [created.id]);
     expect(rotated).toMatchObject({ id: created.id, kept: null });
     expect(rotateOwnKeyCommand.textOf?.(rotated ?? {})).toMatch(/^The old secret works until .*Z\. /m);

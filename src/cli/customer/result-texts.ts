@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import type {
+  addedSuppressionsSchema,
+  SerializedSuppression,
+  suppressionCheckSchema,
+  suppressionImportSchema,
+} from '../../http/resources/suppressions/add-suppressions.ts';
+import type { pingedWebhookSchema } from '../../http/resources/webhooks/webhook.ts';
+import type { Result } from '../command.ts';
+
+/** Results of commands as sentences for people. */
+
+const MAIL: Readonly<Record<SerializedSuppression['scope'], string>> = {
+  all: 'all mail',
+  transactional: 'transactional mail',
+  bulk: 'bulk mail',
+  topic: 'a topic',
+};
+
+const suppressedText = ({ address, scope, reason, expires_at: until }: SerializedSuppression): string =>
+  `${address ?? 'an erased address'} is suppressed for ${MAIL[scope]} (${reason})${until === null ? '' : ` until ${until}`}`;
+
+export const suppressionAddedText = (result: Result): string => {
+  const added = result as unknown as SerializedSuppression | z.infer<typeof addedSuppressionsSchema>;
+  return ('data' in added ? added.data : [added]).map(suppressedText).join('\n');
+};
+
+export const suppressionCheckText = (result: Result): string => {
+  const { address, suppressed, suppression } = result as unknown as z.infer<typeof suppressionCheckSchema>;
+  const { transactional, bulk } = suppressed;
+  if (!transactional && !bulk) return `${address} is not suppressed`;
+  const mail = transactional && bulk ? 'all mail' : transactional ? 'transactional mail' : 'bulk mail';
+  const why = suppression === null ? '' : `: ${suppression.reason}, since ${suppression.created_at}`;
+  return `${address} is suppressed for ${mail}${why}`;
+};
+
+export const suppressionRemovedText = (result: Result): string =>
+  `${(result as { readonly suppression: string }).suppression} is no longer suppressed`;
+
+export const suppressionImportText = (result: Result): string => {
+  const { imported, unchanged, refused, problems } = result as unknown as z.infer<typeof suppressionImportSchema>;
+  const lines = problems.map(({ line, message }) => `  line ${line}: ${message}`);
+  return [`${imported} added, ${unchanged} already suppressed, ${refused} rejected`, ...lines].join('\n');
+};
+
+export const webhookPingText = (result: Result): string => {
+  const { webhook_id: id, delivery_id: delivery } = result as unknown as z.infer<typeof pingedWebhookSchema>;
+  return `A test event is on its way to ${id} (${delivery}). See how your endpoint answers: outbox webhooks show ${id}`;
+};
+
+/** @param what `domain`, the field that names it. */
+export const deletedText =
+  (what: 'domain' | 'webhook') =>
+  (result: Result): string =>
+    `${what} ${String((result as Readonly<Record<string, unknown>>)[what])} deleted`;
+
+/** What `messages resend` returns. */
+export interface ResentMessage {
+  readonly id: string;
+  readonly resend_of: string;
+  readonly replayed: boolean;
+  readonly recipients: readonly { readonly address: string }[];
+}
+
+export const resentText = (result: Result): string => {
+  const { id, resend_of: original, replayed, recipients } = result as unknown as ResentMessage;
+  const to = recipients.map(({ address }) => address).join(', ');
+  return replayed
+    ? `Nothing was sent: ${original} was already sent again to ${to}, as ${id}`
+    : `Sent again to ${to}, as ${id}`;
+};

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { createOwnKeyCommand } from '../../../src/cli/customer/login.ts';
+import { outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
+
+/** Results as people read them. */
+
+const customer = useCustomer();
+const { now, env, run } = customer;
+
+const said = async (...words: readonly string[]): Promise<string> => (await outbox(words, { env: env() })).stdout;
+
+const LONG = `a-very-long-mailbox-name-that-no-window-shows-in-full-${'x'.repeat(10)}@${'long.'.repeat(10)}example.net`;
+
+test('suppressions and webhooks answer in sentences', async () => {
+  expect(await said('suppressions', 'check', 'ann@example.net')).toBe('ann@example.net is not suppressed\n');
+  expect(await said('suppressions', 'add', 'ann@example.net')).toBe(
+    'ann@example.net is suppressed for all mail (manual)\n',
+  );
+  expect(await said('suppressions', 'add', 'bob@example.net', '--scope', 'bulk')).toBe(
+    'bob@example.net is suppressed for bulk mail (manual)\n',
+  );
+  expect(await said('suppressions', 'check', 'ann@example.net')).toMatch(
+    /^ann@example\.net is suppressed for all mail: manual, since 20\S+Z\n$/,
+  );
+  expect(await said('suppressions', 'check', 'bob@example.net')).toMatch(
+    /^bob@example\.net is suppressed for bulk mail/,
+  );
+  expect(await said('suppressions', 'remove', 'ann@example.net')).toBe('ann@example.net is no longer suppressed\n');
+  const csv = 'address\nann@example.net\nnobody\n';
+  const imported = await outbox(['suppressions', 'import', '--file', '-'], { env: env(), input: csv });
+  expect(imported.stdout).toBe(
+    '1 added, 0 already suppressed, 1 rejected\n  line 3: address is not an email address\n',
+  );
+  const url = await startDouble((request, response) => {
+    response.statusCode = request.method === 'DELETE' ? 204 : 202;
+    response.setHeader('content-type', 'application/json');
+    const pinged = { object: 'webhook_ping', webhook_id: 'whk_x', event_id: 'evt_x', delivery_id: 'dlv_x' };
+    response.end(request.method === 'DELETE' ? undefined : JSON.stringify(pinged));
+  });
+  const double = { ...env(), OUTBOX_URL: url };
+  expect((await outbox(['webhooks', 'ping', 'whk_x'], { env: double })).stdout).toBe(
+    'A test event is on its way to whk_x (dlv_x). See how your endpoint answers: outbox webhooks show whk_x\n',
+  );
+  expect((await outbox(['webhooks', 'delete', 'whk_x'], { env: double })).stdout).toBe('webhook whk_x deleted\n');
+});
+
+test('a list that is piped is never cut', async () => {
+  expect(await said('suppressions', 'add', LONG)).toContain(LONG);
+  expect(await said('suppressions', 'list')).toContain(` ${LONG}\n`);
+  const name = 'n'.repeat(120);
+  expect(await said('keys', 'create', '--name', name, '--permissions', 'send')).toContain(`domain: ${now.domain}\n`);
+  expect(await said('keys', 'list')).toContain(` ${name}\n`);
+  expect(await said('stats')).toMatch(/^accepted, by day/);
+});
+
+describe('a new key', () => {
+  const values = { name: 'Shop', permissions: 'send' };
+
+  test('belongs to the domain that is named, by name or id', async () => {
+    const other = await customer.addDomain(`other.${now.domain}`);
+    for (const domain of [`other.${now.domain}`, `OTHER.${now.domain}`, other])
+      expect(await run(createOwnKeyCommand, { ...values, domain })).toMatchObject({ domain_id: other });
+    const unknown = run(createOwnKeyCommand, { ...values, domain: 'nowhere.test\r\n' });
+    await expect(unknown).rejects.toThrow('not found. List domains with `outbox domains list`');
+  });
+
+  test('asks for the domain if there are several, and fails without a person to ask', async () => {
+    const other = await customer.addDomain(`other.${now.domain}`);
+    const questions: string[] = [];
+    const terminal = testTerminal({
+      canAsk: true,
+      ask: async (question) => {
+        questions.push(question);
+        return `other.${now.domain}`;
+      },
+    });
+    expect(await run(createOwnKeyCommand, values, [], terminal)).toMatchObject({ domain_id: other });
+    expect(questions).toEqual([expect.stringMatching(/^Domain \((?:other\.)?customer/)]);
+    const words = ['keys', 'create', '--name', 'x', '--permissions', 'send'];
+    const { code, stdout, stderr } = await outbox(words, { env: env() });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('choose a domain with --domain: ');
+  });
+});
+
+test('help names the option for operators only where there are operator commands', async () => {
+  expect((await outbox(['help', 'keys', 'revoke'])).stdout).toContain('(operators: add --organization)');
+  expect((await outbox(['help', 'domains', 'list'])).stdout).toContain('(operators: add --all)');
+  expect((await outbox(['help', 'suppressions', 'add'])).stdout).not.toContain('operators');
+});
