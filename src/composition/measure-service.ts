@@ -9,7 +9,8 @@ import { BACKLOG_COUNTED_MAX } from '../projections/deliveries/queries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { DeliveryQueues } from '../workers/delivery/due.ts';
 import { type Instance, readInstances } from './instances.ts';
-import { APPEND_OUTCOMES, type Engines } from './open-engines.ts';
+import { APPEND_OUTCOMES } from './measure-appends.ts';
+import type { Engines } from './open-engines.ts';
 import { readAuditCheck } from './open-operator.ts';
 
 /**

@@ -19,19 +19,14 @@ import type { CommandContext } from '../commands/execute.ts';
 import type { Config } from '../config.ts';
 import { createSealingCodec, type EventCodec } from '../domain/kernel/codec.ts';
 import { createEventMacs } from '../domain/kernel/event-macs.ts';
-import {
-  AppendOutcomeUnknown,
-  type EventStore,
-  type LogFollower,
-  WrongExpectedRevision,
-} from '../domain/kernel/event-store.ts';
+import type { EventStore, LogFollower } from '../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../domain/ports/contents.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import type { Queues } from '../domain/ports/queue.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookDeliveries, WebhookTarget } from '../domain/ports/webhooks.ts';
 import { type TrackingKeys, trackingTarget } from '../domain/tracking/tracking.ts';
-import { type Logger, retryWhileAway, type StartRefused, StoreUnavailable, type System } from '../lib/async/async.ts';
+import { type Logger, retryWhileAway, StartRefused, type System } from '../lib/async/async.ts';
 import { createLogGuard, hostsOf, type LogGuard } from '../lib/event-log/event-log.ts';
 import { createLogFollower } from '../lib/event-log/follower.ts';
 import { checkPostgres, createPool } from '../lib/postgres/postgres.ts';
@@ -42,92 +37,9 @@ import { migrate } from '../projections/migrate.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
 import type { WebhookTimes } from '../workers/webhooks/endpoint-queues.ts';
 import type { Closers } from './lifecycle.ts';
+import { type AppendListener, type AppendTimes, measureAppends } from './measure-appends.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
 import { followRenewals, readPlans, readTls } from './read-service-config.ts';
-
-/** Durations of this process's appends in the last minute. */
-interface AppendTimes {
-  readonly appends: number;
-  /** Milliseconds; null: there was none. */
-  readonly p50: number | null;
-  readonly p99: number | null;
-}
-
-const MINUTE_MS = 60_000;
-/** The newest. Under load they cover less than the minute, and `appends` is projected. Higher: memory. */
-const KEPT_MAX = 2_000;
-
-interface AppendSample {
-  readonly atMs: number;
-  readonly tookMs: number;
-}
-
-const percentile = (sorted: readonly number[], share: number): number | null =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
-
-export const APPEND_OUTCOMES = ['appended', 'conflict', 'unknown', 'unavailable', 'disk_full', 'failed'] as const;
-type AppendOutcome = (typeof APPEND_OUTCOMES)[number];
-
-/** SQLSTATE `disk_full`. */
-const DISK_FULL = '53100';
-
-const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && ((error as { readonly code?: unknown }).code === DISK_FULL || isDiskFull(error.cause));
-
-const appendFailure = (error: unknown): AppendOutcome => {
-  if (error instanceof WrongExpectedRevision) return 'conflict';
-  if (isDiskFull(error)) return 'disk_full';
-  if (error instanceof AppendOutcomeUnknown) return 'unknown';
-  return error instanceof StoreUnavailable ? 'unavailable' : 'failed';
-};
-
-type AppendListener = (outcome: AppendOutcome, tookMs: number) => void;
-
-/** The store with its appends measured. */
-const measureAppends = (
-  store: EventStore,
-  system: Pick<System, 'monotonicMs'>,
-): { readonly store: EventStore; appendTimes(): AppendTimes; onAppend(listener: AppendListener): void } => {
-  let listener: AppendListener = () => undefined;
-  const ring: AppendSample[] = [];
-  let next = 0;
-
-  const keep = (kept: AppendSample): void => {
-    ring[next] = kept;
-    next = (next + 1) % KEPT_MAX;
-  };
-
-  return {
-    store: {
-      ...store,
-      append: async (append) => {
-        const begunMs = system.monotonicMs();
-        try {
-          const appended = await store.append(append);
-          const atMs = system.monotonicMs();
-          keep({ atMs, tookMs: atMs - begunMs });
-          listener('appended', atMs - begunMs);
-          return appended;
-        } catch (error) {
-          listener(appendFailure(error), system.monotonicMs() - begunMs);
-          throw error;
-        }
-      },
-    },
-    onAppend: (next) => {
-      listener = next;
-    },
-    appendTimes: () => {
-      const nowMs = system.monotonicMs();
-      const recent = ring.filter(({ atMs }) => nowMs - atMs < MINUTE_MS);
-      const sorted = recent.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
-      const oldestMs = Math.min(...recent.map(({ atMs }) => atMs));
-      const isFull = recent.length === KEPT_MAX;
-      const appends = isFull ? (recent.length * MINUTE_MS) / Math.max(1, nowMs - oldestMs) : recent.length;
-      return { appends: Math.round(appends), p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
-    },
-  };
-};
 
 interface OpenDatabase {
   readonly url: string;
@@ -242,6 +154,8 @@ export interface Engines {
   appendTimes(): AppendTimes;
   /** Reports each append of this process from now on to one listener. */
   onAppend(listener: AppendListener): void;
+  /** Whether the last append that the log answered found its disk full. */
+  foundFull(): boolean;
   /** Number of reads of contents that an event names but the vault lacks. */
   missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
@@ -269,6 +183,9 @@ interface OpenEnginesOptions {
   readonly mustExist?: boolean;
   readonly overrides?: ServiceOverrides;
 }
+
+const LOG_RETURNED =
+  'the log of this service is connected again: this process ends, because it may have read events of the other log. Start it again';
 
 /** Ids in one line of the service's log. */
 const MISSING_NAMED_MAX = 10;
@@ -308,9 +225,13 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, codec, system, logger, contents, contentsCodec };
   const opened = await openEventStore(config.eventStoreUrl, storeParts);
-  const { store: measured, appendTimes, onAppend } = measureAppends(decorate.store(opened), system);
+  const { store: measured, ...appends } = measureAppends(decorate.store(opened), system);
   const log = closers.keep('event store', measured);
-  const logGuard = closers.keep('guard of the log', await createLogGuard({ store: log, system, logger }));
+  const onReturned = (): void => {
+    // Operators' commands are short.
+    if (owner !== false) owner.onLost(new StartRefused(LOG_RETURNED));
+  };
+  const logGuard = closers.keep('guard of the log', await createLogGuard({ store: log, system, logger, onReturned }));
   const guarded = logGuard.guard(log);
   const logFollower = closers.keep('log follower', createLogFollower({ store: guarded, system }));
   const followed: EventStore = { ...guarded, subscribe: logFollower.subscribe };
@@ -369,8 +290,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     codec,
     contentsCodec,
     missingContents: () => missing,
-    appendTimes,
-    onAppend,
+    ...appends,
     decorate,
     places: [database.place, ...logPlace],
   };

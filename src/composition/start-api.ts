@@ -46,6 +46,7 @@ import {
   readWitnessPolicy,
   TLS_PORT_NEEDS_FILES,
 } from './read-service-config.ts';
+import { readinessProbes } from './readiness.ts';
 import { healthParts } from './service-health.ts';
 import type { OpenedWorkers } from './start-workers.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
@@ -224,7 +225,7 @@ export const startApi = async (
   engines: Engines,
   { registry, eventLoop, workers, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
-  const { pool, store, awaited, logGuard, system, logger, closers, trackingKeys } = engines;
+  const { pool, store, awaited, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
   const usageMarks = closers.keep('usage marks', createPostgresUsageMarks({ pool, system, logger }));
   const requestOrigins = closers.keep('request origins', createPostgresRequestOrigins({ pool, system, logger }));
@@ -289,16 +290,7 @@ export const startApi = async (
       return submission?.servers ?? [];
     },
     health: healthParts({ config, engines, readModels, eventLoop, workers }),
-    probes: {
-      database: () => pool.query('select 1'),
-      log: () => store.head(),
-      'log: it was replaced by another or by an older copy': async () => {
-        if (logGuard.replaced() !== null) throw logGuard.replaced();
-      },
-      'start: not finished': async () => {
-        if (!isStarted()) throw new Error('the service is still starting');
-      },
-    },
+    probes: readinessProbes(engines, isStarted),
   };
   const server = await buildServer(deps);
   listener = server.server;

@@ -106,3 +106,23 @@ describe.each(Object.entries(PLACES))('a log in %s that is rolled back under a r
     );
   }, 120_000);
 });
+
+test('a process ends with code 1 once its own log is back, and works again when it is started', async () => {
+  const options = await placeForTest();
+  const program = await programForTest(options);
+  const sql = new Client({ connectionString: options.env.DATABASE_URL });
+  await sql.connect();
+  onTestFinished(() => sql.end());
+  const { rows } = await sql.query('select id from event_log.log');
+  await sql.query('update event_log.log set id = gen_random_uuid()');
+  await eventually(
+    () => readiness(program),
+    (answer) => answer.includes('not ready: log: it was replaced by another or by an older copy"'),
+  );
+  expect(program.child.exitCode).toBeNull();
+  await sql.query('update event_log.log set id = $1', [rows[0].id]);
+  expect(await program.ended()).toBe(1);
+  expect(program.output()).toContain('the log of this service is connected again');
+  const again = await programForTest(options);
+  expect(await send(again, program.keys.live)).toBe(202);
+}, 120_000);

@@ -38,6 +38,13 @@ export const livezRoute = ({ server, deps, operationId }: RouteContext): void =>
   server.get('/livez', { schema }, async () => ({ status: 'ok', version: deps.version }));
 };
 
+/** Each part once. The longest name says the most about it: `log: it was replaced`. */
+const partsOnce = (names: readonly string[]): readonly string[] =>
+  Map.groupBy(names, (name) => name.split(':')[0])
+    .values()
+    .map((ofPart) => ofPart.reduce((one, other) => (other.length > one.length ? other : one)))
+    .toArray();
+
 /** Readiness: the key cache is fresh, all dependencies answer, and the server is not closing. */
 export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteContext): void => {
   const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
@@ -63,7 +70,7 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
     const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
     const fresh = auth.keyCache.isFresh() || (await auth.keyCache.catchUp());
     const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: shutting down'] : [])];
-    if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
+    if (away.length > 0) throw new DomainError('unavailable', `not ready: ${partsOnce(away).join(', ')}`);
     return { status: 'ok', ...(await rebuilding()) };
   });
 };

@@ -338,8 +338,8 @@ export async function* readFamilies<E extends EventShape, C extends ContextShape
  * The guard knows the log's id and the last position it has seen. It compares both every second, before the first
  * append after any failed call, and when an append returns a position that was already passed. A different id is final.
  * A head behind the last seen position rejects everything at once, and becomes final when confirmed, since the new
- * leader of a cluster may briefly be behind. A final result lasts until the process restarts: its memory contains
- * events that the log lacks.
+ * leader of a cluster may briefly be behind. A final result lasts until the process restarts: its memory may contain
+ * events of the other log. Once the right log is back, `onReturned` says that a restart will succeed.
  */
 export interface LogGuard {
   /** Wraps the store. Once the log has been replaced, everything throws `LogReplaced`. */
@@ -358,6 +358,8 @@ interface LogGuardOptions {
   readonly lookEveryMs?: number;
   /** Default: `BEHIND_MS_MAX`. */
   readonly behindMsMax?: number;
+  /** Called once, when the log was replaced and the right one is connected again. */
+  readonly onReturned?: () => void;
 }
 
 /**
@@ -368,11 +370,14 @@ const LOOK_EVERY_MS = 1_000;
 const BEHIND_MS_MAX = 800;
 
 export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard> => {
-  const { store, system, logger, lookEveryMs = LOOK_EVERY_MS, behindMsMax = BEHIND_MS_MAX } = options;
+  const { store, system, logger, lookEveryMs = LOOK_EVERY_MS, behindMsMax = BEHIND_MS_MAX, onReturned } = options;
   const logId = await store.logId();
   const closing = new AbortController();
   let seen: Position = LOG_START;
   let replaced: LogReplaced | null = null;
+  /** Last head of the right log: `seen` may come from another one that had not been recognized yet. */
+  let confirmedHead: Position = LOG_START;
+  let hasReturned = false;
   let behindSinceMs: number | null = null;
   /** A call has failed since the last check, so the next answer may come from another server. */
   let isDoubtful = false;
@@ -417,6 +422,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
       const found = await store.look();
       if (found.logId !== logId) refuse(`the log was replaced by ${found.logId ?? 'another, or by an empty one'}`);
       judgeHead(found.head, before);
+      confirmedHead = found.head;
     } catch (error) {
       isDoubtful = true;
       throw error;
@@ -501,10 +507,18 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     };
   };
 
+  const lookForReturn = async (): Promise<void> => {
+    const found = await store.look();
+    if (found.logId !== logId || found.head < confirmedHead) return;
+    hasReturned = true;
+    onReturned?.();
+  };
+
+  const watched = (): Promise<void> => (replaced === null ? lookOnce() : lookForReturn());
   const watch = async (): Promise<void> => {
-    while (!closing.signal.aborted && replaced === null) {
+    while (!closing.signal.aborted && !hasReturned) {
       await system.sleep(lookEveryMs, closing.signal).catch(() => undefined);
-      if (!closing.signal.aborted) await lookOnce().catch(() => undefined); // recorded
+      if (!closing.signal.aborted) await watched().catch(() => undefined); // recorded
     }
   };
   const watching = watch();

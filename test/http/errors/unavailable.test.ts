@@ -69,6 +69,13 @@ describe('while a dependency is unavailable', () => {
     expect([ready.statusCode, ready.json().error.message]).toEqual([503, 'not ready: database']);
   });
 
+  test('a part with several failed probes is named once, with the reason', async () => {
+    const away = () => Promise.reject(new Error('away'));
+    await start({ probes: { log: away, database: away, 'log: it was replaced': away } });
+    const ready = await service.request({ url: '/readyz' });
+    expect(ready.json().error.message).toBe('not ready: log: it was replaced, database');
+  });
+
   test('a fault of ours is 500 without a word of what happened, and logged with the request id', async () => {
     const logged: object[] = [];
     const log = (fields: object): void => {
