@@ -25,7 +25,7 @@ interface CommandDescription {
   readonly summary: string;
   /** Exit code of the process. Absent: 0. */
   exitCode?(result: Result): number;
-  /** Exit code if the command throws or cannot run. Absent: 1. */
+  /** Exit code if the command throws or cannot run; a wrong command line is `EXIT.usage` then. Absent: 1 for both. */
   readonly failureCode?: number;
   /** Formats the result for people. Absent: one line per field. */
   textOf?(result: Result): string;

@@ -20,7 +20,7 @@ import { CommandFailed, type Progress, UsageError } from './terminal.ts';
 const COUNTS = /^\d{16}$/;
 
 /** Reports progress while the whole log is read. Only PostgreSQL knows the total number of events. */
-const countReads = async <Log extends Pick<EventStore, 'readAll' | 'head'>>(
+export const countReads = async <Log extends Pick<EventStore, 'readAll' | 'head'>>(
   log: Log,
   progress: Progress,
 ): Promise<Log> => {

@@ -261,7 +261,9 @@ export const runProgram = async (program: Program): Promise<void> => {
     failureCode = command.failureCode ?? failureCode;
     process.exitCode = await runCommand(program, command, words);
   } catch (error) {
-    process.exitCode = (error instanceof CommandFailed ? error.exitCode : undefined) ?? failureCode;
+    const isWrongUsage = error instanceof UsageError && failureCode !== EXIT.failed;
+    const own = error instanceof CommandFailed ? error.exitCode : undefined;
+    process.exitCode = own ?? (isWrongUsage ? EXIT.usage : failureCode);
     printError(error, process.exitCode, words.includes('--json'));
   }
 };

@@ -10,6 +10,8 @@ export const EXIT = {
   conflict: 3,
   unauthorized: 4,
   unavailable: 5,
+  /** The command line is wrong, for commands whose codes 1 and 2 are answers (`EX_USAGE` of sysexits.h). */
+  usage: 64,
   /** 128 plus the number of SIGINT, by shell convention. */
   interrupted: 130,
 } as const;

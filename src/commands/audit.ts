@@ -123,7 +123,7 @@ const requireOwn = async ({ trees, tree }: SignCheckpoint, size: number): Promis
   const foreign = await trees.foreignIn(tree);
   if (foreign === null || foreign.leaf >= size) return;
   throw new LogContradiction(
-    `this service did not write event ${foreign.eventId} of ${tree}: somebody inserted or changed it in the database. ` +
+    `this service did not write event ${foreign.eventId} of ${tree}: it was inserted or changed in the database. ` +
       'See docs/audit.md, Foreign events',
   );
 };

@@ -64,7 +64,7 @@ export const signingProblems = async (audit: ReadModels['audit']) => {
       : []),
     ...foreign.map(
       ({ tree, eventId }) =>
-        `the audit log of ${tree} is no longer signed: this service did not write event ${eventId}, so somebody changed the database. Run \`outbox audit check\` and see docs/audit.md, Foreign events`,
+        `the audit log of ${tree} is no longer signed: this service did not write event ${eventId}, so the database was changed from outside. Run \`outbox audit check\` and see docs/audit.md, Foreign events`,
     ),
   ];
   return { disputed, foreign: foreign.length, problems };

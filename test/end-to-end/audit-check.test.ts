@@ -6,7 +6,7 @@ import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
 
-test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 if undecided or without an anchor', async () => {
+test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 if undecided or without an anchor, 64 if the command line is wrong', async () => {
   const { dataDir, env } = await placeForTest();
   const service = await programForTest({ dataDir, env });
   const check = (...words: readonly string[]) => operator({ dataDir, env }, 'audit', 'check', ...words);
@@ -18,7 +18,7 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
   );
   expect(whole).toMatchObject({ code: 2, verdict: 'consistent', faults: [] });
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('organization org_nobody not found') },
+    ...{ code: 64, stderr: expect.stringContaining('organization org_nobody not found') },
   });
   const doctor = () => operator({ dataDir, env }, 'doctor');
   const unanchored = /^the audit trees were checked at \S+: consistent in itself; it was not compared with a witness/;
@@ -30,7 +30,7 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
   expect(await check('--since', kept)).toMatchObject({ verdict: 'no fault', anchored: { trees: 1, by: [kept] } });
   await writeFile(kept, 'nothing');
   await expect(check('--since', kept)).rejects.toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('is not a signed checkpoint') },
+    ...{ code: 64, stderr: expect.stringContaining('is not a signed checkpoint') },
   });
   const client = new Client({ connectionString: env.DATABASE_URL });
   await client.connect();

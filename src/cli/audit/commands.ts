@@ -9,6 +9,7 @@ import { type KeptCheckpoint, keptCheckpoint } from '../../projections/audit/che
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
 import { createReadModels } from '../../projections/read-models.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
+import { countReads } from '../maintenance.ts';
 import { operatorHost, operatorOrigin, reasonIn } from '../operator-origin.ts';
 import { UsageError } from '../terminal.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
@@ -56,6 +57,7 @@ export const verifyAuditCommand: PlainCommand = {
     const quorum = optionalCount(invocation, 'quorum');
     return { ...(await verifyFile({ file, key, policy, expect, since, quorum, disclosures })) };
   },
+  failureCode: 2,
   exitCode: (result) => exitCodeOf(result as unknown as Verdict), // `run` returns it
   textOf: (result) => verdictText(result as unknown as Verdict), // `run` returns it
 };
@@ -77,15 +79,33 @@ const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): stri
     : 'no cosignature of a witness and no checkpoint that you kept agrees with the log';
 };
 
+/** Advice about faults: the investigation comes before the repair. */
+const adviceText = ({ isLogChanged }: TreeCheckResult): readonly string[] =>
+  isLogChanged
+    ? [
+        'What to do:',
+        '1. Keep a copy of the database, its backups and the logs of its server as evidence, before you change anything.',
+        '2. Find out who could write to the database, and when it was changed.',
+        '3. Restore a backup of before, or put the named events back, and check again.',
+        '4. Only after a restore that lost events: `outbox audit reopen`. Only if the events are right: `outbox audit adopt`.',
+      ]
+    : [
+        'What to do: the log is right. Tables that are made from it were changed from outside the service.',
+        '1. Keep a copy of the database as evidence, and find out who could write to it.',
+        '2. Make the tables again: `outbox projections rebuild audit`. Then check again.',
+      ];
+
 const checkText = (result: TreeCheckResult): string => {
-  const { verdict, faults, faultCount, doubts, disputed, ...counts } = result;
+  const { verdict, faults, faultCount, doubts, disputed, isLogChanged: _, ...counts } = result;
   const more = faultCount - faults.length;
   const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
-  const signing = 'is no longer signed, because a witness contradicts it: run `outbox audit reopen`';
+  const signing =
+    'is no longer signed, because a witness contradicts it. Find out why before you run `outbox audit reopen` (docs/audit.md, After a restore)';
   return [
     verdict === 'consistent' ? 'consistent in itself' : verdict,
     ...[...faults, ...(more > 0 ? [`and ${more} more`] : []), ...doubts].map((line) => `  ${line}`),
     ...disputed.map((tree) => `  ${tree} ${signing}`),
+    ...(verdict === 'faults' ? adviceText(result) : []).map((line) => `  ${line}`),
     ...(withoutHashes > 0
       ? [`  ${withoutHashes} removed contents could not be checked: their hashes no longer exist`]
       : []),
@@ -124,15 +144,17 @@ export const checkAuditCommand: OperatorCommand = {
   summary:
     'compares the log with the audit trees, contents, clients, cosignatures of witnesses and checkpoints that you kept (repeat --since for each); exits with 1 if it finds faults, with 2 if undecided or if there was nothing outside the service to compare with',
   failureCode: 2,
-  run: async ({ context, pool, store, system }, invocation, config) => {
+  run: async ({ context, pool, store: log, system }, invocation, config, terminal) => {
     const tree = optional(invocation, 'organization');
     if (tree !== undefined) await operatorOrigin(context, tree);
     const { signal } = new AbortController();
     const policy = await witnessPolicyOf(config, context.secrets);
     const kept = await Promise.all((repeated(invocation, 'since') ?? []).map(readKept));
     const origins = readPostgresOrigins(pool);
+    const bar = terminal.progress('check');
+    const store = await countReads(log, bar);
     const parts = { db: pool, store, system, contents: context.contents, origins, policy, kept };
-    const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal });
+    const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal }).finally(bar.end);
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };
   },

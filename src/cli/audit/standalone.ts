@@ -6,7 +6,7 @@ import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 
 const USAGE =
   'outbox-audit-verify FILE --key VKEY [--policy FILE] [--since NOTE]… [--quorum COUNT] [--expect FILE] [--disclosures FILE]… [--json]';
-const BAD_USAGE = 2;
+const BAD_USAGE = 64;
 
 const read = () => {
   const { values, positionals } = parseArgs({

@@ -172,6 +172,12 @@ export interface FollowedPage<E extends EventShape = EventShape, C extends Conte
   readonly isFull: boolean;
 }
 
+/** A difference between an event and what is stored about it a second time. */
+export interface ColumnDifference {
+  readonly stream: string;
+  readonly sentence: string;
+}
+
 export interface LogLook {
   /** Null if the server holds no log. */
   readonly logId: string | null;
@@ -183,12 +189,9 @@ export interface EventStore<E extends EventShape = EventShape, C extends Context
   /** From the codec. Absent: events carry no proof of who wrote them. */
   readonly isAuthentic?: IsAuthentic | undefined;
 
-  /**
-   * Compares redundant columns of a part of the log with its events. Absent: the engine stores nothing twice.
-   * @returns a sentence for each difference.
-   */
+  /** Compares redundant columns of a part of the log with its events. Absent: the engine stores nothing twice. */
   readonly compareColumns?:
-    | ((part: { readonly after: Position; readonly to: Position }) => Promise<readonly string[]>)
+    | ((part: { readonly after: Position; readonly to: Position }) => Promise<readonly ColumnDifference[]>)
     | undefined;
 
   /** Permanent id of this log. Checkpoints contain it, so that they cannot be used with another log. Read once. */

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import type { Position } from './event-log.ts';
+import type { ColumnDifference, Position } from './event-log.ts';
 import { readFailure } from './postgres-read.ts';
 
 /**
  * Compares columns that follow from others: the category of each event, by which followers choose, and the row of each
- * stream, by which its events are found. Whoever changes one of them hides events without touching their contents.
+ * stream, by which its events are found. A change of one of them hides events and leaves their contents as they are.
  */
 
 /** Differences shown. One change of a stream's row is one difference. */
@@ -52,8 +52,7 @@ interface Part {
   readonly to: Position;
 }
 
-/** @returns a sentence for each difference. */
-export const compareColumns = async (pool: Pool, part: Part): Promise<readonly string[]> => {
+export const compareColumns = async (pool: Pool, part: Part): Promise<readonly ColumnDifference[]> => {
   const rowsOf = async (statement: typeof CATEGORY, values: readonly number[]) => {
     try {
       return (await pool.query<Record<string, string>>({ ...statement, values: [...values] })).rows;
@@ -61,22 +60,28 @@ export const compareColumns = async (pool: Pool, part: Part): Promise<readonly s
       throw readFailure(error);
     }
   };
-  const compareSlice = async (values: readonly number[]): Promise<readonly string[]> => [
+  const compareSlice = async (values: readonly number[]): Promise<readonly ColumnDifference[]> => [
     ...(await rowsOf(CATEGORY, values)).map(
-      ({ id, stream, category }) =>
-        `event ${id} of stream ${stream} has the category ${JSON.stringify(category)} in event_log.events: followers of its own category do not see it`,
+      ({ id, stream = '', category }) => ({
+        stream,
+        sentence: `event ${id} of stream ${stream} has the category ${JSON.stringify(category)} in event_log.events, so that followers of its own category do not see it: that column was changed from outside the service`,
+      }),
     ),
     ...(await rowsOf(UNCOVERED, values)).map(
-      ({ stream, revision }) =>
-        `event_log.streams does not cover revision ${revision} of stream ${stream}: reads of the stream do not find it`,
+      ({ stream = '', revision }) => ({
+        stream,
+        sentence: `event_log.streams does not cover revision ${revision} of stream ${stream}, so that reads of the stream do not find it: that table was changed from outside the service, or the event was inserted`,
+      }),
     ),
     ...(await rowsOf(WRONG_END, values)).map(
-      ({ stream, revision }) =>
-        `event_log.streams says that stream ${stream} ends with revision ${revision}, but that event is not there`,
+      ({ stream = '', revision }) => ({
+        stream,
+        sentence: `event_log.streams says that stream ${stream} ends with revision ${revision}, but that event is not there: it was removed, or that table was changed from outside the service`,
+      }),
     ),
   ];
   const to = Number(part.to);
-  const differences: string[] = [];
+  const differences: ColumnDifference[] = [];
   for (let after = Number(part.after); after < to; after += SLICE_EVENTS)
     differences.push(...(await compareSlice([after, Math.min(after + SLICE_EVENTS, to)])));
   return differences;

@@ -138,7 +138,7 @@ test('the standalone file explains how to use it', async () => {
       stdout: expect.stringMatching(/^outbox-audit-verify FILE --key/),
     });
   }
-  expect(await run(STANDALONE)).toMatchObject({ code: 2, stderr: expect.stringContaining('expected one file') });
+  expect(await run(STANDALONE)).toMatchObject({ code: 64, stderr: expect.stringContaining('expected one file') });
 });
 
 test('the standalone file is the output of `npm run build:verifier`', async () => {

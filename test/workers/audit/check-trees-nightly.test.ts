@@ -7,7 +7,7 @@ import { createSteppableSystem } from '../../support/system.ts';
 const HOUR_MS = 3_600_000;
 
 const SOUND: TreeCheckResult = {
-  ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
+  ...{ verdict: 'no fault', faults: [], faultCount: 0, isLogChanged: false, doubts: [] },
   ...{
     trees: 1,
     leaves: 10,

@@ -25,6 +25,7 @@ import {
   type OriginComparison,
 } from './compare-contents.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
+import { type Finding, reportOf } from './findings.ts';
 import { createLogTree, type LogTree, positionNow, type TreesAt, treesAt } from './rows.ts';
 
 /**
@@ -68,6 +69,8 @@ export interface TreeCheckResult extends ContentComparison, OriginComparison {
   readonly faults: readonly string[];
   /** All that were found. */
   readonly faultCount: number;
+  /** True if events of the log were changed, and not only tables that are made from it. */
+  readonly isLogChanged: boolean;
   readonly doubts: readonly string[];
   readonly trees: number;
   readonly leaves: number;
@@ -80,7 +83,9 @@ export interface TreeCheckResult extends ContentComparison, OriginComparison {
 /** A page holds the event loop for some 10 ms. Larger delays requests, smaller costs queries. */
 const PAGE_EVENTS_MAX = 500;
 const PAGE_BYTES_MAX = 4_000_000;
-/** Sentences that are kept. One change can contradict everything behind it. */
+/** Findings before those that follow from others are left out. More take memory, fewer may be about one change alone. */
+const FINDINGS_MAX = 5_000;
+/** Sentences that are shown. More fill a log. */
 const FAULTS_KEPT_MAX = 100;
 
 interface TreeToCompare {
@@ -100,7 +105,7 @@ const doubtOf = async ({ store }: CheckTrees, at: TreesAt | null): Promise<strin
 const nextPage = async (
   { store }: CheckTrees,
   after: Position,
-  { to, last, onFault }: { readonly to: Position; readonly last: string; onFault(sentence: string): void },
+  { to, last, onFault }: { readonly to: Position; readonly last: string; readonly onFault: OnFault },
 ): Promise<Page | null> => {
   try {
     return await store.readAll({ from: after, to, limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX });
@@ -111,33 +116,40 @@ const nextPage = async (
     return await store.readAll({ from: after, to, limit: 1 });
   } catch (error) {
     if (!(error instanceof MalformedEvent)) throw error;
-    onFault(
-      `the check ended after event ${last}, because the next entry of the log is not a valid event: ${error.message.split('\n')[0]}`,
-    );
+    const reason = error.message.split('\n')[0];
+    onFault({
+      kind: 'other',
+      sentence: `the check ended after event ${last}, because the next entry of the log is not a valid event: ${reason}. The database was changed from outside the service`,
+    });
     return null;
   }
 };
 
-type OnFault = (sentence: string) => void;
+type OnFault = (finding: Finding) => void;
 
 /** All trees, as far as the log was read. */
 const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
   const { db, store, policy, kept = [], signal, tree: only } = options;
   const all = new Map<string, TreeToCompare>();
-  const contents = createContentComparison({ contents: options.contents, store, signal, onFault });
-  const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault });
+  const onOther = (sentence: string): void => onFault({ kind: 'other', sentence });
+  const contents = createContentComparison({ contents: options.contents, store, signal, onFault: onOther });
+  const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault: onOther });
   const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
   /** Contradictions of witnesses since the log was last reopened, by tree. */
   const disputes = new Map<string, { readonly witness: string; readonly cosignedSize: number }>();
   let isEnded = false;
-  /** Foreign events so far that are not adopted: the first ones of them, and how many. */
-  let foreign: { first: readonly RecordedEvent[]; count: number } = { first: [], count: 0 };
+  /** Foreign events so far that are not adopted: the first ones of them, and how many more. */
+  let foreign: { first: readonly Finding[]; more: number } = { first: [], more: 0 };
 
-  const noteForeign = (events: readonly RecordedEvent[]): void => {
-    const found = foreignEvents(events, store.isAuthentic);
-    const own = found.events.filter(isAsked);
-    const before = found.adoptsEarlier ? { first: [], count: 0 } : foreign;
-    foreign = { first: [...before.first, ...own].slice(0, FAULTS_KEPT_MAX), count: before.count + own.length };
+  const noteForeign = (events: readonly RecordedEvent[], leaves: ReadonlyMap<RecordedEvent, number>): void => {
+    const { adoptsEarlier, events: found } = foreignEvents(events, store.isAuthentic);
+    if (adoptsEarlier) foreign = { first: [], more: 0 };
+    const findings = found
+      .filter(isAsked)
+      .map((event): Finding => ({ kind: 'foreign', tree: treeOf(event), leaf: leaves.get(event) ?? 0, event }));
+    const first = [...foreign.first, ...findings];
+    const more = foreign.more + Math.max(0, first.length - FAULTS_KEPT_MAX);
+    foreign = { first: first.slice(0, FAULTS_KEPT_MAX), more };
   };
 
   const comparedOf = (tree: string): TreeToCompare => {
@@ -161,7 +173,10 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     [...at.trees.values()]
       .filter(isUnknown)
       .map(({ tree, size }) =>
-        onFault(`${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`),
+        onFault({
+          kind: 'table',
+          sentence: `${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`,
+        }),
       );
   };
 
@@ -183,17 +198,15 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
 
   /** Compares the log with what is kept outside the service. */
   const compareOutside = (): void => {
-    for (const { id, type, stream, revision, metadata } of foreign.first)
-      onFault(
-        `${treeOf({ metadata })}: this service did not write event ${id} (${type}, ${stream} revision ${revision}): somebody ` +
-          'inserted or changed it in the database',
-      );
-    for (const { anchors, log } of all.values()) anchors.compareKept(log).map(onFault);
+    for (const { anchors, log } of all.values())
+      for (const sentence of anchors.compareKept(log)) onFault({ kind: 'follows', tree: log.tree, ofTable: false, sentence });
     for (const [tree, { witness, cosignedSize }] of disputes)
-      onFault(
-        `${tree}: the witness ${witness} has cosigned ${cosignedSize} leaves of a different history: the log was rewritten or ` +
+      onFault({
+        kind: 'other',
+        sentence:
+          `${tree}: the witness ${witness} has cosigned ${cosignedSize} leaves of a different history: the log was rewritten or ` +
           'restored from a backup. Keep this log and its backups as they are until you know which',
-      );
+      });
   };
 
   const add = async (event: RecordedEvent): Promise<void> => {
@@ -216,6 +229,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   return {
     end,
     compareOutside,
+    foreign: () => foreign,
     doubts: () => [
       ...[...all.values()].flatMap(({ anchors }) => anchors.doubts(options.system.now())),
       ...kept
@@ -223,9 +237,13 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
         .map(({ name, origin }) => `${name}: the log has no events of ${origin}`),
     ],
     addAll: async (events: readonly RecordedEvent[]): Promise<void> => {
-      noteForeign(events);
       const asked = events.filter(isAsked);
-      for (const event of asked) await add(event);
+      const leaves = new Map<RecordedEvent, number>();
+      for (const event of asked) {
+        await add(event);
+        leaves.set(event, comparedOf(treeOf(event)).log.size - 1);
+      }
+      noteForeign(events, leaves);
       await contents.compare(asked);
       await origins.compare(asked);
     },
@@ -258,7 +276,8 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
   }
   await comparison.end();
-  (await store.compareColumns?.({ after: LOG_START, to }))?.map(onFault);
+  for (const difference of (await store.compareColumns?.({ after: LOG_START, to })) ?? [])
+    onFault({ kind: 'columns', ...difference });
   comparison.compareOutside();
   return comparison;
 };
@@ -280,6 +299,7 @@ const undecided = (doubt: string): TreeCheckResult => ({
   verdict: 'undecided',
   faults: [],
   faultCount: 0,
+  isLogChanged: false,
   doubts: [doubt],
   ...NOTHING,
 });
@@ -301,16 +321,21 @@ const verdictOf = (
 };
 
 const compared = async (options: CheckTrees, at: TreesAt): Promise<TreeCheckResult> => {
-  const faults: string[] = [];
-  let faultCount = 0;
-  const comparison = await compareAll(options, at, (sentence) => {
-    faultCount += 1;
-    if (faults.length < FAULTS_KEPT_MAX) faults.push(sentence);
+  const findings: Finding[] = [];
+  let more = 0;
+  const comparison = await compareAll(options, at, (finding) => {
+    if (findings.length < FINDINGS_MAX) findings.push(finding);
+    else more += 1;
   });
   if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: run it again');
+  const foreign = comparison.foreign();
+  const { sentences, isLogChanged } = reportOf([...findings, ...foreign.first]);
+  const faultCount = sentences.length + more + foreign.more;
+  const faults = sentences.slice(0, FAULTS_KEPT_MAX);
   const counts = comparison.counts();
   const doubts = comparison.doubts();
-  return { verdict: verdictOf(faultCount, doubts, counts.anchored), faults, faultCount, doubts, ...counts };
+  const verdict = verdictOf(faultCount, doubts, counts.anchored);
+  return { verdict, faults, faultCount, isLogChanged, doubts, ...counts };
 };
 
 /** @throws {StoreUnavailable} and other temporary faults. */

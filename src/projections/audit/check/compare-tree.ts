@@ -1,5 +1,5 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import type { EventStore, StreamName } from '../../../domain/kernel/event-store.ts';
+import type { EventStore, RecordedEvent, StreamName } from '../../../domain/kernel/event-store.ts';
 import {
   HASH_BYTES,
   leafHash,
@@ -16,6 +16,7 @@ import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';
 import { type AnchorWatch, cosignatureFault } from './anchors.ts';
+import { changedValues, type Finding } from './findings.ts';
 import {
   type FullTile,
   type LogLeaf,
@@ -40,7 +41,7 @@ interface LogBundle {
 }
 
 interface ComparedBundle {
-  readonly faults: readonly string[];
+  readonly findings: readonly Finding[];
   /** From some leaf on, the tree contains other events than the log, so all later leaves would differ too. */
   readonly isShifted: boolean;
 }
@@ -75,55 +76,62 @@ const isTextChanged = ({ leaves, full }: StoredBundle): boolean => {
   return full.root?.equals(rootOfComplete(Buffer.concat(leaves.map(leafHash)))) !== true;
 };
 
-const isShift = ({ leaf, stored }: Pair): boolean => stored !== null && stored.id !== leaf.id;
+const isShift = (pair: Pair): pair is Pair & { readonly stored: Leaf } =>
+  pair.stored !== null && pair.stored.id !== pair.leaf.id;
+
+/** The log and the tree have the same event here, so that nothing before it is missing or was inserted. */
+const isInPlace = (pair: Pair | undefined): boolean => pair?.stored?.id === pair?.leaf.id && pair !== undefined;
 
 const MEMBERS = ['stream', 'revision', 'type', 'data', 'metadata'] as const satisfies readonly (keyof Leaf)[];
 
-/** Member in which the event of the log differs from the leaf of the tree. */
-const differenceOf = async (store: Pick<EventStore, 'readStream'>, leaf: Leaf): Promise<string> => {
-  const [event] = await store.readStream(leaf.stream as StreamName, { from: leaf.revision, limit: 1 });
-  if (event?.id !== leaf.id) return 'stream or revision differs';
-  const own = parseLeaf(leafOf(event));
-  const names = MEMBERS.filter((member) => JSON.stringify(own[member]) !== JSON.stringify(leaf[member]));
-  return `${names.join(' and ')} differ${names.length === 1 ? 's' : ''}`;
+type ReadLog = Pick<EventStore, 'readStream' | 'isAuthentic'>;
+
+const eventOf = async (log: ReadLog, { stream, revision, id }: LogLeaf): Promise<RecordedEvent | undefined> => {
+  const [event] = await log.readStream(stream as StreamName, { from: revision, limit: 1 });
+  return event?.id === id ? event : undefined;
 };
 
-const shiftSentence = (pair: Pair, next: Pair | undefined): string => {
-  const inLog = pair.leaf.id;
-  const inTree = pair.stored?.id ?? '';
-  if (next?.stored?.id === inLog) return `event ${inTree} of the tree is not in the log`;
-  if (next?.leaf.id === inTree) return `event ${inLog} of the log is not in the tree`;
-  return `the log has event ${inLog} here, but the tree has event ${inTree}`;
+/** The tree has another event here. The next leaves show why. */
+const shiftOf = ({ leaf, stored }: Pair & { readonly stored: Leaf }, next: Pair | undefined) => {
+  if (next?.stored?.id === leaf.id) return { kind: 'missing', event: stored } as const;
+  if (next?.leaf.id === stored.id) return { kind: 'inserted', event: leaf } as const;
+  return { kind: 'replaced', event: leaf, inTree: stored } as const;
 };
 
-const sentenceOf = async (
-  store: Pick<EventStore, 'readStream'>,
-  pair: Pair,
-  { next, bundle }: { readonly next: Pair | undefined; readonly bundle: StoredBundle },
-): Promise<string> => {
-  const { stored } = pair;
-  if (stored === null) return 'the text in the tree is not an event';
-  if (isShift(pair)) return `${shiftSentence(pair, next)}; later leaves were not compared`;
-  const difference = await differenceOf(store, stored);
-  return `${isTextChanged(bundle) ? 'its text in the tree was changed after it was hashed' : 'the log and the tree differ'}: ${difference}`;
+const changeOf = async (log: ReadLog, pair: Pair, bundle: StoredBundle) => {
+  const event = await eventOf(log, pair.leaf);
+  const { isAuthentic } = log;
+  const own = event === undefined ? null : parseLeaf(leafOf(event));
+  const values = MEMBERS.flatMap((member) => changedValues(pair.stored?.[member], own?.[member], member));
+  return {
+    kind: 'changed' as const,
+    event: pair.leaf,
+    values,
+    isTextChanged: isTextChanged(bundle) || pair.stored === null,
+    isAuthentic: isAuthentic === undefined || event === undefined ? null : isAuthentic(event),
+  };
 };
 
-const leafFaults = async (
-  store: Pick<EventStore, 'readStream'>,
-  log: LogBundle,
-  bundle: StoredBundle,
-): Promise<ComparedBundle> => {
-  const { tree, first } = log;
-  const pairs = pairsOf(log, bundle);
-  const faults: string[] = [];
+/** The rows hold other events than those whose hashes are in the tile above. */
+const otherTexts = ({ tree, first }: LogBundle, at: number): Finding => ({
+  kind: 'table',
+  sentence: `bundle ${first / TILE_WIDTH} of ${tree}: from leaf ${first + at} on its row in audit_bundles has other events than the log, which do not fit their hashes. The log is right: that row was changed from outside the service`,
+});
+
+const leafFindings = async (log: ReadLog, own: LogBundle, bundle: StoredBundle): Promise<ComparedBundle> => {
+  const { tree, first } = own;
+  const pairs = pairsOf(own, bundle);
+  const findings: Finding[] = [];
   for (const [at, pair] of pairs.entries()) {
     if (isSame(pair)) continue;
-    faults.push(
-      `leaf ${first + at} of ${tree}, event ${pair.leaf.id}: ${await sentenceOf(store, pair, { next: pairs[at + 1], bundle })}`,
-    );
-    if (isShift(pair)) return { faults, isShifted: true };
+    const place = { tree, leaf: first + at };
+    if (isShift(pair) && isTextChanged(bundle)) return { findings: [...findings, otherTexts(own, at)], isShifted: false };
+    const next = pairs[at + 1];
+    const finding = isShift(pair) ? shiftOf(pair, next) : await changeOf(log, pair, bundle);
+    findings.push({ ...place, ...finding });
+    if (finding.kind !== 'changed' && !isInPlace(next)) return { findings, isShifted: true };
   }
-  return { faults, isShifted: false };
+  return { findings, isShifted: false };
 };
 
 /** Checks the values by which searches find a bundle. If they are changed, searches miss its events. */
@@ -145,7 +153,7 @@ const positionFaults = ({ tree, first, leaves }: LogBundle, { positions, full }:
 
 /** @param stored null: nothing of it can be read. */
 const compareBundle = async (
-  store: Pick<EventStore, 'readStream'>,
+  log: ReadLog,
   bundle: LogBundle,
   stored: StoredBundle | null,
 ): Promise<ComparedBundle> => {
@@ -154,12 +162,13 @@ const compareBundle = async (
   const count = isThere ? stored.leaves.length : 0;
   if (stored === null || count < leaves.length) {
     const range = `leaves ${first} to ${first + leaves.length - 1}`;
-    const fault = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, but only ${count} of them can be read from the tree`;
-    return { faults: [fault], isShifted: false };
+    const sentence = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, but only ${count} of them can be read from the tree`;
+    return { findings: [{ kind: 'table', sentence }], isShifted: false };
   }
-  const compared = await leafFaults(store, bundle, stored);
-  if (compared.faults.length > 0) return compared;
-  return { faults: [...searchFaults(bundle, stored), ...positionFaults(bundle, stored)], isShifted: false };
+  const compared = await leafFindings(log, bundle, stored);
+  if (compared.findings.length > 0) return compared;
+  const sentences = [...searchFaults(bundle, stored), ...positionFaults(bundle, stored)];
+  return { findings: sentences.map((sentence) => ({ kind: 'table', sentence })), isShifted: false };
 };
 
 /** Faults of a checkpoint of the log, in words that follow its name; null: none. */
@@ -217,11 +226,10 @@ export interface TreeComparison {
 
 interface CompareTree {
   readonly db: Database;
-  readonly store: Pick<EventStore, 'readStream'>;
+  readonly store: ReadLog;
   readonly policy: Policy;
   readonly anchors: AnchorWatch;
-  /** Takes a sentence. */
-  onFault(sentence: string): void;
+  onFault(finding: Finding): void;
 }
 
 const tileFault = async (db: Database, tree: string, { level, tile, hashes }: FullTile): Promise<string | null> => {
@@ -288,14 +296,14 @@ export const createTreeComparison = (
     const stored = await storedBundle(db, tree, first / TILE_WIDTH);
     const compared = await compareBundle(store, { tree, first, leaves, latest }, stored);
     isShifted = compared.isShifted;
-    compared.faults.map(onFault);
+    compared.findings.map(onFault);
   };
 
   const compareTiles = async (tiles: readonly FullTile[]): Promise<void> => {
     if (isShifted) return;
     for (const tile of tiles) {
       const fault = await tileFault(db, tree, tile);
-      if (fault !== null) onFault(fault);
+      if (fault !== null) onFault({ kind: 'follows', tree, ofTable: true, sentence: fault });
     }
   };
 
@@ -308,12 +316,24 @@ export const createTreeComparison = (
     return fault;
   };
 
+  /** The first leaf of the tree behind the end of the log: its event was removed. */
+  const compareEnd = async (row: TreeRow): Promise<void> => {
+    if (isShifted || row.size <= log.size) return;
+    const stored = await storedBundle(db, tree, Math.floor(log.size / TILE_WIDTH));
+    const text = stored?.leaves[log.size % TILE_WIDTH];
+    const event = text === undefined ? null : leafIn(text);
+    if (event !== null) onFault({ kind: 'missing', tree, leaf: log.size, event });
+  };
+
   const endRow = async (row: TreeRow): Promise<void> => {
-    rowFaults(row, log).map(onFault);
+    for (const sentence of rowFaults(row, log)) onFault({ kind: 'follows', tree, ofTable: true, sentence });
     await compareLeaves();
+    await compareEnd(row);
     await compareTiles(log.openTiles());
     const surplus = row.size === log.size ? await surplusOf(db, tree, log.signed.signedSize) : null;
-    if (surplus !== null) surplusFaults(tree, counted, { ...surplus, cosignedBytes: row.cosignedBytes }).map(onFault);
+    if (surplus === null) return;
+    for (const sentence of surplusFaults(tree, counted, { ...surplus, cosignedBytes: row.cosignedBytes }))
+      onFault({ kind: 'table', sentence });
   };
 
   return {
@@ -324,20 +344,25 @@ export const createTreeComparison = (
     checkpoint: async (event, isRead) => {
       if (isRead) counted.checkpoints += 1;
       anchors.signed(event);
-      const found = [noteFault(event.data), await compareRoot(event), isRead ? await rowFault(db, tree, event) : null];
-      found
-        .filter((fault) => fault !== null)
-        .map((fault) => onFault(`the checkpoint at leaf ${log.size} of ${tree}, event ${event.id}: ${fault}`));
+      const name = `the checkpoint at leaf ${log.size} of ${tree}, event ${event.id}`;
+      const own = [noteFault(event.data), isRead ? await rowFault(db, tree, event) : null].filter((one) => one !== null);
+      const root = await compareRoot(event);
+      // A changed checkpoint is one finding, also if several things are wrong with it.
+      const sentence = `${name}: ${[...own, ...(root === null ? [] : [root])].join('; ')}`;
+      if (own.length > 0) onFault({ kind: 'table', sentence });
+      else if (root !== null) onFault({ kind: 'follows', tree, ofTable: false, sentence });
     },
     cosignatures: async ({ id, data }, isRead) => {
       if (isRead) counted.cosignedBytes += data.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
       if (isContradicted) return;
       const fault = await cosignatureFault(db, log, data, { policy, anchors, isRead });
-      if (fault !== null) onFault(`the cosignature at leaf ${log.size} of ${tree}, event ${id}: ${fault}`);
+      const sentence = `the cosignature at leaf ${log.size} of ${tree}, event ${id}: ${fault}`;
+      if (fault !== null) onFault({ kind: 'follows', tree, ofTable: false, sentence });
     },
     end: async (row) => {
       if (row !== undefined) return endRow(row);
-      onFault(`${tree}: audit_trees has no row, but the log has ${log.size} events of this tree`);
+      const sentence = `${tree}: audit_trees has no row, but the log has ${log.size} events of this tree`;
+      onFault({ kind: 'table', sentence });
     },
   };
 };

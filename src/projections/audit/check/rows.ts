@@ -8,6 +8,7 @@ import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
 import { decodeEntries, TILE_WIDTH } from '../tiles.ts';
 import { createAuditTrees, type SignedPart, signedAfter } from '../tree.ts';
+import type { NamedEvent } from './findings.ts';
 
 /** Rows of the audit trees, as a check compares them with the log. Each statement sees one snapshot. */
 
@@ -191,8 +192,7 @@ export const surplusOf = async (db: Database, tree: string, signedSize: number):
 };
 
 /** A leaf as the log has it. */
-export interface LogLeaf {
-  readonly id: string;
+export interface LogLeaf extends NamedEvent {
   readonly position: Position;
   readonly hash: Buffer;
 }
@@ -263,7 +263,8 @@ export const createLogTree = (tree: string): LogTree => {
     },
     add: (event) => {
       const { occurredAt } = event.metadata;
-      pending.push({ id: event.id, position: event.position, hash: leafHash(leafOf(event)) });
+      const { id, type, stream, revision, position } = event;
+      pending.push({ id, type, stream, revision, position, hash: leafHash(leafOf(event)) });
       state.signed = signedAfter(state.signed, state.size, [event]);
       state.size += 1;
       if (occurredAt > state.latest) state.latest = occurredAt;
