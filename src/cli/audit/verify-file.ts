@@ -246,6 +246,7 @@ const undecided = (doubt: string): Verdict => ({
   notices: [],
   disclosed: [],
   checkpoints: 0,
+  kept: 0,
   cosigners: [],
 });
 
@@ -272,7 +273,7 @@ export const verifyFile = async (args: VerifyArguments): Promise<Verdict> => {
   }
 };
 
-const CODES = { verified: 0, 'not verified': 1, undecided: 2 } as const;
+const CODES = { verified: 0, 'not verified': 1, undecided: 2, consistent: 2 } as const;
 
 export const exitCodeOf = ({ verdict }: Verdict): number => CODES[verdict];
 
@@ -282,5 +283,6 @@ export const verdictText = (result: Verdict): string => {
   if (origin !== '') lines.push(`${size} leaves of ${origin}`, `root ${root}`);
   if (checkpoints > 0) lines.push(`compared with ${checkpoints} other checkpoint${checkpoints === 1 ? '' : 's'}`);
   if (cosigners.length > 0) lines.push(`cosigned by ${cosigners.join(', ')}`);
-  return [verdict, ...lines.map((line) => `  ${line}`)].join('\n');
+  const heading = verdict === 'consistent' ? 'consistent in itself; not compared with anything you kept' : verdict;
+  return [heading, ...lines.map((line) => `  ${line}`)].join('\n');
 };

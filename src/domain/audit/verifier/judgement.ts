@@ -6,7 +6,8 @@ import type { Parts } from './export-body.ts';
 /** Derives the verdict from the recomputed tree, the checkpoint at the end and checkpoints from elsewhere. */
 
 export interface Verdict {
-  readonly verdict: 'verified' | 'not verified' | 'undecided';
+  /** `consistent`: nothing contradicts it, but it was not compared with a kept checkpoint or a witness. */
+  readonly verdict: 'verified' | 'not verified' | 'undecided' | 'consistent';
   readonly origin: string;
   /** Size of the tree at the checkpoint. */
   readonly size: number;
@@ -20,6 +21,8 @@ export interface Verdict {
   readonly disclosed: readonly string[];
   /** Number of checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
   readonly checkpoints: number;
+  /** Number of checkpoints that the caller kept. */
+  readonly kept: number;
   /** Witnesses that have cosigned the checkpoint, with their times. */
   readonly cosigners: readonly string[];
 }
@@ -158,12 +161,14 @@ const noticesOf = ({ inner }: Parts): readonly string[] =>
 const printable = (text: string): string =>
   text.replaceAll(/[^\x20-\x7e\xa0-\u{10ffff}]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
 
-const verdictOf = (faults: number, doubts: number): Verdict['verdict'] => {
+type Facts = Omit<Verdict, 'verdict' | 'faults' | 'doubts'>;
+
+const verdictOf = (faults: number, doubts: number, { kept, cosigners }: Facts): Verdict['verdict'] => {
   if (faults > 0) return 'not verified';
-  return doubts > 0 ? 'undecided' : 'verified';
+  if (doubts > 0) return 'undecided';
+  return kept + cosigners.length > 0 ? 'verified' : 'consistent';
 };
 
-type Facts = Omit<Verdict, 'verdict' | 'faults' | 'doubts'>;
 
 export const NOTHING: Facts = {
   notices: [],
@@ -172,6 +177,7 @@ export const NOTHING: Facts = {
   size: 0,
   root: '',
   checkpoints: 0,
+  kept: 0,
   cosigners: [],
 };
 
@@ -185,7 +191,7 @@ export const verdictBy = (findings: readonly Finding[], more: number, facts: Fac
   const doubts = sentencesOf(findings, true).map(printable);
   const all = (more > 0 ? [...faults, `and ${more} more`] : faults).map(printable);
   const said = { notices: facts.notices.map(printable), disclosed: facts.disclosed.map(printable) };
-  const verdict = verdictOf(all.length, doubts.length);
+  const verdict = verdictOf(all.length, doubts.length, facts);
   return { ...facts, ...said, origin: printable(facts.origin), verdict, faults: all, doubts };
 };
 
@@ -221,6 +227,7 @@ export const judge = (evidence: Evidence): Verdict => {
     notices: noticesOf(parts),
     disclosed: disclosures.sentences,
     checkpoints: inner.count + earlier.length,
+    kept: earlier.length,
   };
   const missing = [...events.missing().map(fault), ...disclosures.end()];
   if (signed === null) {

@@ -105,8 +105,8 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
 
 /**
  * Verifies a report about a key or a message, as JSON or extracted from its PDF (docs/audit.md). Each leaf is hashed,
- * and its proof must lead to the signed root. The sentences of a report are not proved by anything, so the verdict
- * lists the contents of the leaves.
+ * and its proof must lead to the signed root. The verdict lists the contents of the leaves. What the sentences say about
+ * secrets, operators and keys is derived from the leaves again; names of people and domains are not in them.
  */
 
 const HEAD = /^\s*\{\s*"object"\s*:\s*"audit_report"/;
@@ -129,9 +129,25 @@ const SAID = [
   ['at', 'time', ({ metadata }: Members) => (isObject(metadata) ? metadata.occurredAt : undefined)],
 ] as const;
 
+const membersOf = (value: unknown): Members => (isObject(value) ? value : {});
+
 const wordsOf = (leaf: Members, index: number): string => {
-  const { occurredAt, actor } = isObject(leaf.metadata) ? leaf.metadata : {};
-  return `leaf ${index}, event ${leaf.id}: ${leaf.type}, ${occurredAt}, by ${actor}`;
+  const { occurredAt, actor } = membersOf(leaf.metadata);
+  return `leaf ${index}, event ${leaf.id}: ${leaf.type}, ${occurredAt}, by ${actor}, ${JSON.stringify(leaf.data)}`;
+};
+
+/** Words that the report must have about a leaf, by the field that has them. */
+const wordsIn = ({ data, metadata }: Members): readonly (readonly ['sentence' | 'by', string])[] => {
+  const { actor, secret, operator } = membersOf(metadata);
+  const { last4 } = membersOf(membersOf(data).secret);
+  const { user, host } = membersOf(operator);
+  const [type, id] = String(actor).split(':');
+  return [
+    ...(last4 === undefined ? [] : [['sentence', `ends in ${last4}`] as const]),
+    ...(type === 'key' ? [['by', `API key ${id}`] as const] : []),
+    ...(secret === undefined ? [] : [['by', `secret number ${secret},`] as const]),
+    ...(operator === undefined ? [] : [['by', `${user} at ${host}`] as const]),
+  ];
 };
 
 const bytesOf = (hashes: unknown): readonly Buffer[] =>
@@ -159,7 +175,10 @@ const checkEvent = (event: Members, checkpoint: Checkpoint): Checked => {
   const findings = SAID.filter(([name, , of]) => event[name] !== of(leaf)).map(([, what]) =>
     fault(`event ${id}: the report and leaf ${index} have different values for its ${what}`),
   );
-  return { findings, words: [wordsOf(leaf, index)] };
+  const unsaid = wordsIn(leaf)
+    .filter(([name, words]) => !`${event[name]},`.includes(words))
+    .map(([, words]) => fault(`event ${id}: leaf ${index} says "${words}", but the report does not`));
+  return { findings: [...findings, ...unsaid], words: [wordsOf(leaf, index)] };
 };
 
 const signatureFindings = ({ keys }: BodyOptions, { note, checkpoint }: SignedCheckpoint): readonly Finding[] => {
@@ -204,6 +223,7 @@ const judgeReport = (events: readonly Members[], signed: SignedCheckpoint, optio
     size: checkpoint.size,
     root: checkpoint.root.toString('base64'),
     disclosed: checked.flatMap(({ words }) => words),
+    kept: since.length,
     cosigners: cosignerSentences(times),
   });
 };

@@ -51,9 +51,54 @@ const verify = (changed: unknown, more: Partial<BodyOptions> = {}) => {
 test('a report is verified by the leaves of its events, and lists what they say', () => {
   for (const text of [JSON.stringify(report), JSON.stringify(report, null, 2)]) {
     expect(isReport(text.slice(0, 64))).toBe(true);
-    expect(verify(text)).toMatchObject({ verdict: 'verified', origin: ORIGIN, size: SIZE, faults: [], doubts: [] });
+    expect(verify(text)).toMatchObject({ verdict: 'consistent', origin: ORIGIN, size: SIZE, faults: [], doubts: [] });
   }
   expect(verify(report).disclosed[1]).toMatch(/^leaf 7, event \S+: AttemptMade, 2026-11-21T12:00:00.000Z, by /);
+});
+
+/** A report about one leaf that a key with its second secret wrote, with what is said about it. */
+const reportOf = (said: { readonly sentence: string; readonly by: string }, metadata: object = {}) => {
+  const own = createAuditLog();
+  own.add({
+    type: 'KeyRotated',
+    stream: 'apiKey-key_1',
+    data: { keyId: 'key_1', secret: { hash: 'h', last4: 'Ab9_' } },
+    metadata: { actor: 'key:key_7', secret: 2, ...metadata },
+  });
+  const [leaf = ''] = own.leaves;
+  const { id, type, metadata: stored } = JSON.parse(leaf);
+  const proof = { leaf, hashes: [] };
+  const event = { at: stored.occurredAt, type, event_id: id, leaf_index: 0, proof, ...said };
+  const made = { object: 'audit_report', events: [event], checkpoint: { size: 1, note: own.note(1) } };
+  return verify(made, { keys: [own.signer.verifierKey] });
+};
+
+const SENTENCE = 'It was rotated to secret number 3, which ends in Ab9_.';
+const BY = 'API key key_7, with its secret number 2, which ends in UfkH';
+
+test('what a report says about secrets and actors is derived from its leaves again', () => {
+  const { verdict, faults, disclosed } = reportOf({ sentence: SENTENCE, by: BY });
+  expect({ verdict, faults }).toEqual({ verdict: 'consistent', faults: [] });
+  expect(disclosed[0]).toContain('by key:key_7, {"keyId":"key_1","secret":{"hash":"h","last4":"Ab9_"}}');
+});
+
+test.each([
+  ['the end of the secret', { sentence: SENTENCE.replace('Ab9_', 'Xy12'), by: BY }, 'says "ends in Ab9_"'],
+  ['the actor', { sentence: SENTENCE, by: BY.replace('key_7', 'key_8') }, 'says "API key key_7"'],
+  ['the number of the secret', { sentence: SENTENCE, by: BY.replace('number 2', 'number 20') }, 'says "secret number 2,"'],
+])('a report that says something else about %s is not verified', (_, said, words) => {
+  expect(reportOf(said)).toMatchObject({
+    verdict: 'not verified',
+    faults: [expect.stringContaining(`leaf 0 ${words}, but the report does not`)],
+  });
+});
+
+test('a report that hides an operator is not verified', () => {
+  const operator = { user: 'kim', host: 'mail-1' };
+  const said = { sentence: SENTENCE, by: 'the operator of the service (kim at mail-1)' };
+  const metadata = { actor: 'operator', secret: undefined, operator };
+  expect(reportOf(said, metadata).faults).toEqual([]);
+  expect(reportOf({ ...said, by: 'the service' }, metadata).faults).toHaveLength(1);
 });
 
 const withEvent = (change: (event: Event) => object): object => ({
