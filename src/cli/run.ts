@@ -248,6 +248,12 @@ const textFor = async (program: Program, words: readonly string[]): Promise<stri
   return asksHelp ? helpFor(await program.commands(), words) : undefined;
 };
 
+/** @param failureCode of the command. */
+const exitCodeAfter = (error: unknown, failureCode: number): number => {
+  if (error instanceof UsageError && failureCode !== EXIT.failed) return EXIT.usage;
+  return (error instanceof CommandFailed ? error.exitCode : undefined) ?? failureCode;
+};
+
 /** Runs the words of the process and sets its exit code. */
 export const runProgram = async (program: Program): Promise<void> => {
   // A closed pipe means the reader has seen enough (`outbox messages list | head`).
@@ -261,9 +267,7 @@ export const runProgram = async (program: Program): Promise<void> => {
     failureCode = command.failureCode ?? failureCode;
     process.exitCode = await runCommand(program, command, words);
   } catch (error) {
-    const isWrongUsage = error instanceof UsageError && failureCode !== EXIT.failed;
-    const own = error instanceof CommandFailed ? error.exitCode : undefined;
-    process.exitCode = own ?? (isWrongUsage ? EXIT.usage : failureCode);
+    process.exitCode = exitCodeAfter(error, failureCode);
     printError(error, process.exitCode, words.includes('--json'));
   }
 };

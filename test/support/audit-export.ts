@@ -32,7 +32,14 @@ export interface AuditLogWriter {
   /** Uses this origin for later notes and exports. */
   reopen(origin: string): void;
   /** Adds an event to a stream, with the next revision by default. */
-  add(event: { type?: string; stream?: string; data?: object; metadata?: object; id?: string; revision?: number }): string;
+  add(event: {
+    type?: string;
+    stream?: string;
+    data?: object;
+    metadata?: object;
+    id?: string;
+    revision?: number;
+  }): string;
   /** Adds events of new messages, two for each message, until the log has `to` of them. */
   fill(to: number): void;
   root(size: number): Buffer;
@@ -51,7 +58,13 @@ export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
   const revisions = new Map<string, number>();
   let origin = ORIGIN;
 
-  const add: AuditLogWriter['add'] = ({ type = 'MessageAccepted', stream = 'message-msg_1', data = {}, metadata = {}, ...more }) => {
+  const add: AuditLogWriter['add'] = ({
+    type = 'MessageAccepted',
+    stream = 'message-msg_1',
+    data = {},
+    metadata = {},
+    ...more
+  }) => {
     const { id = randomUUID(), revision = (revisions.get(stream) ?? -1) + 1 } = more;
     revisions.set(stream, revision);
     const leaf = canonicalJson({ data, id, metadata: { occurredAt: NOW, ...metadata }, revision, stream, type });

@@ -61,24 +61,18 @@ export const compareColumns = async (pool: Pool, part: Part): Promise<readonly C
     }
   };
   const compareSlice = async (values: readonly number[]): Promise<readonly ColumnDifference[]> => [
-    ...(await rowsOf(CATEGORY, values)).map(
-      ({ id, stream = '', category }) => ({
-        stream,
-        sentence: `event ${id} of stream ${stream} has the category ${JSON.stringify(category)} in event_log.events, so that followers of its own category do not see it: that column was changed from outside the service`,
-      }),
-    ),
-    ...(await rowsOf(UNCOVERED, values)).map(
-      ({ stream = '', revision }) => ({
-        stream,
-        sentence: `event_log.streams does not cover revision ${revision} of stream ${stream}, so that reads of the stream do not find it: that table was changed from outside the service, or the event was inserted`,
-      }),
-    ),
-    ...(await rowsOf(WRONG_END, values)).map(
-      ({ stream = '', revision }) => ({
-        stream,
-        sentence: `event_log.streams says that stream ${stream} ends with revision ${revision}, but that event is not there: it was removed, or that table was changed from outside the service`,
-      }),
-    ),
+    ...(await rowsOf(CATEGORY, values)).map(({ id, stream = '', category }) => ({
+      stream,
+      sentence: `event ${id} of stream ${stream} has the category ${JSON.stringify(category)} in event_log.events, so that followers of its own category do not see it: that column was changed from outside the service`,
+    })),
+    ...(await rowsOf(UNCOVERED, values)).map(({ stream = '', revision }) => ({
+      stream,
+      sentence: `event_log.streams does not cover revision ${revision} of stream ${stream}, so that reads of the stream do not find it: that table was changed from outside the service, or the event was inserted`,
+    })),
+    ...(await rowsOf(WRONG_END, values)).map(({ stream = '', revision }) => ({
+      stream,
+      sentence: `event_log.streams says that stream ${stream} ends with revision ${revision}, but that event is not there: it was removed, or that table was changed from outside the service`,
+    })),
   ];
   const to = Number(part.to);
   const differences: ColumnDifference[] = [];

@@ -151,14 +151,20 @@ const nextTime = (afterMs: number, hour: number): number => {
   return today > afterMs ? today : today + DAY_MS;
 };
 
-const logResult = (logger: Logger, { verdict, faults, faultCount, doubts, isLogChanged, ...counts }: TreeCheckResult): void => {
+const logResult = (
+  logger: Logger,
+  { verdict, faults, faultCount, doubts, isLogChanged, ...counts }: TreeCheckResult,
+): void => {
   if (verdict === 'no fault') logger.info(counts, 'checked the audit trees: no fault');
   if (verdict === 'consistent')
     logger.info(counts, 'checked the audit trees: consistent in itself, not compared with a witness');
   if (verdict === 'undecided') logger.warn({ doubts, ...counts }, 'could not verify the audit trees');
   if (verdict !== 'faults') return;
   for (const fault of faults) logger.error({ alarm: 'audit' }, `a check of the audit trees found a fault: ${fault}`);
-  logger.error({ ...counts, alarm: 'audit', faults: faultCount, isLogChanged }, 'checked the audit trees: found faults');
+  logger.error(
+    { ...counts, alarm: 'audit', faults: faultCount, isLogChanged },
+    'checked the audit trees: found faults',
+  );
 };
 
 export const checkTreesNightly = (options: CheckTreesNightly): Work => {

@@ -169,7 +169,6 @@ const verdictOf = (faults: number, doubts: number, { kept, cosigners }: Facts): 
   return kept + cosigners.length > 0 ? 'verified' : 'consistent';
 };
 
-
 export const NOTHING: Facts = {
   notices: [],
   disclosed: [],

@@ -133,7 +133,12 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   const all = new Map<string, TreeToCompare>();
   const onOther = (sentence: string): void => onFault({ kind: 'other', sentence });
   const contents = createContentComparison({ contents: options.contents, store, signal, onFault: onOther });
-  const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault: onOther });
+  const origins = createOriginComparison({
+    origins: options.origins,
+    system: options.system,
+    signal,
+    onFault: onOther,
+  });
   const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
   /** Contradictions of witnesses since the log was last reopened, by tree. */
   const disputes = new Map<string, { readonly witness: string; readonly cosignedSize: number }>();
@@ -170,14 +175,12 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     if (isEnded) return;
     isEnded = true;
     for (const [tree, { comparison }] of all) await comparison.end(at.trees.get(tree));
-    [...at.trees.values()]
-      .filter(isUnknown)
-      .map(({ tree, size }) =>
-        onFault({
-          kind: 'table',
-          sentence: `${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`,
-        }),
-      );
+    [...at.trees.values()].filter(isUnknown).map(({ tree, size }) =>
+      onFault({
+        kind: 'table',
+        sentence: `${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`,
+      }),
+    );
   };
 
   const closeBundle = async ({ log, comparison }: TreeToCompare, isRead: boolean): Promise<void> => {
@@ -199,7 +202,8 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   /** Compares the log with what is kept outside the service. */
   const compareOutside = (): void => {
     for (const { anchors, log } of all.values())
-      for (const sentence of anchors.compareKept(log)) onFault({ kind: 'follows', tree: log.tree, ofTable: false, sentence });
+      for (const sentence of anchors.compareKept(log))
+        onFault({ kind: 'follows', tree: log.tree, ofTable: false, sentence });
     for (const [tree, { witness, cosignedSize }] of disputes)
       onFault({
         kind: 'other',

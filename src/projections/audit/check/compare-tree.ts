@@ -118,18 +118,26 @@ const otherTexts = ({ tree, first }: LogBundle, at: number): Finding => ({
   sentence: `bundle ${first / TILE_WIDTH} of ${tree}: from leaf ${first + at} on its row in audit_bundles has other events than the log, which do not fit their hashes. The log is right: that row was changed from outside the service`,
 });
 
+/** @returns the finding about a leaf that differs, and whether the next leaves can be compared. */
+const leafFinding = async (
+  log: ReadLog,
+  { own, bundle }: { readonly own: LogBundle; readonly bundle: StoredBundle },
+  { pair, next, at }: { readonly pair: Pair; readonly next: Pair | undefined; readonly at: number },
+): Promise<{ readonly finding: Finding; readonly end: null | 'shifted' | 'other texts' }> => {
+  const place = { tree: own.tree, leaf: own.first + at };
+  if (!isShift(pair)) return { finding: { ...place, ...(await changeOf(log, pair, bundle)) }, end: null };
+  if (isTextChanged(bundle)) return { finding: otherTexts(own, at), end: 'other texts' };
+  return { finding: { ...place, ...shiftOf(pair, next) }, end: isInPlace(next) ? null : 'shifted' };
+};
+
 const leafFindings = async (log: ReadLog, own: LogBundle, bundle: StoredBundle): Promise<ComparedBundle> => {
-  const { tree, first } = own;
   const pairs = pairsOf(own, bundle);
   const findings: Finding[] = [];
   for (const [at, pair] of pairs.entries()) {
     if (isSame(pair)) continue;
-    const place = { tree, leaf: first + at };
-    if (isShift(pair) && isTextChanged(bundle)) return { findings: [...findings, otherTexts(own, at)], isShifted: false };
-    const next = pairs[at + 1];
-    const finding = isShift(pair) ? shiftOf(pair, next) : await changeOf(log, pair, bundle);
-    findings.push({ ...place, ...finding });
-    if (finding.kind !== 'changed' && !isInPlace(next)) return { findings, isShifted: true };
+    const { finding, end } = await leafFinding(log, { own, bundle }, { pair, next: pairs[at + 1], at });
+    findings.push(finding);
+    if (end !== null) return { findings, isShifted: end === 'shifted' };
   }
   return { findings, isShifted: false };
 };
@@ -152,11 +160,7 @@ const positionFaults = ({ tree, first, leaves }: LogBundle, { positions, full }:
 };
 
 /** @param stored null: nothing of it can be read. */
-const compareBundle = async (
-  log: ReadLog,
-  bundle: LogBundle,
-  stored: StoredBundle | null,
-): Promise<ComparedBundle> => {
+const compareBundle = async (log: ReadLog, bundle: LogBundle, stored: StoredBundle | null): Promise<ComparedBundle> => {
   const { tree, first, leaves } = bundle;
   const isThere = stored !== null && (leaves.length < TILE_WIDTH || stored.full !== null);
   const count = isThere ? stored.leaves.length : 0;
@@ -210,6 +214,19 @@ const rowFault = async (
   if (row === null) return 'audit_checkpoints has no row for it';
   const isSame = row.note === data.note && row.vkey === data.vkey && row.signedAt === metadata.occurredAt;
   return isSame ? null : 'its row in audit_checkpoints differs';
+};
+
+/** A changed checkpoint is one finding, also if several things are wrong with it. Another root follows from a changed event. */
+const checkpointFinding = (
+  { size, tree }: Pick<LogTree, 'size' | 'tree'>,
+  { id }: CheckpointSignedEvent,
+  faults: { readonly own: readonly (string | null)[]; readonly root: string | null },
+): Finding | null => {
+  const own = faults.own.filter((fault) => fault !== null);
+  const all = faults.root === null ? own : [...own, faults.root];
+  const sentence = `the checkpoint at leaf ${size} of ${tree}, event ${id}: ${all.join('; ')}`;
+  if (own.length > 0) return { kind: 'table', sentence };
+  return all.length === 0 ? null : { kind: 'follows', tree, ofTable: false, sentence };
 };
 
 /** Compares one tree as the log makes it with its rows. */
@@ -344,13 +361,9 @@ export const createTreeComparison = (
     checkpoint: async (event, isRead) => {
       if (isRead) counted.checkpoints += 1;
       anchors.signed(event);
-      const name = `the checkpoint at leaf ${log.size} of ${tree}, event ${event.id}`;
-      const own = [noteFault(event.data), isRead ? await rowFault(db, tree, event) : null].filter((one) => one !== null);
-      const root = await compareRoot(event);
-      // A changed checkpoint is one finding, also if several things are wrong with it.
-      const sentence = `${name}: ${[...own, ...(root === null ? [] : [root])].join('; ')}`;
-      if (own.length > 0) onFault({ kind: 'table', sentence });
-      else if (root !== null) onFault({ kind: 'follows', tree, ofTable: false, sentence });
+      const found = [noteFault(event.data), isRead ? await rowFault(db, tree, event) : null];
+      const finding = checkpointFinding(log, event, { own: found, root: await compareRoot(event) });
+      if (finding !== null) onFault(finding);
     },
     cosignatures: async ({ id, data }, isRead) => {
       if (isRead) counted.cosignedBytes += data.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);

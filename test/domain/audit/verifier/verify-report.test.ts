@@ -85,7 +85,11 @@ test('what a report says about secrets and actors is derived from its leaves aga
 test.each([
   ['the end of the secret', { sentence: SENTENCE.replace('Ab9_', 'Xy12'), by: BY }, 'says "ends in Ab9_"'],
   ['the actor', { sentence: SENTENCE, by: BY.replace('key_7', 'key_8') }, 'says "API key key_7"'],
-  ['the number of the secret', { sentence: SENTENCE, by: BY.replace('number 2', 'number 20') }, 'says "secret number 2,"'],
+  [
+    'the number of the secret',
+    { sentence: SENTENCE, by: BY.replace('number 2', 'number 20') },
+    'says "secret number 2,"',
+  ],
 ])('a report that says something else about %s is not verified', (_, said, words) => {
   expect(reportOf(said)).toMatchObject({
     verdict: 'not verified',
