@@ -30,7 +30,7 @@ const UnknownScreen = (): JSX.Element => (
         </a>
       }
     >
-      Check the address. It may be of another version of the service.
+      Check the address. It may belong to an older or newer version of the service.
     </Empty>
   </>
 );

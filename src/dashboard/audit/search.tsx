@@ -7,6 +7,7 @@ import { TokenSearch } from '../components/token-search.tsx';
 import type { Query } from '../data/api.ts';
 import { navigate, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
+import { useStore, zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import {
   anything,
@@ -121,7 +122,7 @@ const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
 
 const rule = (parameter: Filter, parse: FilterRule['parse'] = anything): FilterRule => ({ parameter, parse });
 
-const rulesOf = (domains: ReadonlyMap<string, string>): SearchRules => {
+const rulesOf = (domains: ReadonlyMap<string, string>, isUtc: boolean): SearchRules => {
   const domain = rule('domain_id', named('domain', DOMAIN_ID, domains));
   return {
     filters: {
@@ -137,8 +138,8 @@ const rulesOf = (domains: ReadonlyMap<string, string>): SearchRules => {
       address: rule('address', clientAddress),
       kind: rule('kind', oneOf('kind', Object.keys(KINDS))),
       type: rule('type', eventType),
-      since: rule('since', time('since')),
-      until: rule('until', time('until')),
+      since: rule('since', time('since', isUtc)),
+      until: rule('until', time('until', isUtc)),
     },
     offered: Object.keys(ABOUT),
     guess: (text) => GUESSES.find(([pattern]) => pattern.test(text))?.[1] ?? null,
@@ -221,7 +222,8 @@ const Chips = ({ search }: { readonly search: AuditSearch }): JSX.Element => {
 /** Searches the log by words, persons, keys, addresses and time. */
 export const AuditSearchBar = ({ search }: { readonly search: AuditSearch }): JSX.Element => {
   const [keys, domains, people] = [useKeyNames(), useDomainNames(), useMemberNames()];
-  const rules = rulesOf(new Map([...domains].map(([id, name]) => [name, id])));
+  const isUtc = useStore(zone) === 'UTC';
+  const rules = rulesOf(new Map([...domains].map(([id, name]) => [name, id])), isUtc);
   const values = { people: [...people.values()], keys: [...keys.values()], domains: [...domains.values()] };
   const find = (text: string): readonly Problem[] => {
     const { changes, problems } = parseSearch(text, rules);

@@ -204,11 +204,23 @@ export const Invoices = (): JSX.Element => {
   );
 };
 
-const termsOf = ({ price, currency, included, overage_per_1000: rate }: SerializedPlan): string =>
+/** A rate has up to this many decimals of the minor unit. Fewer: it would be rounded. */
+const RATE_DIGITS_MAX = 12;
+
+/** Formats a rate such as 12.5 as €0.125, without rounding it. */
+const rateMoney = (minor: string, currency: string): string => {
+  const digits =
+    new Intl.NumberFormat(LOCALE, { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const format = new Intl.NumberFormat(LOCALE, { style: 'currency', currency, maximumFractionDigits: RATE_DIGITS_MAX });
+  return format.format(Number(`${minor}e-${digits}`));
+};
+
+const termsOf = ({ price, currency, included, overage_per_1000: rate, hard_limit: limit }: SerializedPlan): string =>
   [
     `${money(price, currency)} a month`,
     included === null ? 'unlimited recipients' : `${count(included)} recipients included`,
-    ...(included === null || Number(rate) === 0 ? [] : [`${money(Number(rate), currency)} for each 1,000 more`]),
+    ...(included === null || Number(rate) === 0 ? [] : [`${rateMoney(rate, currency)} for each 1,000 more`]),
+    ...(limit === null ? [] : [`at most ${count(limit)}, then sends are rejected`]),
   ].join(', ');
 
 const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Element | null => {

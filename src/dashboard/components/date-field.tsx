@@ -13,6 +13,8 @@ interface DateFieldProps {
   /** Accepts a time of day, too. Default: days only. */
   readonly hasTime?: true;
   readonly isRequired?: boolean;
+  /** Shown in an empty field: what empty means. Default: an example. */
+  readonly empty?: string;
   /** Time zone in which dates are read and shown. Default: that of the dashboard. */
   readonly timeZone?: 'UTC';
   /** Called with a valid date, or with null if the field is emptied. */
@@ -25,7 +27,7 @@ interface DateFieldProps {
  * three days ago.
  */
 export const DateField = (props: DateFieldProps): JSX.Element => {
-  const { name, label, value, hasTime = false, isRequired = false, timeZone, onDate } = props;
+  const { name, label, value, hasTime = false, isRequired = false, empty, timeZone, onDate } = props;
   const times = useTimes(timeZone);
   const shownZone = useStore(zone);
   const shown = (at: string | null): string => {
@@ -73,7 +75,7 @@ export const DateField = (props: DateFieldProps): JSX.Element => {
         aria-label={label}
         required={isRequired}
         value={text}
-        placeholder={hasTime ? '28 Nov 2026, 14:05' : '28 Nov 2026'}
+        placeholder={empty ?? (hasTime ? 'e.g. 28 Nov, 14:05' : 'e.g. 28 Nov')}
         onInput={({ currentTarget }) => read(currentTarget.value)}
         onBlur={leave}
         onKeyDown={(event) => {

@@ -8,8 +8,10 @@ const WORDS = new RegExp(
   String.raw`^(?<day>\d{1,2})\.?\s+(?<name>[a-z]{3})[a-z]*\.?(?:\s+(?<year>\d{4}))?${CLOCK}$`,
   'i',
 );
-const AGO = /^(?<count>\d{1,4})\s*(?<unit>min|h|d|w)[a-z]*(?:\s+ago)?$/i;
-const UNIT_MS = { min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+const AGO = /^(?<count>\d{1,4})\s*(?<unit>m|h|d|w)[a-z]*(?:\s+ago)?$/i;
+/** ISO 8601 with its offset from UTC. */
+const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 interface DateOptions {
   /** false: the time zone of the browser. */
@@ -47,9 +49,21 @@ const written = (typed: string, thisYear: number, isUtc: boolean): Date | null =
   return isSame ? date : null;
 };
 
-const relative = (typed: string, now: number): Date | null => {
-  if (typed === 'now' || typed === 'today') return new Date(now);
-  if (typed === 'yesterday') return new Date(now - UNIT_MS.d);
+const withOffset = (typed: string): Date | null => {
+  const date = WITH_OFFSET.test(typed) ? new Date(typed) : null;
+  return date === null || Number.isNaN(date.getTime()) ? null : date;
+};
+
+/** The start of a day. */
+const dayBefore = (days: number, now: number, isUtc: boolean): Date => {
+  const [year, month, day] = partsOf(new Date(now), isUtc);
+  return at([year, month, day - days, 0, 0, 0], isUtc);
+};
+
+const relative = (typed: string, now: number, isUtc: boolean): Date | null => {
+  if (typed === 'now') return new Date(now);
+  if (typed === 'today') return dayBefore(0, now, isUtc);
+  if (typed === 'yesterday') return dayBefore(1, now, isUtc);
   const { count, unit } = AGO.exec(typed)?.groups ?? {};
   return count === undefined
     ? null
@@ -57,13 +71,13 @@ const relative = (typed: string, now: number): Date | null => {
 };
 
 /**
- * Converts `28 Nov 2026, 14:05`, `2026-11-28`, `28 Nov` of this year, `yesterday`, or `3d` for three days ago to ISO
- * 8601; null: not a date.
+ * Converts `28 Nov 2026, 14:05`, `2026-11-28`, `28 Nov` of this year, `yesterday` (its start), or `3d` for three days ago
+ * to ISO 8601; null: not a date.
  */
 export const dateIn = (text: string, { isUtc, hasTime, now = Date.now() }: DateOptions): string | null => {
   const typed = text.trim();
   const [thisYear] = partsOf(new Date(now), isUtc);
-  const date = relative(typed.toLowerCase(), now) ?? written(typed, thisYear, isUtc);
+  const date = relative(typed.toLowerCase(), now, isUtc) ?? withOffset(typed) ?? written(typed, thisYear, isUtc);
   if (date === null) return null;
   return (hasTime ? date : at(startOf(partsOf(date, isUtc)), isUtc)).toISOString();
 };

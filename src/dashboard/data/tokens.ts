@@ -1,3 +1,5 @@
+import { dateIn } from './date-in.ts';
+
 /** Parses search text such as `status:bounced to:ann@x "two words"` into filters, or says what is wrong with it. */
 
 /** A part of the text: a filter with its value, or a word. */
@@ -124,34 +126,12 @@ export const named =
   };
 const NAMES_MAX = 3;
 
-const AGO = /^(\d{1,4})\s*(m|h|d|w)$/;
-const MINUTES = { m: 1, h: 60, d: 1_440, w: 10_080 } as const;
-const MINUTE_MS = 60_000;
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
-
-const startOfDay = (daysAgo: number): Date => {
-  const day = new Date();
-  day.setHours(0, 0, 0, 0);
-  day.setDate(day.getDate() - daysAgo);
-  return day;
-};
-
-const timeIn = (text: string): Date | null => {
-  const [, count, unit] = AGO.exec(text) ?? [];
-  if (count !== undefined)
-    return new Date(Date.now() - Number(count) * MINUTES[unit as keyof typeof MINUTES] * MINUTE_MS);
-  if (text === 'today') return startOfDay(0);
-  if (text === 'yesterday') return startOfDay(1);
-  return DAY.test(text) || TIME.test(text) ? new Date(text) : null;
-};
-
-/** `2d`, `6h`, `today`, `yesterday`, a day or a time. */
+/** `2d`, `6h`, `today`, `yesterday`, a day or a time. @param isUtc false: in the time zone of the browser. */
 export const time =
-  (name: string) =>
+  (name: string, isUtc: boolean) =>
   (value: string): Value => {
-    const found = timeIn(value.toLowerCase() === value ? value : value.replace('t', 'T'));
-    if (found !== null && !Number.isNaN(found.getTime())) return { value: found.toISOString() };
+    const found = dateIn(value, { isUtc, hasTime: true });
+    if (found !== null) return { value: found };
     return {
       message: `“${value}” is not a time. Use ${name}:2d, ${name}:6h, ${name}:today or ${name}:2026-01-31.`,
       near: null,

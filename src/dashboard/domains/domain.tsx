@@ -126,7 +126,13 @@ const said = ({ purpose, state, status, seen }: DomainRecord, all: readonly Doma
   return alike === all.length ? whole : `${alike} of ${all.length} ${part}`;
 };
 
-const Summary = ({ domain: { records, authentication } }: { readonly domain: SerializedDomain }): JSX.Element => {
+/** The state of each kind of record. Nothing if no record is needed, which the heading says. */
+const Summary = ({
+  domain: { records, authentication },
+}: {
+  readonly domain: SerializedDomain;
+}): JSX.Element | null => {
+  if (records.every(({ status }) => status === 'not_needed')) return null;
   const allOf = (purpose: DomainRecord['purpose']) => records.filter((record) => record.purpose === purpose);
   const recordOf = (purpose: DomainRecord['purpose']): DomainRecord | undefined => {
     const all = allOf(purpose);
@@ -201,6 +207,10 @@ const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.El
 const KEY_STATES = { active: 'active', pending: 'pending', retired: 'revoked' } as const;
 const KEY_WORDS = { active: 'Signing', pending: 'Waiting for its record', retired: 'Retired' } as const;
 
+/** Captured mail never leaves this machine, so it needs no records. */
+const keyWord = ({ verification }: SerializedDomain, status: keyof typeof KEY_WORDS): string =>
+  status === 'pending' && verification?.method === 'capture' ? 'Not needed while mail is captured' : KEY_WORDS[status];
+
 const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const times = useTimes();
   return (
@@ -213,7 +223,7 @@ const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elemen
           <li class="okrow several" key={hosts.join(' ')}>
             <Mark state={KEY_STATES[status]} />
             <span class="hosts">
-              <b class="b">{KEY_WORDS[status]}</b>
+              <b class="b">{keyWord(domain, status)}</b>
               {hosts.map((host) => (
                 <code key={host}>{host}</code>
               ))}

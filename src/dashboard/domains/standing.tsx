@@ -26,10 +26,16 @@ const LEVELS = {
   paused: { state: 'fault', word: 'Paused', text: 'Bulk mail waits until it is released or the rates fall.' },
 } as const;
 
+/** Nothing has been delivered or bounced. */
+const UNKNOWN = { state: 'unchecked', word: 'No bulk mail yet', text: 'Mail is not restricted.' } as const;
+
 /** Scale maximum relative to the highest limit, which leaves room for values above it. */
 const ABOVE = 1.25;
 
 const percentOf = (value: number, all: number): string => `${Math.min(100, (100 * value) / all).toFixed(1)}%`;
+
+/** 0 of 0 is no rate. */
+const rateOf = ({ percent, of }: SerializedMeasurement): string => (of === 0 ? '–' : `${percent} %`);
 
 const Track = ({ measured: { percent, limits } }: { readonly measured: SerializedMeasurement }): JSX.Element | null => {
   if (limits === null) return null;
@@ -60,7 +66,7 @@ const Measured = ({
   <div class="row">
     <div class="t">
       <span>{name}</span>
-      <span class="num b">{measured.percent} %</span>
+      <span class="num b">{rateOf(measured)}</span>
     </div>
     <Track measured={measured} />
     <p class="muted small">
@@ -87,15 +93,17 @@ interface GaugeProps {
 
 /** @param children an action next to the level. */
 export const ReputationGauge = ({ reputation, children }: GaugeProps): JSX.Element => {
-  const { state, word, text } = LEVELS[reputation.level];
+  const { level, bounces, complaints } = reputation;
+  const isUnknown = level === 'good' && bounces.of + complaints.of === 0;
+  const { state, word, text } = isUnknown ? UNKNOWN : LEVELS[level];
   return (
     <>
       <div class="t">
         <Status state={state} word={word} />
         {children}
       </div>
-      <Measured name="Bounces" of="delivered or bounced" measured={reputation.bounces} />
-      <Measured name="Complaints" of="delivered" measured={reputation.complaints} />
+      <Measured name="Bounces" of="delivered or bounced" measured={bounces} />
+      <Measured name="Complaints" of="delivered" measured={complaints} />
       <p class="muted small">
         Bulk mail from the last seven days. {sentenceOf(reputation)} {text}
       </p>

@@ -179,7 +179,14 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
       </label>
       <div class="row">
         <span>Expires, UTC</span>
-        <DateField name="expires_at" label="Expires, UTC" value={apiKey.expires_at} hasTime timeZone="UTC" />
+        <DateField
+          name="expires_at"
+          label="Expires, UTC"
+          empty="never"
+          value={apiKey.expires_at}
+          hasTime
+          timeZone="UTC"
+        />
       </div>
       <fieldset class="row">
         <legend>Requests per minute</legend>

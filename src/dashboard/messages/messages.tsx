@@ -278,8 +278,9 @@ export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Ele
       word="Cancel matching"
       operation="POST /v1/messages/cancel"
       icon="forbid"
-      tone="plain"
+      tone="danger"
       title="Cancel matching messages?"
+      typed="cancel matching"
       act={act}
     >
       <Matching filter={filter} />

@@ -109,7 +109,7 @@ const GUESSES: readonly (readonly [RegExp, string])[] = [
 
 const rule = (parameter: string, parse: FilterRule['parse']): FilterRule => ({ parameter, parse });
 
-const messageRules = ({ keys, domains, templates }: Names): SearchRules => {
+const messageRules = ({ keys, domains, templates }: Names, isUtc: boolean): SearchRules => {
   const key = rule('key_id', named('API key', KEY_ID, keys));
   const template = rule('template_id', named('template', TEMPLATE_ID, templates));
   const domain = rule('domain_id', named('domain', DOMAIN_ID, domains));
@@ -143,8 +143,8 @@ const messageRules = ({ keys, domains, templates }: Names): SearchRules => {
       metadata: rule('metadata', pair),
       message_id: rule('message_id', anything),
       subject: { parameter: 'subject', keepsQuotes: true, parse: subject },
-      since: rule('since', time('since')),
-      until: rule('until', time('until')),
+      since: rule('since', time('since', isUtc)),
+      until: rule('until', time('until', isUtc)),
     },
     offered: Object.keys(ABOUT),
     guess: (text) => GUESSES.find(([pattern]) => pattern.test(text))?.[1] ?? null,
@@ -157,9 +157,12 @@ interface MessageSearchText {
   readonly problems: readonly Problem[];
 }
 
-/** Parses `status:bounced to:ann since:2d` into parameters of the screen. */
-export const parseMessageSearch = (text: string, names: Names): MessageSearchText => {
-  const { changes: parsed, problems } = parseSearch(text, messageRules(names));
+/**
+ * Parses `status:bounced to:ann since:2d` into parameters of the screen.
+ * @param isUtc false: dates are in the time zone of the browser.
+ */
+export const parseMessageSearch = (text: string, names: Names, isUtc: boolean): MessageSearchText => {
+  const { changes: parsed, problems } = parseSearch(text, messageRules(names, isUtc));
   const { status } = parsed;
   const changes = MARKS.some((mark) => mark === status) ? { ...parsed, status: null, outcome: status ?? null } : parsed;
   if ('since' in changes) return { changes: { ...changes, period: null }, problems };

@@ -11,6 +11,7 @@ import { useMay } from '../data/access.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { type NamedResource, useDomainNames, useKeyNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
+import { useStore, zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { type Offer, type Problem, quoted, type tokenAt, tokensIn } from '../data/tokens.ts';
 import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
@@ -186,9 +187,10 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
   const values = valuesOf(ids, messages, tags);
   const { status, outcome } = search.filters;
 
+  const isUtc = useStore(zone) === 'UTC';
   const seesContents = useMay('GET /v1/messages/:id/content');
   const parse = (text: string) => {
-    const parsed = parseMessageSearch(text, ids);
+    const parsed = parseMessageSearch(text, ids, isUtc);
     const refused = seesContents ? undefined : CONTENT_FILTERS.find((filter) => filter in parsed.changes);
     if (refused === undefined) return parsed;
     return { ...parsed, problems: [{ message: withoutContents(refused), fixes: [''], from: 0, to: text.length }] };

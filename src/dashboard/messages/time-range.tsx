@@ -8,12 +8,14 @@ export const TimeRange = ({ search: { since, until } }: { readonly search: Messa
   <>
     <DateField
       label="From"
+      empty="any time"
       value={since}
       hasTime
       onDate={(at) => navigate(withParameters({ since: at, period: null }))}
     />
     <DateField
       label="To; empty: now"
+      empty="now"
       value={until}
       hasTime
       onDate={(at) => navigate(withParameters({ until: at, since, period: null }))}

@@ -147,7 +147,7 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
   return (
     <Item
       trouble={trouble}
-      title={since === null ? 'Webhook disabled' : `A webhook has failed for ${sofar(since)}`}
+      title={since === null ? 'Webhook disabled' : `A webhook has been failing for ${sofar(since)}`}
       remedy={<LinkTo path={`/webhooks/${id}`} word="Open deliveries" />}
     >
       <Endpoint webhook={trouble.webhook} /> {since === null ? why : 'is failing'}. You can replay the missed events.

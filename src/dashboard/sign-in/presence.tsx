@@ -214,7 +214,7 @@ const linkCommand = (memberId: string, organizationId: string): string =>
 
 const problemOf = (error: unknown): string =>
   error instanceof ApiFault && error.code === 'sign_in_link_invalid'
-    ? 'This link was already used, is older than a few minutes, or belongs to another member.'
+    ? 'This link was already used, has expired, or belongs to another member. Request a new one.'
     : `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 
 interface ByLinkProps {

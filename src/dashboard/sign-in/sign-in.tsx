@@ -126,7 +126,7 @@ export const tokenInAddress = ({ path }: Place): string | null =>
 
 const tokenProblemOf = (error: unknown): string => {
   if (error instanceof ApiFault && error.code === 'sign_in_link_invalid')
-    return 'This link was already used, or is older than a few minutes. Request a new one.';
+    return 'This link was already used or has expired. Request a new one.';
   return `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 };
 

@@ -80,7 +80,7 @@ export const AddSuppressions = (): JSX.Element => {
       </label>
       <div class="row">
         <span>Until</span>
-        <DateField name="until" label="Until" value={null} hasTime />
+        <DateField name="until" label="Until" empty="no end" value={null} hasTime />
       </div>
       <label class="row">
         Evidence

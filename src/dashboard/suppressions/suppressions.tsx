@@ -5,6 +5,7 @@ import type {
   SerializedSuppression,
   suppressionCheckSchema,
 } from '../../http/resources/suppressions/add-suppressions.ts';
+import { IfAllowed } from '../components/action.tsx';
 import {
   AsOfBar,
   AsOfButton,
@@ -191,22 +192,24 @@ const Search = (): JSX.Element => {
   };
   return (
     <div class="bar">
-      <form class="field" aria-label="Search" onSubmit={search}>
-        <Icon name="search" />
-        <input
-          key={asked}
-          name="address"
-          defaultValue={asked}
-          placeholder="Enter a full address to check if it is suppressed"
-          aria-label="Address"
-          spellcheck={false}
-        />
-        {asked !== '' && (
-          <a class="btn ghost small" href={withParameters({ address: null })}>
-            All
-          </a>
-        )}
-      </form>
+      <IfAllowed operation="GET /v1/suppressions/check">
+        <form class="field" aria-label="Search" onSubmit={search}>
+          <Icon name="search" />
+          <input
+            key={asked}
+            name="address"
+            defaultValue={asked}
+            placeholder="Enter a full address to check if it is suppressed"
+            aria-label="Address"
+            spellcheck={false}
+          />
+          {asked !== '' && (
+            <a class="btn ghost small" href={withParameters({ address: null })}>
+              All
+            </a>
+          )}
+        </form>
+      </IfAllowed>
       {asked === '' && (
         <>
           <Choice name="reason" any="Any reason" words={REASON_WORDS} />

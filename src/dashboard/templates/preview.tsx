@@ -296,9 +296,13 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
         {view === 'page' && <LooksChoice looks={looks} />}
         {!views.all.includes('page') && <span class="muted">Sign in as a member to see how it looks.</span>}
         <span class="sp" />
-        <span title="Analysis score">
-          <Status state={VERDICTS[verdict]} word={`${score} of 100`} />
-        </span>
+        {error === null ? (
+          <span title="Analysis score">
+            <Status state={VERDICTS[verdict]} word={`${score} of 100`} />
+          </span>
+        ) : (
+          <Status state="fault" word="Not rendered: fix the draft first" />
+        )}
       </div>
       <AsListed rendered={rendered} views={views} />
       <div class={`desk ${error === null ? '' : 'dim'}`}>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type {
   SerializedContent,
@@ -8,13 +8,15 @@ import type {
   SerializedWholeTemplate,
   SerializedWholeVersion,
 } from '../../http/resources/templates/template.ts';
-import { Pill } from '../components/icons.tsx';
+import { IfAllowed } from '../components/action.tsx';
+import { Icon, Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
-import { request } from '../data/api.ts';
+import { ApiFault, request } from '../data/api.ts';
 import { environmentOf, usePlace, withParameters } from '../data/location.ts';
 import { useRead, useResource } from '../data/queries.ts';
+import { createStore, useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { type Draft, TemplatePreview, useDraft, useRendering } from './preview.tsx';
 import { problemsOf, TemplateSource } from './source.tsx';
@@ -145,6 +147,30 @@ const Versions = ({ id, versions, shown }: VersionsProps): JSX.Element => {
   );
 };
 
+/** Id of the template whose draft cannot be published as it is; null: none is known. */
+const unpublishable = createStore<string | null>(null);
+
+/**
+ * Publishing renders the draft with its examples, as the preview does. A variable without an example, which the error
+ * names as `variables.name`, prevents only the preview.
+ */
+const isInvalid = (error: Error | null): boolean =>
+  error instanceof ApiFault && (error.code === 'template_invalid' || Object.hasOwn(error.details, 'variables'));
+
+/** A draft that the service would refuse cannot be published. */
+const Publish = (props: Parameters<typeof PublishTemplate>[0]): JSX.Element => {
+  const isRefused = useStore(unpublishable) === props.template.id && props.draft.state === 'saved';
+  if (!isRefused) return <PublishTemplate {...props} />;
+  return (
+    <IfAllowed operation="POST /v1/templates/:id/publish">
+      <button type="button" class="btn primary" disabled title="Fix the problems of the draft first">
+        <Icon name="check" />
+        Publish version {props.number}
+      </button>
+    </IfAllowed>
+  );
+};
+
 interface HeadProps {
   readonly template: SerializedWholeTemplate;
   readonly draft: Draft;
@@ -177,9 +203,7 @@ const Head = ({ template, draft, newest, version }: HeadProps): JSX.Element => {
           <ApiButton requests={[`/v1/templates/${id}`, `/v1/templates/${id}/versions`]} />
           <DeleteTemplate draft={draft} template={template} />
           <TestTemplate draft={draft} template={template} version={version} />
-          {version === null && isUnpublished && (
-            <PublishTemplate draft={draft} template={template} number={newest + 1} />
-          )}
+          {version === null && isUnpublished && <Publish draft={draft} template={template} number={newest + 1} />}
           {version !== null && version !== live && (
             <RollBackTemplate draft={draft} template={template} version={version} />
           )}
@@ -278,6 +302,11 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
   const locale = place.query.get('locale');
   const asked = { ...(version !== null && { version }), ...(locale !== null && { locale }) };
   const rendering = useRendering(id, asked, draft.revision);
+  const isRefused = version === null && isInvalid(rendering.error);
+  useEffect(() => {
+    unpublishable.set(isRefused ? id : null);
+    return () => unpublishable.set(null);
+  }, [id, isRefused]);
   const isReadOnly = !useMay('PATCH /v1/templates/:id') || version !== null || environmentOf(place) === 'test';
   const compare =
     other === null ? null : { href: withParameters({ compare: String(other) }), word: `Compare with ${other}` };

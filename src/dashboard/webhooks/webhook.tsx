@@ -86,9 +86,9 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
         <DateField name="since" label="From" value={new Date(from).toISOString()} hasTime isRequired />
         <span class="until">
           to
-          <DateField name="until" label="To; empty: now" value={null} hasTime />
+          <DateField name="until" label="To; empty: now" empty="now" value={null} hasTime />
         </span>
-        <span class="muted">or now, in order</span>
+        <span class="muted">in order</span>
         <span class="sp" />
         <button type="submit" class="btn primary small" disabled={webhook.status !== 'enabled'}>
           Replay

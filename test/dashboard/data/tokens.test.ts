@@ -11,7 +11,7 @@ const NAMES = {
   domains: new Map([['example.test', `dom_${'c'.repeat(26)}`]]),
   templates: new Map<string, string>(),
 };
-const parse = (text: string) => parseMessageSearch(text, NAMES);
+const parse = (text: string) => parseMessageSearch(text, NAMES, true);
 
 describe('the text of a search', () => {
   test('holds several filters, with quotes around spaces', () => {

@@ -86,8 +86,13 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/billing');
     await page.getByRole('button', { name: 'Choose a plan' }).click();
-    await page.getByRole('dialog').getByText('gnp.exe').click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Choose a plan' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('€19.00 a month, 10,000 recipients included, €0.455 for each 1,000 more').waitFor();
+    await dialog
+      .getByText('€0.00 a month, 1,000 recipients included, at most 1,000, then sends are rejected')
+      .waitFor();
+    await dialog.getByText('gnp.exe').click();
+    await dialog.getByRole('button', { name: 'Choose a plan' }).click();
     await page.getByText('of 10,000 included').waitFor();
     expect((await dashboard.api.get('/v1/billing')).body.plan.id).toBe('starter');
     await page.getByRole('link', { name: /: 2 billable/ }).click();

@@ -256,7 +256,10 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Cancel matching' }).click();
     await page.getByText('Waiting messages that match: 2').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel matching' }).click();
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Cancel matching' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.getByLabel('Type cancel matching to confirm').fill('cancel matching');
+    await confirm.click();
     await page.getByText('Cancelled 2').waitFor();
     expect(await Promise.all(ids.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);
     expect(complaints).toEqual([]);

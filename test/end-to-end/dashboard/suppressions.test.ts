@@ -68,6 +68,15 @@ describe.skipIf(chromiumIsMissing)('the suppression screens', () => {
     await close();
   });
 
+  test('offer no search by address to a role that sees no addresses', async () => {
+    const { page, complaints, close } = await dashboard.openAs('analyst', WIDE);
+    await page.goto('/dashboard/suppressions');
+    await page.getByRole('combobox', { name: 'Reason' }).waitFor();
+    expect(await page.getByLabel('Address', { exact: true }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('add, remove, import and export addresses, within their content security policy', async () => {
     const folder = await newDataDir();
     const file = join(folder.path, 'list.csv');

@@ -139,6 +139,8 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/templates/${id}`);
     await page.getByText(/^Line 9, column/).waitFor();
+    await page.getByRole('button', { name: 'Publish version 1', disabled: true }).waitFor();
+    expect(await page.getByText(/\d of 100/).count()).toBe(0);
     await page.getByRole('button', { name: 'Go there' }).click();
     expect(await look(page, 'template-wrong')).toEqual(FINE);
     await page.keyboard.press('End');

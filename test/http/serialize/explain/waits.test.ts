@@ -285,7 +285,7 @@ describe('a summary', () => {
     });
     expect(explain(recorded([three, bounced('rcp_1'), delivered('rcp_2'), bounced('rcp_3')])).summary).toBe(
       '3 recipients: 1 delivered and 2 bounced. Bounced for ada@example.net and cy@example.net: ' +
-        'mx.example.net says that the mailbox does not exist (550 5.1.1). The address is now suppressed.',
+        'mx.example.net says that the mailbox does not exist (550 5.1.1). These addresses are now suppressed.',
     );
   });
 

@@ -158,9 +158,13 @@ const REMEDIES: Readonly<Partial<Record<BounceCategory, string>>> = {
   relay_denied: 'Check the domain of the address and its MX records.',
 };
 
+/** Ends the sentence about one recipient, and about several. */
+export const SUPPRESSED = ' The address is now suppressed.';
+export const SEVERAL_SUPPRESSED = ' These addresses are now suppressed.';
+
 const afterBounce = ({ category, shared }: Of<'RecipientBounced'>): string => {
   if (shared === true) return sharedOf({ shared });
-  if (category !== undefined && suppresses(category)) return ' The address is now suppressed.';
+  if (category !== undefined && suppresses(category)) return SUPPRESSED;
   const remedy = category === undefined ? undefined : REMEDIES[category];
   return remedy === undefined ? ' It is not retried.' : ` It is not retried. ${remedy}`;
 };

@@ -9,7 +9,7 @@ import {
 import type { LoadedContents, ToldAnalysis } from '../../../../domain/ports/contents.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhooks.ts';
 import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
-import { explainEvent } from './events.ts';
+import { explainEvent, SEVERAL_SUPPRESSED, SUPPRESSED } from './events.ts';
 import {
   actorOf,
   atTime,
@@ -286,7 +286,8 @@ const reasonsOf = (view: View): readonly string[] => {
   return [...alike.values()].slice(0, REASONS_MAX).flatMap(([end, ...others]) => {
     if (end === undefined) return [];
     const ids = [end, ...others].map(({ data }) => data.recipientId);
-    return sentenceOf(end, (word) => view.opening(word, ids));
+    const sentence = sentenceOf(end, (word) => view.opening(word, ids));
+    return others.length === 0 ? sentence : sentence.replace(SUPPRESSED, SEVERAL_SUPPRESSED);
   });
 };
 
