@@ -360,6 +360,7 @@ export const ROUTES = {
     errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],
   },
   'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/access': { ...AUDIT, errors: ['environment_not_allowed'] },
   'GET /v1/audit/reports/api-keys/:id': { ...AUDIT, errors: [...ONE, 'environment_not_allowed', 'signing_stopped'] },
   'GET /v1/audit/reports/messages/:id': {
     ...ADMIN_LIVE,

@@ -44,6 +44,7 @@ import {
   listCheckpointsRoute,
 } from './resources/audit/checkpoints.ts';
 import { exportAuditLogRoute, getDisclosureRoute, listAuditLogRoute } from './resources/audit/log.ts';
+import { getAccessReviewRoute } from './resources/audit/access-review.ts';
 import { getKeyReportRoute, getMessageReportRoute } from './resources/audit/reports.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './resources/billing.ts';
 import { getBacklogRoute, listDestinationsRoute, releaseDestinationRoute } from './resources/destinations.ts';
@@ -302,6 +303,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   exportAuditLogRoute,
   getTlogCheckpointRoute,
   getTlogTileRoute,
+  getAccessReviewRoute,
   getKeyReportRoute,
   getMessageReportRoute,
   addAuditorRoute,

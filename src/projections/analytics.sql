@@ -4,7 +4,8 @@
 -- the organization that `vault.analysts` names for the session's login, which no `set` changes, and a login that is not
 -- there sees nothing. `security_barrier` keeps functions of the reader from seeing a row before that condition has.
 --
--- Not here: addresses, subjects, tags, contents, keyed digests, secrets, networks of clients.
+-- Not here: addresses, subjects, texts of tags, contents, keyed digests, secrets, networks of clients. `tag_id` is the first part of
+-- a tag's keyed digest: enough to group by, and nothing to find a tag by without the organization's secret.
 create schema analytics;
 
 create view analytics.messages with (security_barrier) as
@@ -51,6 +52,15 @@ select bucket, environment, domain_id, stream, key_id as api_key_id, nullif(temp
   unsubscribed, opened, opens, clicked, clicks, machine_opened, machine_clicked, latency_bins, latency_counts
 from read_models.stats_buckets
 where split = 'recipient_domain' and not moved
+  and organization_id = (select organization_id from vault.analysts where role = session_user);
+
+create view analytics.tags with (security_barrier) as
+select bucket, environment, domain_id, stream, key_id as api_key_id, nullif(template_id, '') as template_id,
+  nullif(template_version, 0) as template_version, left(split_value, 16) as tag_id,
+  nullif(bounce_class, '') as bounce_class, accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained,
+  unsubscribed, opened, opens, clicked, clicks, machine_opened, machine_clicked, latency_bins, latency_counts
+from read_models.stats_buckets
+where split = 'tag' and not moved
   and organization_id = (select organization_id from vault.analysts where role = session_user);
 
 -- Rates are those of the API (src/domain/message/rates.ts): a test compares them.

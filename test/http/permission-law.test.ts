@@ -206,6 +206,7 @@ const PERMISSIONS = {
     GET /v1/audit/export
     GET /v1/audit/tlog/:organization/checkpoint
     GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/access
     GET /v1/audit/reports/api-keys/:id
     GET /v1/audit/reports/messages/:id
     POST /v1/audit/auditors
@@ -290,6 +291,7 @@ const CONDITIONS = {
     GET /v1/audit/export
     GET /v1/audit/tlog/:organization/checkpoint
     GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/access
     GET /v1/audit/reports/api-keys/:id
     GET /v1/audit/reports/messages/:id
     POST /v1/audit/auditors
@@ -316,6 +318,7 @@ const CONDITIONS = {
     GET /v1/audit/export
     GET /v1/audit/tlog/:organization/checkpoint
     GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/access
     GET /v1/audit/reports/api-keys/:id
     GET /v1/audit/reports/messages/:id
   `,

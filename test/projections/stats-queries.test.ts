@@ -57,7 +57,7 @@ describe('statistics', () => {
         bounced,
       ]);
     expect(await by(['template', 'template_version'])).toEqual([
-      ['', '0', 1, 0],
+      ['', '', 1, 0],
       ['tpl_1', '2', 1, 1],
       ['tpl_1', '3', 1, 1],
     ]);

@@ -44,6 +44,7 @@ import type {
   ExplainMessageAnswer,
   ExplainMessageQuery,
   ExportAuditLogQuery,
+  GetAccessReviewQuery,
   GetConsistencyProofQuery,
   GetDomainAnswer,
   GetDomainQuery,
@@ -1171,6 +1172,15 @@ export const audit = (call: Call) => ({
    */
   getTlogTile: (organization: string, tile: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/audit/tlog/${organization}/tile/${tile}` }, options),
+  /**
+   * Review access
+   *
+   * Lists the members, API keys and auditors that have or had access, with roles, permissions and scopes, who granted and changed them, and when they ended; the active ones first. `at` reviews an earlier day. Each event behind it has a proof that it is in the signed log. The CSV has one line for each member, key and auditor.
+   *
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
+   */
+  getAccessReview: (query: GetAccessReviewQuery = {}, options?: RequestOptions) =>
+    call.json<AuditReport>({ method: 'GET', path: '/v1/audit/reports/access', query }, options),
   /**
    * Get the report of an API key
    *

@@ -188,7 +188,7 @@ export interface UpdateKeyRequest {
 }
 
 export interface RotateKeyRequest {
-  /** Minutes for which the previous secret still works (grace period). Default: `1440`. */
+  /** Minutes for which the previous secret still works (grace period). 0: the previous secret ends now. Secrets before it keep the grace period that they were given; `earlier_secrets` in the response lists those that still work. Default: `1440`. */
   grace_period_minutes?: number | undefined;
   /** true: revoke all earlier secrets immediately. Default: `false`. */
   revoke_previous?: boolean | undefined;
@@ -2668,7 +2668,7 @@ export interface AuditConsistency {
 
 export interface AuditReport {
   object: 'audit_report';
-  type: 'api_key' | 'message';
+  type: 'api_key' | 'message' | 'access_review';
   id: string;
   title: string;
   made_at: string;
@@ -2676,6 +2676,27 @@ export interface AuditReport {
     name: string;
     value: string;
   }[];
+  /** Only in an access review: who has or had access, the active ones first. */
+  access: ({
+    kind: 'member' | 'api_key' | 'auditor';
+    id: string;
+    /** null: the name was removed. */
+    name: string | null;
+    /** Role of a member. */
+    role: string | null;
+    permissions: string[];
+    scope: string;
+    state: 'active' | 'ended';
+    granted_at: string;
+    granted_by: string;
+    /** Last change of role, permissions, networks or expiry. */
+    changed_at: string | null;
+    changed_by: string | null;
+    expires_at: string | null;
+    ended_at: string | null;
+    /** null: it has not ended, or it expired. */
+    ended_by: string | null;
+  })[];
   /** For a key: messages sent so far with each of its last 100 secrets, newest first. The service counts them; the proofs do not cover the counts. */
   sends: ({
     /** Number of the secret among those of the key, from 1. */
@@ -4104,6 +4125,13 @@ export interface GetConsistencyProofQuery {
 export interface ExportAuditLogQuery {
   /** Index of the first leaf. The export begins at the bundle of 256 leaves that contains it. */
   from?: number | undefined;
+}
+
+export interface GetAccessReviewQuery {
+  /** Default: according to `Accept`, otherwise `json`. */
+  format?: 'json' | 'html' | 'csv' | 'pdf' | undefined;
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
+  at?: string | undefined;
 }
 
 export interface GetKeyReportQuery {

@@ -12,6 +12,7 @@ import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, useTimes } from '../data/time.ts';
+import { AccessReview } from './access-review.tsx';
 import { LogState, useNewest } from './checks.tsx';
 import { EntryDetails, EntryRow, type Names } from './entry.tsx';
 import { type AuditSearch, AuditSearchBar, logQuery, searchOf } from './search.tsx';
@@ -217,6 +218,7 @@ export const Audit = (): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={[urlOf('/v1/audit/log', asked), '/v1/audit/checkpoints?limit=1', '/v1/audit/export']} />
+          <AccessReview />
           <Export newest={newest} />
         </div>
       </div>

@@ -167,7 +167,7 @@ export const createFinder = (
   };
 };
 
-interface FoundEntry {
+export interface FoundEntry {
   readonly index: number;
   readonly parsed: Leaf;
 }

@@ -41,7 +41,8 @@ const VALUES: Readonly<Record<StatsDimension, string>> = {
   domain: 'b.domain_id',
   stream: 'b.stream',
   template: 'b.template_id',
-  template_version: 'b.template_version::text',
+  // Empty without a template, like `template`; the table stores 0.
+  template_version: "coalesce(nullif(b.template_version, 0)::text, '')",
   api_key: 'b.key_id',
   recipient_domain: 'b.split_value',
   mailbox_provider: `coalesce('${JSON.stringify(MAILBOX_PROVIDERS)}'::jsonb ->> b.split_value, '${OTHER_PROVIDER}')`,

@@ -132,6 +132,7 @@ const CHECKPOINT_MS_MAX = 180_000;
 
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   '/v1/templates/{id}/versions/{version}/diff': ['?with=1', '?with=draft'],
+  '/v1/audit/reports/access': ['?format=pdf', '?format=html', '?format=csv', ''],
   '/v1/audit/reports/api-keys/{id}': ['?format=pdf', '?format=html', '?format=csv', ''],
   '/v1/audit/reports/messages/{id}': ['?format=pdf', '?format=html', '?format=csv', ''],
   '/v1/audit/consistency': ['?from=1'],

@@ -201,6 +201,7 @@ const audit = async ({ recorder: { ask, bind } }: Stage, keyId: string, messageI
   await ask('getTlogCheckpoint', { parameters: { organization } });
   await ask('getTlogTile', { parameters: { organization, tile: '0/000.p/1' } });
   await ask('getTlogPolicy', { parameters: { organization }, as: null });
+  await ask('getAccessReview', {});
   await ask('getKeyReport', { parameters: { id: keyId } });
   await ask('getMessageReport', { parameters: { id: messageId } });
   const auditor = await ask('addAuditor');

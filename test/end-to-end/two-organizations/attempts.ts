@@ -167,6 +167,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     ...['domain', 'api_key'].map((dimension) => ({ query: `?group_by=${dimension}` })),
   ],
   getBacklog: () => [{}],
+  getAccessReview: () => [{}],
   getBilling: () => [{}],
   getUsage: () => [{}],
   listPlans: () => [{}],

@@ -50,6 +50,25 @@ const expectProofs = ({ events, checkpoint }: Report): void => {
 const HOSTILE = '=HYPERLINK("x")<script>alert(1)</script>\u202e\u0007☃';
 
 describe('a report about an API key', () => {
+  test('lists the earlier secrets that still work, also after a rotation without grace', async () => {
+    const { id } = await post('/v1/api-keys', { name: 'Rotated', domain_id: domainId, permissions: ['send'] });
+    await post(`/v1/api-keys/${id}/rotate`, { grace_period_minutes: 60 });
+    const rotated = await post(`/v1/api-keys/${id}/rotate`, { grace_period_minutes: 0 });
+    expect(rotated.earlier_secrets).toHaveLength(1);
+    const [{ last4 }] = rotated.earlier_secrets;
+    const report: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
+    const working = expect.stringMatching(new RegExp(`^number 1, which ends in ${last4}, until `));
+    expect(report.facts).toContainEqual({ name: 'Earlier secrets that still work', value: working });
+    const [, first, second] = report.events.map(({ sentence }) => sentence);
+    expect(first).toContain(`still worked, each until this time at the latest: number 1, which ends in ${last4}`);
+    expect(second).toContain(`number 1, which ends in ${last4}`);
+    expect(second).not.toContain('number 2, which ends');
+    await post(`/v1/api-keys/${id}/rotate`, { revoke_previous: true });
+    const after: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
+    expect(after.facts).toContainEqual({ name: 'Earlier secrets that still work', value: 'none' });
+    expect(after.events.at(-1)?.sentence).toContain('All earlier secrets ended at once.');
+  });
+
   test('says in sentences what happened, by whom and with which secret, and proves it', async () => {
     const { id } = await post('/v1/api-keys', {
       name: HOSTILE.replace('\u0007', ''),
@@ -205,6 +224,7 @@ test('hostile words are only words in each format', async () => {
   };
   const report: Report = {
     ...{ object: 'audit_report', type: 'api_key', id: 'key_x', title: HOSTILE, made_at: event.at },
+    access: [],
     ...{ facts: [{ name: HOSTILE, value: HOSTILE }], left_out: HOSTILE, events: [event], checkpoint: null },
     sends: [{ secret: 1, last4: HOSTILE, messages: 1, recipients: 1, first_at: event.at, last_at: event.at }],
   };

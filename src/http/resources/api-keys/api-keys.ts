@@ -261,7 +261,10 @@ const body = z.strictObject({
     .min(0)
     .max(GRACE_PERIOD_MINUTES_MAX)
     .default(GRACE_PERIOD_MINUTES_DEFAULT)
-    .describe('Minutes for which the previous secret still works (grace period).'),
+    .describe(
+      'Minutes for which the previous secret still works (grace period). 0: the previous secret ends now. Secrets before it keep the ' +
+        'grace period that they were given; `earlier_secrets` in the response lists those that still work.',
+    ),
   revoke_previous: z.boolean().default(false).describe('true: revoke all earlier secrets immediately.'),
 });
 

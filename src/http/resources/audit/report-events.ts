@@ -26,7 +26,7 @@ export interface DescribedEvent {
 type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
 
 /** An event's index in the tree, and its proof in the first `size` leaves. */
-const placeOf = async (
+export const placeOf = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,
   found: FoundLeaf | undefined,

@@ -16,11 +16,31 @@ import { atTime, byWhom, type People } from '../messages/explain/explanation.ts'
 export const reportSchema = z
   .strictObject({
     object: z.literal('audit_report'),
-    type: z.enum(['api_key', 'message']),
+    type: z.enum(['api_key', 'message', 'access_review']),
     id: z.string(),
     title: z.string(),
     made_at: timeSchema(),
     facts: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    access: z
+      .array(
+        z.strictObject({
+          kind: z.enum(['member', 'api_key', 'auditor']),
+          id: z.string(),
+          name: z.string().nullable().describe('null: the name was removed.'),
+          role: z.string().nullable().describe('Role of a member.'),
+          permissions: z.array(z.string()),
+          scope: z.string(),
+          state: z.enum(['active', 'ended']),
+          granted_at: timeSchema(),
+          granted_by: z.string(),
+          changed_at: timeSchema().nullable().describe('Last change of role, permissions, networks or expiry.'),
+          changed_by: z.string().nullable(),
+          expires_at: timeSchema().nullable(),
+          ended_at: timeSchema().nullable(),
+          ended_by: z.string().nullable().describe('null: it has not ended, or it expired.'),
+        }),
+      )
+      .describe('Only in an access review: who has or had access, the active ones first.'),
     sends: z
       .array(
         z.strictObject({
@@ -101,6 +121,9 @@ const ABOUT = {
   api_key:
     'A program that sends mail identifies itself with the secret of an API key. A rotation gives the key a new secret. ' +
     'The service stores only a digest of each secret and its last four characters.',
+  access_review:
+    'Members use the dashboard, programs use API keys, and auditors read the audit log with a token of their own. Access is ' +
+    'granted, changed and ended by events.',
   message: 'The service accepts a message from a program and delivers it to the mail servers of its recipients.',
 } satisfies Record<Report['type'], string>;
 
@@ -127,8 +150,49 @@ type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | null>>;
 
 const NOT_AN_EVENT = { by: null, address: null, request_id: null, event_id: null, leaf_index: null };
 
+type Cells = readonly (readonly (string | number | null)[])[];
+
+const ACCESS_COLUMNS = [
+  ...(['kind', 'id', 'name', 'role', 'permissions', 'scope', 'state', 'granted_at', 'granted_by'] as const),
+  ...(['changed_at', 'changed_by', 'expires_at', 'ended_at', 'ended_by'] as const),
+] as const;
+
+const accessRows = (access: Report['access']): Cells => [
+  ACCESS_COLUMNS,
+  ...access.map((row) =>
+    ACCESS_COLUMNS.map((column) => (column === 'permissions' ? row[column].join(' ') : row[column])),
+  ),
+];
+
+/** Access of one member, key or auditor in a sentence. */
+const accessSentence = (row: Report['access'][number]): string => {
+  const { kind, id, name, role, permissions, scope } = row;
+  const who = `${kind.replace('_', ' ')} ${name === null ? id : `${name} (${id})`}`;
+  const changed =
+    row.changed_at === null ? '' : ` Last changed at ${atTime(row.changed_at)} by ${row.changed_by ?? ''}.`;
+  const expiry = row.expires_at === null || row.ended_at !== null ? '' : ` It expires at ${atTime(row.expires_at)}.`;
+  const by = row.ended_by === null ? '' : ` by ${row.ended_by}`;
+  const ended = row.ended_at === null ? '' : ` Ended at ${atTime(row.ended_at)}${by}.`;
+  return (
+    `${who}: ${role ?? permissions.join(', ')}, for ${scope}. Granted at ${atTime(row.granted_at)} by ${row.granted_by}.` +
+    `${changed}${expiry}${ended}`
+  );
+};
+
+/** Headings of an access review, each with its sentences. */
+const accessParts = ({ access }: Report): readonly (readonly [heading: string, sentences: readonly string[]])[] => {
+  const parts = [
+    ['Who has access', 'active'],
+    ['Whose access ended', 'ended'],
+  ] as const;
+  return parts
+    .map(([heading, wanted]) => [heading, access.filter(({ state }) => state === wanted).map(accessSentence)] as const)
+    .filter(([, sentences]) => sentences.length > 0);
+};
+
 /** A table, with its head: events, and behind them what was sent. */
-export const reportRows = ({ events, sends }: Report): readonly (readonly (string | number | null)[])[] => {
+export const reportRows = ({ type: kind, access, events, sends }: Report): Cells => {
+  if (kind === 'access_review') return accessRows(access);
   const sent = sends.map((each): Row => {
     const sentence = sendSentence(each);
     return { ...NOT_AN_EVENT, at: each.last_at, sentence, type: 'sends' };
@@ -174,12 +238,17 @@ export const reportHtml = (report: Report): string => {
   const sent = sends.map((each) => `<li>${escapeHtml(sendSentence(each))}</li>`).join('');
   const sentWith =
     sends.length === 0 ? '' : `<h2>What was sent with it (counted by the service, not proved)</h2><ul>${sent}</ul>`;
+  const accessed = accessParts(report)
+    .map(
+      ([heading, all]) => `<h2>${heading}</h2><ul>${all.map((text) => `<li>${escapeHtml(text)}</li>`).join('')}</ul>`,
+    )
+    .join('');
   const missing = leftOut === null ? '' : `<p>${escapeHtml(leftOut)}</p>`;
   const signed = checkpoint === null ? '' : `${checkpoint.verifier_key}\n\n${checkpoint.note}`;
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escapeHtml(REPORT_POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>
-<body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><p>${escapeHtml(aboutReport(report))}</p><dl>${named}</dl>
+<body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><p>${escapeHtml(aboutReport(report))}</p><dl>${named}</dl>${accessed}
 <h2>What happened</h2>${missing}<table><thead>${cells('th', ['When', 'What', 'Who', 'Leaf'])}</thead><tbody>${events.map(rowOf).join('')}</tbody></table>
 ${sentWith}
 <h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs are in the JSON format of this report and attached to its PDF. The key that signed, and the checkpoint that it signed:</p><pre>${escapeHtml(signed)}</pre></main></body>
@@ -239,6 +308,16 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
       .text(`Leaf ${leaf ?? '(not signed yet)'}, event ${eventId}`);
   };
 
+  const tellAccess = async (): Promise<void> => {
+    for (const [name, sentences] of accessParts(report)) {
+      heading(name);
+      for (let from = 0; from < sentences.length; from += AT_ONCE) {
+        lines(...sentences.slice(from, from + AT_ONCE));
+        await nextTurn();
+      }
+    }
+  };
+
   /** Below the margin, where a text would begin another page. */
   const footPages = async (): Promise<void> => {
     const { count } = doc.bufferedPageRange();
@@ -257,6 +336,7 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
   lines(aboutReport(report));
   doc.moveDown(0.5);
   lines(...facts.map(({ name, value }) => `${name}: ${value}`));
+  await tellAccess();
   heading('What happened');
   if (leftOut !== null) lines(leftOut);
   for (const [index, event] of events.entries()) {

@@ -42,11 +42,11 @@ const MEDIA_TYPES = {
 type Format = keyof typeof MEDIA_TYPES;
 const FORMATS = Object.keys(MEDIA_TYPES) as [Format, ...Format[]];
 
-const reportQuery = z.strictObject({
+export const reportQuery = z.strictObject({
   format: z.enum(FORMATS).optional().describe('Default: according to `Accept`, otherwise `json`.'),
 });
 
-const OTHER_MEDIA_TYPES = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
+export const OTHER_MEDIA_TYPES = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
 
 const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Format => {
   if (asked !== undefined) return asked;
@@ -55,7 +55,7 @@ const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Forma
 };
 
 /** The report in the requested format. @param asked undefined: use `Accept`. */
-const answerReport = (
+export const answerReport = (
   request: FastifyRequest,
   reply: FastifyReply,
   report: Report,
@@ -76,7 +76,7 @@ const answerReport = (
 };
 
 /** The organization that the report belongs to. */
-const organizationFact = async (
+export const organizationFact = async (
   { context }: HttpDependencies,
   { organizationId }: Caller,
 ): Promise<Report['facts'][number]> => {
@@ -109,11 +109,42 @@ const created = (
   `The key "${name}" was created for ${environment} mail of ${domain}, with the permissions ` +
   `${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
 
-const rotated = ({ secret, previousExpiresAt, revokesPrevious }: Of<'KeyRotated'>, number: number) =>
-  `It was rotated to secret number ${number}, which ends in ${secret.last4}. ` +
-  (revokesPrevious
-    ? 'All earlier secrets ended at once.'
-    : `The previous secret worked until ${atTime(previousExpiresAt)} at the latest.`);
+/** A secret of a key, and when it ends at the latest; null: it is current. */
+interface EarlierSecret {
+  readonly number: number;
+  readonly last4: string;
+  readonly endsAt: string | null;
+}
+
+/** Secrets before the last one of these, as their rotations ended them. @param made oldest first. */
+const earlierSecrets = (made: readonly MakingSecret[]): readonly EarlierSecret[] =>
+  made.reduce<readonly EarlierSecret[]>((all, { data, metadata }, index) => {
+    const ends = 'previousExpiresAt' in data ? data : null;
+    const endOf = ({ endsAt }: EarlierSecret): string | null => {
+      if (ends?.revokesPrevious !== true) return endsAt ?? ends?.previousExpiresAt ?? null;
+      return endsAt !== null && endsAt < metadata.occurredAt ? endsAt : metadata.occurredAt;
+    };
+    const before = all.map((one) => ({ ...one, endsAt: endOf(one) }));
+    return [...before, { number: index + 1, last4: data.secret.last4, endsAt: null }];
+  }, []);
+
+const workingAt = (secrets: readonly EarlierSecret[], time: string): readonly EarlierSecret[] =>
+  secrets.filter(({ endsAt }) => endsAt !== null && endsAt > time);
+
+const secretsInWords = (secrets: readonly EarlierSecret[]): string =>
+  listed(
+    secrets.map(
+      ({ number, last4, endsAt }) => `number ${number}, which ends in ${last4}, until ${atTime(endsAt ?? '')}`,
+    ),
+  );
+
+/** @param still earlier secrets that worked after the rotation. */
+const rotated = ({ secret, revokesPrevious }: Of<'KeyRotated'>, number: number, still: readonly EarlierSecret[]) => {
+  const opening = `It was rotated to secret number ${number}, which ends in ${secret.last4}.`;
+  if (revokesPrevious) return `${opening} All earlier secrets ended at once.`;
+  if (still.length === 0) return `${opening} No earlier secret worked any longer.`;
+  return `${opening} Earlier secrets that still worked, each until this time at the latest: ${secretsInWords(still)}.`;
+};
 
 const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<'KeyUpdated'>): string =>
   [
@@ -127,13 +158,13 @@ const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<
     .filter((sentence) => sentence !== '')
     .join(' ');
 
-/** @param domain of the key, in words. @param secretNumber of the secret that the event made. */
-const keySentence = (event: KeyHistoryEvent, domain: string, secretNumber: number): string => {
+/** @param domain of the key, in words. @param made events that made its secrets, up to this one, oldest first. */
+const keySentence = (event: KeyHistoryEvent, domain: string, made: readonly MakingSecret[]): string => {
   switch (event.type) {
     case 'KeyCreated':
       return created(event.data, domain);
     case 'KeyRotated':
-      return rotated(event.data, secretNumber);
+      return rotated(event.data, made.length, workingAt(earlierSecrets(made), event.metadata.occurredAt));
     case 'KeyUpdated':
       return updated(event.data);
     case 'KeyRevoked':
@@ -199,8 +230,13 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
   const made = life.map(({ event }) => event).filter(isMakingSecret);
   const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
   const told = happenings
-    .map(({ event }) => ({ event, sentence: keySentence(event, domain, numbers.get(event.id) ?? 0) }))
+    .map(({ event }) => {
+      const upTo = made.slice(0, numbers.get(event.id) ?? 0);
+      return { event, sentence: keySentence(event, domain, upTo) };
+    })
     .reverse();
+  const now = system.now().toISOString();
+  const working = key.status === 'active' ? workingAt(earlierSecrets(made), now) : [];
   return {
     object: 'audit_report',
     type: 'api_key',
@@ -215,7 +251,9 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
       { name: 'Sends', value: `${key.environment} mail of ${domain}` },
       { name: 'Permissions', value: listed(key.permissions) },
       { name: 'Secrets so far', value: String(made.length) },
+      { name: 'Earlier secrets that still work', value: working.length === 0 ? 'none' : secretsInWords(working) },
     ],
+    access: [],
     sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, made),
     left_out:
       next === null ? null : `Only the last ${EVENTS_MAX} events are shown. GET /v1/audit/log?key_id=${id} lists all.`,
@@ -283,6 +321,7 @@ const messageReport = async (
       ...words,
       ...states,
     ],
+    access: [],
     sends: [],
     left_out:
       happenings.length === all.length

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Report } from '../../../src/http/resources/audit/report.ts';
+import { leafHash, parseCheckpoint, parseNote, rootOfInclusion } from '../../../src/lib/transparency/transparency.ts';
+import { openAdminTenant } from '../support/admin-tenant.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+const URL = '/v1/audit/reports/access';
+
+let service: DatabaseService;
+let key: string;
+let domainId: string;
+let before: string;
+let keyId: string;
+
+const ask = (url: string, by = key) => service.request({ url, key: by });
+const send = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload: object = {}) => {
+  const answer = await service.request({ method, url, key, payload });
+  return answer.body === '' ? {} : answer.json();
+};
+const reviewAt = async (at?: string): Promise<Report> =>
+  (await ask(at === undefined ? URL : `${URL}?at=${encodeURIComponent(at)}`)).json();
+const rowOf = ({ access }: Report, id: string) => access.find((row) => row.id === id);
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  ({ key, domainId } = await openAdminTenant(service, 'access.example'));
+  ({ id: keyId } = await send('POST', '/v1/api-keys', { name: '=Shop', domain_id: domainId, permissions: ['send'] }));
+  const [entry] = (await ask('/v1/audit/log?type=KeyCreated&limit=1')).json().data;
+  before = `leaf:${entry.leaf_index}`;
+  await send('PATCH', `/v1/api-keys/${keyId}`, { permissions: ['send', 'read'], allowed_cidrs: ['192.0.2.0/24'] });
+  await send('POST', `/v1/api-keys/${keyId}/revoke`);
+}, 60_000);
+afterAll(() => service.close());
+
+describe('an access review', () => {
+  test('states roles, scopes, who granted and changed access, and when it ended', async () => {
+    const report = await reviewAt();
+    expect(report).toMatchObject({ type: 'access_review', title: 'Who has access' });
+    expect(rowOf(report, keyId)).toMatchObject({
+      ...{ kind: 'api_key', name: '=Shop', role: null, permissions: ['send', 'read'], state: 'ended' },
+      scope: `${domainId}, live mail, only from 192.0.2.0/24`,
+      ...{ granted_by: expect.stringContaining('API key key_'), changed_by: expect.stringContaining('API key key_') },
+      ...{ ended_at: expect.any(String), ended_by: expect.stringContaining('API key key_') },
+    });
+    expect(report.access.at(-1)?.state).toBe('ended');
+    expect(report.access[0]).toMatchObject({
+      kind: 'api_key',
+      permissions: ['admin'],
+      state: 'active',
+      ended_at: null,
+    });
+  });
+
+  test('as of an earlier moment knows nothing of what came later', async () => {
+    const report = await reviewAt(before);
+    expect(rowOf(report, keyId)).toMatchObject({ permissions: ['send'], state: 'active', changed_at: null });
+    expect(report.events.every(({ type }) => type === 'KeyCreated')).toBe(true);
+    const longAgo = await reviewAt('2020-01-01');
+    expect([longAgo.access, longAgo.events]).toEqual([[], []]);
+    const today = new Date().toISOString().slice(0, 10);
+    const fact = (await reviewAt(today)).facts.find(({ name }) => name === 'As of');
+    expect(fact?.value).toContain(`the end of ${today} in UTC`);
+    expect((await ask(`${URL}?at=2999-01-01`)).statusCode).toBe(400);
+  });
+
+  test('covers members and auditors, by name, and says who may see contents', async () => {
+    const member = await send('POST', '/v1/members', { email: 'ada@access.example', name: 'Ada', role: 'analyst' });
+    await send('PATCH', `/v1/members/${member.id}`, { role: 'developer' });
+    const auditor = await send('POST', '/v1/audit/auditors', { name: 'Audit Ltd', expires_at: null, contents: true });
+    const report = await reviewAt();
+    expect(rowOf(report, member.id)).toMatchObject({
+      ...{ kind: 'member', name: 'Ada', role: 'developer', permissions: ['send', 'read', 'manage'], state: 'active' },
+    });
+    if (auditor.id !== undefined)
+      expect(rowOf(report, auditor.id)).toMatchObject({ kind: 'auditor', name: 'Audit Ltd', state: 'active' });
+    await send('DELETE', `/v1/members/${member.id}`);
+    expect(rowOf(await reviewAt(), member.id)).toMatchObject({ state: 'ended', role: 'developer' });
+    expect(report.facts.map(({ name }) => name)).toContain(
+      'Besides owners and developers, contents of mail are shown to',
+    );
+  });
+
+  test('proves each of its events against the signed log', async () => {
+    await send('POST', '/v1/audit/checkpoints');
+    const { events, checkpoint } = await reviewAt();
+    const { root, size } = parseCheckpoint(parseNote(checkpoint?.note ?? '').text);
+    expect(events.length).toBeGreaterThan(2);
+    for (const { leaf_index: index, proof } of events) {
+      const hashes = (proof?.hashes ?? []).map((hash) => Buffer.from(hash, 'base64'));
+      const proved = rootOfInclusion(index ?? -1, size, leafHash(proof?.leaf ?? ''), hashes);
+      expect(proved?.toString('hex')).toBe(root.toString('hex'));
+    }
+  });
+
+  test('comes as CSV with a line for each principal, as page and as PDF', async () => {
+    const report = await reviewAt();
+    const csv = (await ask(`${URL}?format=csv`)).body;
+    const [head, ...rows] = csv.trim().split('\r\n');
+    expect(head).toBe(
+      'kind,id,name,role,permissions,scope,state,granted_at,granted_by,changed_at,changed_by,expires_at,ended_at,ended_by',
+    );
+    expect(rows).toHaveLength(report.access.length);
+    expect(csv).not.toContain(',=Shop');
+    const html = (await ask(`${URL}?format=html`)).body;
+    expect(html).toContain('<h2>Who has access</h2>');
+    expect(html).toContain('<h2>Whose access ended</h2>');
+    const pdf = await ask(`${URL}?format=pdf`);
+    expect(pdf.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
+  });
+
+  test('shows no other organization', async () => {
+    const other = await openAdminTenant(service, 'stranger.example');
+    const { access }: Report = (await ask(URL, other.key)).json();
+    expect(access.map(({ id }) => id)).not.toContain(keyId);
+    expect(access).toHaveLength(1);
+  });
+});
