@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { changePlan } from '../../../src/commands/organization.ts';
+import { BUILT_IN_PLANS, type Plan, planOf } from '../../../src/domain/billing/plan.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+import { operator } from '../support/service.ts';
+
+const plan = (more: Partial<Plan>): Plan => ({ ...BUILT_IN_PLANS.default, ...more });
+const TINY = plan({ id: 'tiny', name: 'Tiny', included: 3, hardLimit: 3 });
+const BIG = plan({ id: 'big', name: 'Big', price: 9_000, included: 90_000 });
+const MID = plan({ id: 'mid', name: 'Mid', price: 900, included: 900 });
+const PLANS = { default: TINY, offered: [TINY, MID, BIG] };
+
+let service: DatabaseService;
+beforeAll(async () => {
+  service = await startDatabaseService({ plans: PLANS });
+}, 60_000);
+afterAll(() => service.close());
+
+const open = async (name: string) => {
+  const organizationId = await service.makeOrganization();
+  const domainId = await service.makeDomain(organizationId, `${name}.test`);
+  const { value: key } = await service.makeKey(organizationId, domainId, { permissions: ['admin'] });
+  const ask = async (method: 'GET' | 'POST' | 'PUT' | 'PATCH', url: string, payload?: object) => {
+    const answer = await service.request({ method, url, key, ...(payload && { payload }) });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const send = (to: readonly string[], more: object = {}) =>
+    ask('POST', '/v1/messages/send', { from: `a@${name}.test`, to, subject: 'Hello', text: 'Hello', ...more });
+  const used = async (): Promise<number> => (await ask('GET', '/v1/billing')).body.usage.billable_recipients;
+  return { organizationId, ask, send, used };
+};
+
+const TO = ['b@example.org', 'c@example.org'];
+
+describe('a plan cannot be gamed', () => {
+  test('by cancelling: a cancelled message counts, and sending it again counts again', async () => {
+    const { ask, send, used } = await open('cancelling');
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const first = await send(TO, { scheduled_at: inAnHour });
+    expect((await ask('POST', `/v1/messages/${first.body.id}/cancel`)).body.status).toBe('cancelled');
+    expect(await used()).toBe(2);
+    const again = await send(TO);
+    expect([again.status, again.body.error?.code]).toEqual([422, 'quota_exceeded']);
+    expect((await send(['b@example.org'])).status).toBe(202);
+    expect(await used()).toBe(3);
+  });
+
+  test('by two changes at the same moment: neither lowers anything today', async () => {
+    const { organizationId } = await open('twice');
+    const { context } = service.deps;
+    const choose = (planId: string) => changePlan(context, operator(organizationId), { planId, plans: PLANS });
+    await choose('big');
+    await Promise.allSettled([choose('tiny'), choose('mid'), choose('tiny'), choose('mid')]);
+    const { organization } = await choose('tiny');
+    const now = context.system.now().toISOString();
+    expect(planOf(organization, PLANS, now).id).toBe('big');
+    const later = organization.chosenPlans.slice(1).map(({ from }) => from);
+    expect(later.every((from) => from > now.slice(0, 10))).toBe(true);
+  });
+
+  test('by a time zone: days are those of UTC, wherever the organization is', async () => {
+    const { ask } = await open('zone');
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    expect((await ask('PUT', '/v1/billing/plan', { plan: 'big' })).status).toBe(200);
+    for (const timezone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+      expect((await ask('PATCH', '/v1/organization', { timezone })).body.timezone).toBe(timezone);
+      expect((await ask('PUT', '/v1/billing/plan', { plan: 'tiny' })).body.applies_from).toBe(tomorrow);
+      expect((await ask('GET', '/v1/billing')).body).toMatchObject({
+        plan: { id: 'big' },
+        next_plan: { plan: { id: 'tiny' } },
+      });
+    }
+  });
+});
