@@ -49,8 +49,13 @@ const accessLeaves = async (
   const found: FoundEntry[] = [];
   for (let after: number | null = null; ; ) {
     const page = await readModels.audit.search({
-      ...{ tree, facets: [], conditions: [CONDITION], byWorkers: true },
-      ...{ order: 'asc', after, limit: PAGE },
+      tree,
+      facets: [],
+      conditions: [CONDITION],
+      byWorkers: true,
+      order: 'asc',
+      after,
+      limit: PAGE,
     });
     found.push(...page.leaves.filter(({ index }) => index <= last));
     if (found.length > LEAVES_MAX) return null;
