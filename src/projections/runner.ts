@@ -21,7 +21,7 @@ import { rebuild } from './rebuild.ts';
 /** How often a standby process tries to take over: the longest a read model stalls after a crash. */
 const STANDBY_MS = 500;
 /** Waits after consecutive faults. */
-const BACK_OFF_MS = [50, 200, 1000, 5000] as const;
+const BACK_OFF_MS = [50, 200, 1000, 2000] as const;
 
 /**
  * Events per transaction. Higher costs memory and lock time, lower costs commits and writes a message's row more often.

@@ -42,7 +42,7 @@ interface SupervisorTools {
 
 /** Back-off after faults in a row: shorter hammers what is down, longer starts late when it is back. */
 const BACK_OFF_MS_MIN = 100;
-const BACK_OFF_MS_MAX = 5000;
+const BACK_OFF_MS_MAX = 2000;
 
 const backOffMs = ({ randomBytes }: System, faults: number): number => {
   const full = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** (faults - 1));

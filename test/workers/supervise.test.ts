@@ -32,6 +32,26 @@ test('failed work is restarted with back-off, with one log line for its failure 
   await loop.stop();
 });
 
+test('work is restarted within two seconds of the end of an outage, however long that was', async () => {
+  const system = createSteppableSystem();
+  let isAway = true;
+  let steps = 0;
+  const loop = supervise(
+    { system, logger: createRecordingLogger(), onFatal: notFatal },
+    'the test',
+    repeat(system, async () => {
+      if (isAway) throw new Error('away');
+      steps += 1;
+      return 1000;
+    }),
+  );
+  await system.advance(3_600_000);
+  isAway = false;
+  await system.advance(2_000);
+  expect(steps).toBeGreaterThan(0);
+  await loop.stop();
+});
+
 test.each([
   ['an event that it does not know', new UnknownEvent('MessageTeleported', 1)],
   ['an event that is none of its type', new MalformedEvent('MessageAccepted: no data')],
