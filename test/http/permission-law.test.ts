@@ -158,8 +158,10 @@ const PERMISSIONS = {
     DELETE /compat/resend/api-keys/:id
     POST /compat/resend/contacts
     PATCH /compat/resend/contacts/:id
+    DELETE /compat/resend/contacts/:id
     POST /compat/resend/audiences/:audience/contacts
     PATCH /compat/resend/audiences/:audience/contacts/:id
+    DELETE /compat/resend/audiences/:audience/contacts/:id
     POST /compat/postmark/message-streams/:stream/suppressions
     POST /compat/postmark/message-streams/:stream/suppressions/delete
     GET /compat/postmark/templates

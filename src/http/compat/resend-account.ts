@@ -303,12 +303,22 @@ const updateContact = (contacts: Contacts) =>
     },
   );
 
+/** Forgets the flag, as everything else that is stored of a contact. */
+const removeContact = (contacts: Contacts) =>
+  endpoint(`DELETE /compat/resend${contacts}/:id`, { summary: 'contacts.remove' }, async (call, route) => {
+    const { address } = await loadContact(route, call);
+    await unsuppress(route, call, { address, names: { address: 'email' }, ...UNSUBSCRIBED });
+    return { object: 'contact', contact: call.id, deleted: true };
+  });
+
 const createResendContactRoute = createContact('/contacts');
 const createResendAudienceContactRoute = createContact('/audiences/:audience/contacts');
 const getResendContactRoute = getContact('/contacts');
 const getResendAudienceContactRoute = getContact('/audiences/:audience/contacts');
 const updateResendContactRoute = updateContact('/contacts');
 const updateResendAudienceContactRoute = updateContact('/audiences/:audience/contacts');
+const removeResendContactRoute = removeContact('/contacts');
+const removeResendAudienceContactRoute = removeContact('/audiences/:audience/contacts');
 
 const listResendContactsRoute = endpoint(
   'GET /compat/resend/contacts',
@@ -344,5 +354,7 @@ export const RESEND_ACCOUNT_ROUTES = {
   getResendAudienceContactRoute,
   updateResendContactRoute,
   updateResendAudienceContactRoute,
+  removeResendContactRoute,
+  removeResendAudienceContactRoute,
   listResendContactsRoute,
 };

@@ -38,8 +38,8 @@ export const firstMail = ([copy]: readonly Copy[]): ParsedMail => {
   return copy.mail;
 };
 
-/** @param templates aliases of templates that greet `name`. */
-export const useProgram = (templates: readonly string[]) => {
+/** @param templates aliases of templates that greet `name`. @param env settings of the service. */
+export const useProgram = (templates: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   const now = { baseUrl: '', key: '', slow: '', api: {} as ApiClient };
@@ -58,7 +58,7 @@ export const useProgram = (templates: readonly string[]) => {
 
   beforeAll(async () => {
     data = await newDataDir();
-    program = await startProgram({ dataDir: data.path });
+    program = await startProgram({ dataDir: data.path, env });
     now.baseUrl = program.baseUrl;
     const admin = apiClient(program.baseUrl, program.keys.live);
     const { id: domain } = (await admin.get('/v1/domains')).body.data[0];

@@ -95,6 +95,13 @@ describe('resend', () => {
     expect((await contacts.create({ email, audienceId: 'x', unsubscribed: false })).error).toBeNull();
     expect((await contacts.list()).data?.data).toEqual([]);
 
+    for (const by of [{ email }, { email, audienceId: 'x' }]) {
+      await contacts.create({ email, unsubscribed: true });
+      expect((await contacts.remove(by)).data).toEqual({ object: 'contact', contact: email, deleted: true });
+      expect((await ours(`/v1/suppressions?address=${email}`)).data).toEqual([]);
+      expect((await contacts.remove(by)).error).toMatchObject({ statusCode: 404, name: 'not_found' });
+    }
+
     expect((await contacts.create({ email, firstName: 'Ann' })).error?.message.split('; ')).toEqual([
       'first_name is not supported: of a contact, only unsubscribed is stored',
       'unsubscribed must be true or false: nothing else of a contact is stored',
@@ -113,6 +120,7 @@ describe('resend', () => {
     const { contacts } = client();
     expect((await contacts.get({ email })).error).toMatchObject({ statusCode: 404 });
     expect((await contacts.create({ email, unsubscribed: true })).error).toBeNull();
+    expect((await contacts.remove(email)).error).toMatchObject({ statusCode: 409 });
     expect((await contacts.update({ email, unsubscribed: false })).error).toMatchObject({
       statusCode: 409,
       message: expect.stringMatching(/another reason or stream \(complaint, all\).*DELETE \/v1\/suppressions\/sup_/),
