@@ -8,7 +8,7 @@ import {
 import { adoptionsStream } from '../domain/kernel/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin, retryConflicts } from './execute.ts';
 
-/** Accepts events that this service cannot prove to have written (`domain/audit/foreign-events.ts`). */
+/** Accepts events that this service cannot prove to have written (`domain/kernel/event-macs.ts`). */
 
 type Tools = Pick<CommandContext, 'store' | 'system'>;
 

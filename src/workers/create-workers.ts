@@ -45,11 +45,11 @@ import { createLeadership, type Loop, supervise, type Work } from './supervise.t
 import { createSuppressRecipients } from './suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups.ts';
 import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
-import { distributeEvents } from './webhooks/distribute-events.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/endpoint-queues.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { createPauseWebhooks, createPostWebhooks, type PostWebhooks } from './webhooks/post-webhooks.ts';
 import {
+  distributeEvents,
   inTurn,
   type ReplayWebhooks,
   recordWebhookDeliveries,

@@ -1,5 +1,5 @@
 import { hmacSha256 } from './digest.ts';
-import type { IsAuthentic, Revision, StoredEvent, StreamName } from './event-store.ts';
+import type { IsAuthentic, RecordedEvent, Revision, StoredEvent, StreamName } from './event-store.ts';
 
 /**
  * Proof that this service wrote an event: a message authentication code (HMAC-SHA-256) over the event and its place in
@@ -48,5 +48,32 @@ export const createEventMacs = (keys: readonly [Uint8Array, ...Uint8Array[]]): E
       const event = { ...stored, metadata: withoutMac(stored.metadata) };
       return keys.some((key) => macOf(key, event, stream, revision) === mac);
     },
+  };
+};
+
+/**
+ * Foreign events: those that this service cannot prove to have written (`EventMacs`). Whoever can write to the database
+ * can insert or change events, but cannot make their proofs. Trees with such an event are not signed until an operator has
+ * adopted it, which is an event itself and needs a proof.
+ */
+export interface ForeignEvents {
+  /** All foreign events before these were adopted. */
+  readonly adoptsEarlier: boolean;
+  /** Foreign events that are not adopted, in order. */
+  readonly events: readonly RecordedEvent[];
+}
+
+const NONE: ForeignEvents = { adoptsEarlier: false, events: [] };
+
+/** @param events consecutive ones. @param isAuthentic absent: events of this log carry no proof. */
+export const foreignEvents = (
+  events: readonly RecordedEvent[],
+  isAuthentic: IsAuthentic | undefined,
+): ForeignEvents => {
+  if (isAuthentic === undefined) return NONE;
+  const adopted = events.findLastIndex((event) => event.type === 'EarlierEventsAdopted' && isAuthentic(event));
+  return {
+    adoptsEarlier: adopted !== -1,
+    events: events.slice(adopted + 1).filter((event) => !isAuthentic(event)),
   };
 };

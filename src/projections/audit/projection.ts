@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync } from 'node:zlib';
-import { foreignEvents } from '../../domain/audit/foreign-events.ts';
 import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
+import { foreignEvents } from '../../domain/kernel/event-macs.ts';
 import type { IsAuthentic, Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';

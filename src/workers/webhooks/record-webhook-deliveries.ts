@@ -1,5 +1,6 @@
 import { load } from '../../commands/execute.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events/customer-event-types.ts';
+import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import {
   type EventStore,
   LOG_START,
@@ -12,7 +13,9 @@ import { webhookStream } from '../../domain/kernel/streams.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
   deliveryId,
+  type OwedDelivery,
   type RecordingCheckpoint,
+  type StoredOwedEvents,
   type WebhookDeliveries,
   type WebhookReplay,
 } from '../../domain/ports/webhooks.ts';
@@ -20,7 +23,16 @@ import { type ExistingWebhook, subscribesTo, webhook } from '../../domain/webhoo
 import { createSemaphore, type Logger, pause, StartRefused, type System } from '../../lib/async/async.ts';
 import type { FeedEvent, FeedPage, ReadFeed } from '../../projections/events/queries.ts';
 import { type Leadership, repeat, type Work } from '../supervise.ts';
-import { createEndpoints, type Endpoints, type OwedPage, owedBy, passing, type ReadyEndpoint } from './endpoints.ts';
+import {
+  createEndpoints,
+  type Endpoints,
+  type OwedPage,
+  owedBy,
+  owedDelivery,
+  passing,
+  type ReadyEndpoint,
+  type ReadyEndpoints,
+} from './endpoints.ts';
 
 /**
  * Records what webhook endpoints are owed: a row for each endpoint and customer event, in the transaction that moves the
@@ -286,5 +298,49 @@ export const replayWebhooks = (deps: ReplayWebhooks): Work => {
       for (const replay of own) await advanceAll(deps, replay, pagesMax);
     }
     return EVERY_MS;
+  });
+};
+
+/**
+ * Makes the deliveries of events that were recorded without them, because their organization was owed much at once:
+ * organizations take turns, and the work rests between turns.
+ */
+interface DistributeEvents {
+  readonly webhookDeliveries: Pick<WebhookDeliveries, 'owedEvents' | 'distribute'>;
+  readonly readyEndpoints: Pick<ReadyEndpoints, 'add'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: System;
+}
+
+/** How late a fan-out begins. Each look at nothing costs one small query. */
+const DISTRIBUTE_EVERY_MS = 250;
+/** Deliveries of one turn. More: others wait longer for theirs. Fewer: a statement for less. */
+const DELIVERIES_MAX = 500;
+/** Rest after a turn, in times of what it took. Less slows claims and records, more takes longer. */
+const REST_SHARE = 1;
+
+/** Deliveries from those that were made to this number of them. */
+const owedBetween = ({ events, webhookIds, made }: StoredOwedEvents, to: number): readonly OwedDelivery[] =>
+  Array.from({ length: to - made }, (_, index) => {
+    const number = made + index;
+    const event = events[Math.floor(number / webhookIds.length)] as CustomerEvent; // `to` is within
+    return owedDelivery(event, webhookIds[number % webhookIds.length] as string);
+  });
+
+export const distributeEvents = ({ webhookDeliveries, readyEndpoints, leadership, system }: DistributeEvents): Work => {
+  let after = '';
+  return repeat(system, async () => {
+    if (!leadership.isLeader()) return DISTRIBUTE_EVERY_MS;
+    const beganMs = system.monotonicMs();
+    const events = await webhookDeliveries.owedEvents(after);
+    if (events === null) return DISTRIBUTE_EVERY_MS;
+    after = events.organizationId;
+    const to = Math.min(events.made + DELIVERIES_MAX, events.events.length * events.webhookIds.length);
+    const owed = owedBetween(events, to);
+    const isLast = to === events.events.length * events.webhookIds.length;
+    await webhookDeliveries.distribute({ of: events, owed, isLast, now: system.now() });
+    const { organizationId } = events;
+    readyEndpoints.add(owed.map(({ webhookId }) => ({ webhookId, organizationId })));
+    return (system.monotonicMs() - beganMs) * REST_SHARE;
   });
 };

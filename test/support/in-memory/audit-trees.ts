@@ -1,5 +1,5 @@
-import { foreignEvents } from '../../../src/domain/audit/foreign-events.ts';
 import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
+import { foreignEvents } from '../../../src/domain/kernel/event-macs.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { AuditTrees } from '../../../src/domain/ports/requests.ts';
 import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/transparency/transparency.ts';

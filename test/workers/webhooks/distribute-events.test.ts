@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
-import { distributeEvents } from '../../../src/workers/webhooks/distribute-events.ts';
 import { createReadyEndpoints } from '../../../src/workers/webhooks/endpoints.ts';
+import { distributeEvents } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 

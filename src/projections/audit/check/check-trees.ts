@@ -1,6 +1,6 @@
-import { foreignEvents } from '../../../domain/audit/foreign-events.ts';
 import { treeOf } from '../../../domain/audit/leaf.ts';
 import { MalformedEvent, UnknownEvent } from '../../../domain/kernel/codec.ts';
+import { foreignEvents } from '../../../domain/kernel/event-macs.ts';
 import {
   type EventStore,
   EventsDetached,
