@@ -1,14 +1,16 @@
 import { type BackedUpTable, backUp, type Manifest, requireSameKey } from '../adapters/backup/backup.ts';
+import { readLogFiles } from '../adapters/backup/log-files.ts';
 import { readBackup, releaseRestored, requireEmpty, restore } from '../adapters/backup/restore.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createLogger, createSystem } from '../adapters/system.ts';
-import { resetRecording } from '../composition/copy-log.ts';
+import { resetRecording, restoreLog, resumeRecording } from '../composition/copy-log.ts';
 import { version } from '../composition/instances.ts';
 import { type Closers, createClosers } from '../composition/lifecycle.ts';
 import { openDatabase, openEventStore } from '../composition/open-engines.ts';
 import { noteBackup, openOperator } from '../composition/open-operator.ts';
 import { type Config, readConfig } from '../config.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
+import type { EventStore } from '../domain/kernel/event-store.ts';
 import { WrongSecretKey } from '../domain/ports/secrets.ts';
 import { ADVISORY_LOCKS, createPool, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { lastMigration, migrate } from '../projections/migrate.ts';
@@ -43,21 +45,29 @@ const SEPARATE_LOG =
 
 export const backupCommand: OperatorCommand = {
   name: 'backup',
-  usage: '<new folder> [--after FOLDER]',
+  usage: '<new folder> [--after FOLDER] [--without-log]',
   summary:
-    'backs up the log and the vault, even while the service runs, but not SECRET_KEY; --after reuses full partitions of an earlier backup',
+    'backs up the log and the vault, even while the service runs, but not SECRET_KEY; --after reuses files of an earlier backup that never change; --without-log leaves out a log in EventStoreDB',
   run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }, terminal) => {
-    const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
-    // Runs before the vault is read: contents are stored before the events that name them, so the backup has the
-    // contents of every event.
-    const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
+    const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER] [--without-log]');
+    const isWithout = invocation.values['without-log'] === true;
+    const bar = terminal.progress('backup');
+    const separate = async () => {
+      const position = await log.head();
+      const onEvents = (events: number): void => bar.at(events, undefined, 'events of the log');
+      return { id: await log.logId(), position, log: isWithout ? undefined : log, onEvents };
+    };
+    const elsewhere = eventStoreUrl === undefined ? undefined : await separate();
     const after = optional(invocation, 'after');
     const parts = { databaseUrl, folder, after, secretKeys, system, version: await version(), elsewhere };
-    const bar = terminal.progress('backup');
     const manifest = await backUp({ ...parts, onTable: countTables(bar) }).finally(bar.end);
     await noteBackup(context.secrets, system.now());
     const next = 'store SECRET_KEY separately (with the built-in database: the file secret-key in DATA_DIR)';
-    return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };
+    return {
+      folder,
+      ...summaryOf(manifest),
+      next: elsewhere !== undefined && isWithout ? `${SEPARATE_LOG}; ${next}` : next,
+    };
   },
 };
 
@@ -83,7 +93,7 @@ const requireSameEngine = ({ log }: Manifest, { eventStoreUrl }: Config): void =
   if ((log.engine === 'eventstoredb') === (eventStoreUrl !== undefined)) return;
   throw new CommandFailed(
     log.engine === 'eventstoredb'
-      ? 'nothing was restored: the log of this backup is in EventStoreDB. Restore EventStoreDB first, then set EVENTSTORE_URL'
+      ? 'nothing was restored: the log of this backup is in EventStoreDB. Set EVENTSTORE_URL to an empty EventStoreDB, or to one that was restored from a backup of its own'
       : 'nothing was restored: the log of this backup is in PostgreSQL. Unset EVENTSTORE_URL',
   );
 };
@@ -94,6 +104,19 @@ const NEXT = [
 ];
 const NEWER_LOG =
   'the log is newer than the backup of the vault: messages accepted after that backup have lost their contents and will fail';
+
+/**
+ * Restores the log from the files of the backup, before the vault: repeated after an interruption, it continues.
+ * @returns null: the log is in the tables of the backup, or its engine was restored already.
+ */
+const restoreOwnLog = async (target: EventStore, folder: string, { log }: Manifest) => {
+  const logId = await target.logId();
+  if (log.engine === 'postgres' || logId === log.id) return null;
+  if (log.files === undefined)
+    throw new CommandFailed(`EVENTSTORE_URL points to log ${logId}, but the backup belongs to log ${log.id}`);
+  const position = await restoreLog({ target, pages: readLogFiles(folder, log.files), recorded: log.recorded });
+  return { logId, position };
+};
 
 const restoreInto = async (folder: string, config: Config, closers: Closers, bar: Progress): Promise<Result> => {
   const manifest = await readBackup(folder);
@@ -121,15 +144,16 @@ const restoreInto = async (folder: string, config: Config, closers: Closers, bar
     });
   // Creates the log's tables, or proves that this EventStoreDB holds the log.
   const before = await open();
-  const found = await before.logId().finally(before.close);
-  if (manifest.log.engine === 'eventstoredb' && found !== manifest.log.id) {
-    throw new CommandFailed(`EVENTSTORE_URL points to log ${found}, but the backup belongs to log ${manifest.log.id}`);
-  }
+  const restored = await restoreOwnLog(before, folder, manifest).finally(before.close);
   await restore({ databaseUrl, folder, manifest, restoredAt: system.now(), onTable: countTables(bar) }).finally(
     bar.end,
   );
   const log = await open();
   closers.add('log', log.close);
+  if (restored !== null) {
+    await resumeRecording(pool, restored);
+    return { ...summaryOf(manifest), log_id: restored.logId, next: NEXT };
+  }
   await resetRecording({ pool, log });
   const isNewer = (await log.head()) > manifest.log.position;
   return { ...summaryOf(manifest), next: isNewer ? [NEWER_LOG, ...NEXT] : NEXT };

@@ -7,6 +7,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   address: 'only suppressions of this address',
   after: 'continue after this cursor',
   'backup after': 'the previous backup; only later events are written',
+  'backup without-log': 'leave out the log in EventStoreDB, which has a backup of its own',
   all: 'of all organizations, for operators',
   at: 'send at this time: 2026-12-31T09:00:00Z',
   attach: 'file to attach',

@@ -27,7 +27,10 @@ const PAGE_EVENTS = 2_000;
 /** Events in flight. Larger costs memory on both sides, smaller waits for a distant server more often. */
 const IN_FLIGHT_MAX = 500;
 
-const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Position> => {
+/** An event with its place in the source. */
+type SourceEvent = Pick<RecordedEvent, 'stream' | 'revision' | 'position' | 'stored'>;
+
+const copyEvent = async (target: EventStore, event: SourceEvent): Promise<Position> => {
   const { stream, revision, stored } = event;
   try {
     const expected = revision === 0 ? 'no-stream' : revision - 1;
@@ -39,8 +42,8 @@ const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Posi
 };
 
 /** Groups consecutive events that may be in flight together. */
-const groupsOf = (events: readonly RecordedEvent[], keepsOrder: boolean): readonly (readonly RecordedEvent[])[] => {
-  const groups: RecordedEvent[][] = [];
+const groupsOf = (events: readonly SourceEvent[], keepsOrder: boolean): readonly (readonly SourceEvent[])[] => {
+  const groups: SourceEvent[][] = [];
   let streams = new Set<string>();
   for (const event of events) {
     const isApart = !keepsOrder && streams.has(event.stream);
@@ -49,7 +52,7 @@ const groupsOf = (events: readonly RecordedEvent[], keepsOrder: boolean): readon
       streams = new Set();
     }
     groups.at(-1)?.push(event);
-    streams.add(keepsOrder ? event.id : event.stream);
+    streams.add(keepsOrder ? event.stored.id : event.stream);
   }
   return groups;
 };
@@ -74,7 +77,7 @@ const positionsOf = (settled: readonly PromiseSettledResult<Position>[]): readon
     return one.value;
   });
 
-const copyGroup = async (target: EventStore, group: readonly RecordedEvent[], progress: Progress): Promise<void> => {
+const copyGroup = async (target: EventStore, group: readonly SourceEvent[], progress: Progress): Promise<void> => {
   const positions = positionsOf(await Promise.allSettled(group.map((event) => copyEvent(target, event))));
   for (const [index, position] of positions.entries()) {
     if (position <= progress.last) {
@@ -113,6 +116,46 @@ export const copyLog = async (copy: CopyLog): Promise<{ readonly events: number;
   await pool.query(RESET_READ_MODELS, [logId]);
   await pool.query(RESUME_RECORDING, [logId, progress.marker]);
   return { events, logId };
+};
+
+export interface RestoreLog {
+  readonly target: EventStore;
+  /** Events of a backup in the order of its log. */
+  readonly pages: AsyncIterable<readonly SourceEvent[]>;
+  /** Position in the backup up to which events were recorded for webhooks. Absent: none. */
+  readonly recorded: Position | undefined;
+}
+
+/**
+ * Appends the events of a backup to an empty log of an engine that keeps the order of appends in flight. It can be repeated
+ * after an interruption.
+ * @returns the position up to which events are recorded for webhooks, in the target.
+ * @throws {StartRefused} the target holds other events.
+ */
+export const restoreLog = async ({ target, pages, recorded }: RestoreLog): Promise<Position> => {
+  const progress: Progress = { handled: recorded ?? LOG_START, marker: LOG_START, last: LOG_START };
+  let isFirst = true;
+  for await (const events of pages) {
+    if (isFirst) await requireEmptyOrSame(target, events[0]);
+    isFirst = false;
+    for (const group of groupsOf(events, true)) await copyGroup(target, group, progress);
+  }
+  return progress.marker;
+};
+
+/** The first event of an interrupted restore is that of the backup. */
+const requireEmptyOrSame = async (target: EventStore, first: SourceEvent | undefined): Promise<void> => {
+  const [found] = (await target.readAll({ limit: 1 })).events;
+  if (found === undefined || found.id === first?.stored.id) return;
+  throw new StartRefused('the target log already holds other events: restore into an empty log');
+};
+
+/** Continues the recording for webhooks at a position of a restored log. */
+export const resumeRecording = async (
+  pool: Pool,
+  { logId, position }: { readonly logId: string; readonly position: Position },
+): Promise<void> => {
+  await pool.query(RESUME_RECORDING, [logId, position]);
 };
 
 export interface ResetRecording {

@@ -131,7 +131,7 @@ describe('a backup of a busy service', () => {
     expect(await refusal(otherKey, 'restore', backup)).toContain('different SECRET_KEY');
   }, 240_000);
 
-  test('contains only the vault if the log is in EventStoreDB, and restores together with that log', async () => {
+  test('without a log in EventStoreDB contains only the vault, and restores together with that log', async () => {
     const eventStore = await startEventStoreDbDouble();
     onTestFinished(eventStore.close);
     const engine = { EVENTSTORE_URL: eventStore.url };
@@ -140,17 +140,57 @@ describe('a backup of a busy service', () => {
     const key = await unlimitedKey(place);
     const original = await send(apiClient(first.baseUrl, key), 'once');
     const backup = join(await folderForTest(), 'backup');
-    const taken = await operator(place, 'backup', backup);
+    const taken = await operator(place, 'backup', backup, '--without-log');
     expect(taken.next).toContain('EventStoreDB');
     expect((await readdir(backup)).some((file) => file.startsWith('event_log'))).toBe(false);
     await first.end('SIGTERM');
 
     const target = await placeForTest(engine);
     const without = { ...target, env: { ...target.env, EVENTSTORE_URL: '' } };
-    expect(await refusal(without, 'restore', backup)).toContain('set EVENTSTORE_URL');
+    expect(await refusal(without, 'restore', backup)).toContain('Set EVENTSTORE_URL');
     expect((await operator(target, 'restore', backup)).log_id).toBe(taken.log_id);
     const after = apiClient((await start(target)).baseUrl, key);
     const replay = await send(after, 'once');
     expect([replay.body.id, replay.headers.get('idempotent-replayed')]).toEqual([original.body.id, 'true']);
   }, 120_000);
+
+  test('of a log in EventStoreDB restores both engines, and adds only later events to an earlier backup', async () => {
+    const [one, other] = [await startEventStoreDbDouble(), await startEventStoreDbDouble()];
+    onTestFinished(one.close);
+    onTestFinished(other.close);
+    const place = await placeForTest({ EVENTSTORE_URL: one.url });
+    const first = await start(place);
+    const key = await unlimitedKey(place);
+    const api = apiClient(first.baseUrl, key);
+    const original = await send(api, 'once');
+    const folder = await folderForTest();
+    const [before, backup] = [join(folder, 'before'), join(folder, 'backup')];
+    await operator(place, 'backup', before);
+    const busy = traffic(api);
+    const taken = await operator(place, 'backup', backup, '--after', before);
+    const accepted = await busy.stop();
+    await first.end('SIGTERM');
+    const logFiles = (await readdir(backup)).filter((file) => file.startsWith('event_log'));
+    expect(logFiles).toEqual(['event_log.0001.ndjson.zst', 'event_log.0002.ndjson.zst']);
+
+    const target = await placeForTest({ EVENTSTORE_URL: other.url });
+    const damaged = join(folder, 'damaged');
+    await cp(backup, damaged, { recursive: true });
+    await truncate(join(damaged, logFiles[1] ?? ''), 20);
+    expect(await refusal(target, 'restore', damaged)).toContain('is damaged (event_log.0002.ndjson.zst');
+    expect((await operator(target, 'restore', backup)).log_id).not.toBe(taken.log_id);
+    const restarted = await start(target);
+    const after = apiClient(restarted.baseUrl, key);
+    const replay = await send(after, 'once');
+    expect([replay.body.id, replay.headers.get('idempotent-replayed')]).toEqual([original.body.id, 'true']);
+    // Messages of the traffic are in the restored log with their contents, or not at all.
+    const last = await eventually(
+      () => after.get('/v1/messages?limit=1'),
+      ({ status }) => status === 200,
+    );
+    expect(last.body.data).toHaveLength(1);
+    expect(accepted).toBeGreaterThan(0);
+    const { problems } = await operator(target, 'doctor');
+    expect(problems.join()).not.toContain('contents');
+  }, 240_000);
 });

@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { copyFile, link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress } from 'node:zlib';
 import { Client } from 'pg';
 import { to } from 'pg-copy-streams';
 import { z } from 'zod';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { StartRefused, type System } from '../../lib/async/async.ts';
 import { CANARY, createSecretBox, type SecretKeys } from '../secrets/postgres.ts';
+import { digesting } from './digest.ts';
+import { endOf, type LogFile, logFileSchema, writeLogFile } from './log-files.ts';
 
 /**
  * A backup is a folder: a file for each table of the log and the vault, in `COPY` format, compressed (zstd), and
@@ -18,6 +19,9 @@ import { CANARY, createSecretBox, type SecretKeys } from '../secrets/postgres.ts
  * database.
  *
  * A full partition of the log never changes. A backup that follows an earlier one reuses its file.
+ *
+ * A log in another engine is read up to a position first (`log-files.ts`), and the vault after it: contents are stored before the
+ * events that name them, so a vault that is younger than the log has all contents.
  */
 
 const MANIFEST = 'manifest.json';
@@ -49,6 +53,10 @@ const manifestSchema = z.object({
     id: z.string(),
     /** Position of the last event that the backup covers. */
     position: z.string(),
+    /** Position up to which events were recorded for webhooks. Absent: none, or the backup is older than this field. */
+    recorded: z.string().optional(),
+    /** Files of a log outside the database. Absent: the log is in the tables, or has a backup of its own. */
+    files: z.array(logFileSchema).optional(),
   }),
   /** A sentence sealed under `SECRET_KEY`. It opens only under the same key, and reveals nothing about it. */
   secretKeyCheck: z.string(),
@@ -118,22 +126,6 @@ const OWN_LOG = `
   select id::text, lpad(event_log.head()::text, 16, '0') as position
   from event_log.log`;
 
-/** Passes bytes on, counting and hashing them. */
-export const digesting = () => {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  return {
-    pass: new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        hash.update(chunk);
-        bytes += chunk.length;
-        done(null, chunk);
-      },
-    }),
-    end: () => ({ bytes, sha256: hash.digest('hex') }),
-  };
-};
-
 const writeTable = async (client: Client, { name, target, columns }: Table, folder: string): Promise<BackedUpTable> => {
   const file = `${name}.copy.zst`;
   const rows = client.query(to(`copy ${name} (${columns.join(', ')}) to stdout`));
@@ -155,7 +147,11 @@ const fullPartitions = async (client: Client): Promise<ReadonlyMap<string, strin
 };
 
 /** Links a file into both backups, or copies it to another disk. @throws {StartRefused} if it is missing or damaged. */
-const takeOver = async (earlier: string, { file, bytes }: BackedUpTable, folder: string): Promise<void> => {
+const takeOver = async (
+  earlier: string,
+  { file, bytes }: Pick<BackedUpTable, 'file' | 'bytes'>,
+  folder: string,
+): Promise<void> => {
   const source = join(earlier, file);
   const found = await stat(source).catch(() => null);
   if (found?.size !== bytes) {
@@ -185,11 +181,32 @@ export interface BackUp {
   readonly version: string;
   /** Folder of an earlier backup, whose files of full partitions are reused. */
   readonly after?: string | undefined;
-  /** A log outside the database, whose vault is backed up here. Absent: the log is in this database. */
-  readonly elsewhere?: { readonly id: string; readonly position: string } | undefined;
+  /** A log outside the database, up to a position. Absent: the log is in this database. */
+  readonly elsewhere?: LogElsewhere | undefined;
   /** @param of number of tables. */
   onTable(table: BackedUpTable, of: number): void;
 }
+
+interface LogElsewhere {
+  readonly id: string;
+  readonly position: string;
+  /** Absent: it has a backup of its own. */
+  readonly log?: Pick<EventStore, 'readAll'> | undefined;
+  onEvents(events: number): void;
+}
+
+/** The log's files, with those of an earlier backup of the same log. */
+const writeLog = async ({ folder, after, elsewhere }: BackUp): Promise<readonly LogFile[] | undefined> => {
+  if (elsewhere?.log === undefined) return undefined;
+  const { id, position, log, onEvents } = elsewhere;
+  const earlier = after === undefined ? undefined : (await readManifest(after)).log;
+  const kept = earlier?.id === id ? (earlier.files ?? []) : [];
+  for (const file of kept) await takeOver(after ?? '', file, folder);
+  const from = endOf(kept);
+  return [...kept, await writeLogFile({ log, folder, number: kept.length + 1, from, to: position, onEvents })];
+};
+
+const RECORDED = 'select position from vault.webhook_recording';
 
 const writeTables = async (
   client: Client,
@@ -212,6 +229,7 @@ const writeTables = async (
 
 const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
   const { folder, secretKeys, system, version, elsewhere } = options;
+  const files = await writeLog(options);
   await client.query('begin transaction isolation level repeatable read, read only');
   const tables = await tablesIn(client, elsewhere === undefined ? ['event_log', 'vault'] : ['vault']);
   await client.query(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`);
@@ -219,6 +237,7 @@ const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
   const own = elsewhere ?? (await client.query<{ id: string; position: string }>(OWN_LOG)).rows[0];
   if (facts === undefined || own === undefined) throw new StartRefused('this database has no log');
   const written = await writeTables(client, tables, options);
+  const recorded = (await client.query<{ position: string }>(RECORDED)).rows[0]?.position;
   await client.query('commit');
   const check = createSecretBox(secretKeys, 'vault.secrets', system).seal(CANARY, CHECK_TEXT);
   const manifest: Manifest = {
@@ -227,7 +246,13 @@ const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
     postgres: facts.postgres,
     migration: facts.migration,
     takenAt: facts.taken_at.toISOString(),
-    log: { engine: elsewhere === undefined ? 'postgres' : 'eventstoredb', id: own.id, position: own.position },
+    log: {
+      engine: elsewhere === undefined ? 'postgres' : 'eventstoredb',
+      id: own.id,
+      position: own.position,
+      ...(recorded === undefined ? {} : { recorded }),
+      ...(files === undefined ? {} : { files: [...files] }),
+    },
     secretKeyCheck: check.toString('base64'),
     tables: written,
   };

@@ -8,7 +8,8 @@ import { from } from 'pg-copy-streams';
 import type { Message } from '../../domain/message/message.ts';
 import { type Logger, StartRefused, type System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
-import { type BackedUpTable, connectForCopy, digesting, type Manifest, readManifest, tablesIn } from './backup.ts';
+import { type BackedUpTable, connectForCopy, type Manifest, readManifest, tablesIn } from './backup.ts';
+import { digesting } from './digest.ts';
 
 /**
  * After a restore we do not know which mail was sent between the backup and the loss: mail that is waiting according to
@@ -83,7 +84,7 @@ export const openRestoreHold = async (
 
 const requireIntact = async (
   folder: string,
-  { file, bytes, sha256 }: BackedUpTable,
+  { file, bytes, sha256 }: Pick<BackedUpTable, 'file' | 'bytes' | 'sha256'>,
   streams: readonly NodeJS.ReadWriteStream[] = [],
   target: NodeJS.WritableStream = new Writable({ write: (_chunk, _encoding, done) => done() }),
 ): Promise<void> => {
@@ -102,7 +103,7 @@ const requireIntact = async (
 /** The manifest of a backup whose files are all intact. @throws {StartRefused} */
 export const readBackup = async (folder: string): Promise<Manifest> => {
   const manifest = await readManifest(folder);
-  for (const table of manifest.tables) await requireIntact(folder, table);
+  for (const file of [...manifest.tables, ...(manifest.log.files ?? [])]) await requireIntact(folder, file);
   return manifest;
 };
 
