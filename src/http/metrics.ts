@@ -109,15 +109,11 @@ const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
 
 /** Present only while a read model is being rebuilt, by whichever process. */
 const measureRebuilds = (registry: Registry, rebuilds: ReadModels['rebuilds']): void => {
-  new Gauge({
+  readGauge(registry, {
     name: 'outbox_projection_rebuild_ratio',
     help: 'Part of the log in a read model that is being rebuilt',
     labelNames: ['projection'],
-    registers: [registry],
-    async collect() {
-      this.reset();
-      for (const { name, part } of await rebuilds()) this.set({ projection: name }, part);
-    },
+    read: async () => (await rebuilds()).map(({ name, part }) => ({ labels: { projection: name }, value: part })),
   });
 };
 

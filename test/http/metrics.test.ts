@@ -31,3 +31,13 @@ test('the metrics server exports lag by projection and durations by route, never
   metrics.closeAllConnections();
   await service.close();
 });
+
+test('a scrape leaves out what the database does not answer, and has the rest', async () => {
+  const registry = new Registry();
+  const away = () => Promise.reject(new Error('away'));
+  const metrics = createMetricsServer({ registry, readModels: { lag: away, rebuilds: away }, version: '1.2.3' });
+  const text = await registry.metrics();
+  expect(text).toContain('process_cpu_seconds_total');
+  expect(text).not.toMatch(/^outbox_projection_\w+(?:\{.*\})? /m);
+  metrics.close();
+});
