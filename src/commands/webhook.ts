@@ -6,7 +6,7 @@ import { DomainError } from '../domain/kernel/errors.ts';
 import type { WebhookEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
 import { apiKeyStream, webhookStream } from '../domain/kernel/streams.ts';
-import type { DisabledReason, WebhookFilters, WebhookHeaders } from '../domain/webhook/events.ts';
+import type { DisabledReason, WebhookFilters, WebhookFormat, WebhookHeaders } from '../domain/webhook/events.ts';
 import {
   adoptWebhook as decideAdoptWebhook,
   deleteWebhook as decideDeleteWebhook,
@@ -48,6 +48,7 @@ export interface RegisterWebhook {
   readonly description: string | null;
   readonly filters?: WebhookFilters | undefined;
   readonly headers?: HeaderValues | null | undefined;
+  readonly format?: WebhookFormat | undefined;
 }
 
 export interface WebhookAtRevision {
@@ -130,7 +131,7 @@ const requireUrl = async ({ webhookTarget }: CommandContext, url: string): Promi
 export const registerWebhook = async (
   context: CommandContext,
   origin: Origin,
-  { headers: values, filters, ...command }: RegisterWebhook,
+  { headers: values, filters, format, ...command }: RegisterWebhook,
 ): Promise<WebhookWithSecret> => {
   await requireUrl(context, command.url);
   const webhookId = formatId('whk', context.system.randomBytes(ID_BYTES));
@@ -149,6 +150,7 @@ export const registerWebhook = async (
         secretId,
         ...(filters === undefined ? {} : { filters }),
         ...(headers === null ? {} : { headers }),
+        ...(format === undefined ? {} : { format }),
       }),
   );
   return { webhook: requireWebhook(state, { organizationId: origin.organizationId, environment }), secret, revision };

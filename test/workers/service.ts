@@ -13,7 +13,7 @@ import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import { serializeEvents } from '../../src/http/resources/events/serialize-events.ts';
+import { serializePosts } from '../../src/http/compat/sendgrid-events.ts';
 import { type AskDue, type DueDelivery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
@@ -162,7 +162,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
 
   const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {
-    ...{ store, contents, secrets, transports, webhookTarget, serializeEvents, system, logger },
+    ...{ store, contents, secrets, transports, webhookTarget, serializeEvents: serializePosts, system, logger },
     queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
     timetable: parts.timetable ?? timetableOf({ store }),
     heldMail: heldMailOf({ store }),

@@ -704,7 +704,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Rotate the secret of a webhook
    *
-   * Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.
+   * Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first. The signature of the format `sendgrid` uses the new one only.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */

@@ -358,8 +358,10 @@ export interface RegisterWebhookRequest {
     /** Only events of messages with one of these tags: `order:1234`. Empty: all. */
     tags?: readonly string[] | undefined;
   } | undefined;
-  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
+  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
+  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. It cannot be changed. Default: `"outbox"`. */
+  format?: 'outbox' | 'sendgrid' | undefined;
 }
 
 export interface UpdateWebhookRequest {
@@ -376,7 +378,7 @@ export interface UpdateWebhookRequest {
     /** Only events of messages with one of these tags: `order:1234`. Empty: all. */
     tags?: readonly string[] | undefined;
   } | undefined;
-  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
+  /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
   /** false: nothing is posted, and deliveries wait. true: posting resumes with the waiting deliveries. */
   enabled?: boolean | undefined;
@@ -1840,6 +1842,8 @@ export interface RenderedTemplate {
 
 export interface CreatedWebhook extends Webhook {
   secret: string;
+  /** Public key (ECDSA, in base64) that verifies posts in the format `sendgrid`. null: another format. */
+  verification_key: string | null;
 }
 
 export interface Webhook {
@@ -1866,6 +1870,8 @@ export interface Webhook {
     /** Only events of messages with one of these tags. Empty: all. */
     tags: string[];
   };
+  /** Shape and signature of the posts. */
+  format: 'outbox' | 'sendgrid';
   /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;

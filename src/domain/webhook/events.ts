@@ -14,6 +14,10 @@ export type WebhookFilters = z.infer<typeof filters>;
 const headers = z.object({ names: z.array(z.string()), secretId: z.string() });
 export type WebhookHeaders = z.infer<typeof headers>;
 
+/** Shape and signature of posts, as another service has them. */
+const format = z.enum(['sendgrid']);
+export type WebhookFormat = z.infer<typeof format>;
+
 export const webhookEvents = {
   WebhookRegistered: z.object({
     webhookId: z.string(),
@@ -27,6 +31,8 @@ export const webhookEvents = {
     /** Absent: none. */
     filters: filters.optional(),
     headers: headers.optional(),
+    /** Absent: events as the feed has them. */
+    format: format.optional(),
   }),
   /** Changed fields. Absent fields are unchanged. */
   WebhookUpdated: z.object({

@@ -8,7 +8,8 @@ import { DomainError } from '../kernel/errors.ts';
 import type { WebhookEvent } from '../kernel/events.ts';
 import { jitter } from '../kernel/jitter.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { DisabledReason, WebhookFilters, WebhookHeaders } from './events.ts';
+import type { DisabledReason, WebhookFilters, WebhookFormat, WebhookHeaders } from './events.ts';
+import { SENDGRID_EVENTS } from './sendgrid.ts';
 
 /** A replaced signing secret that also signs until it expires. */
 interface EarlierSecret {
@@ -27,6 +28,8 @@ export interface ExistingWebhook {
   readonly description: string | null;
   readonly filters: WebhookFilters;
   readonly headers: WebhookHeaders | null;
+  /** Absent: events as the feed has them. */
+  readonly format?: WebhookFormat | undefined;
   readonly secretId: string;
   readonly earlierSecrets: readonly EarlierSecret[];
   readonly createdAt: string;
@@ -136,8 +139,18 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
 
 type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
+/** @throws {DomainError} `invalid_request`: the format has no such event. */
+const requireEvents = (format: WebhookFormat | undefined, events: readonly string[]): void => {
+  const known: readonly string[] = SENDGRID_EVENTS;
+  if (format === undefined || events.every((type) => known.includes(type))) return;
+  const problem = `events must be among ${known.join(', ')}, because format is ${format}`;
+  throw new DomainError('invalid_request', problem, { details: { events: [problem] } });
+};
+
+/** @throws {DomainError} `resource_conflict`, `invalid_request`. */
 export const registerWebhook = (state: Webhook, command: WebhookRegistration): readonly WebhookEvent[] => {
   if (state.status !== 'absent') throw new DomainError('resource_conflict', 'the webhook already exists');
+  requireEvents(command.format, command.events);
   return [{ type: 'WebhookRegistered', data: command }];
 };
 
@@ -213,11 +226,12 @@ const toEnabled = (existing: ExistingWebhook, enabled: boolean): readonly Webhoo
 
 /**
  * Changes a webhook. Equal values are no change.
- * @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`.
+ * @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`, `invalid_request`.
  */
 export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: WebhookChanges): readonly WebhookEvent[] => {
   const existing = requireWebhook(state, by);
-  const { enabled } = changes;
+  const { enabled, events = [] } = changes;
+  requireEvents(existing.format, events);
   return [...fieldChanges(existing, changes), ...(enabled === undefined ? [] : toEnabled(existing, enabled))];
 };
 

@@ -10,12 +10,15 @@ import type {
   WebhookDeliveries,
   WebhookTarget,
 } from '../../domain/ports/webhooks.ts';
+import type { WebhookFormat } from '../../domain/webhook/events.ts';
+import { signSendgrid } from '../../domain/webhook/sendgrid.ts';
 import {
   type ExistingWebhook,
   POST_HEADERS,
   REPLAY_HEADER,
   signWebhook,
   webhookRetryWaitMs,
+  webhookTimestamp,
 } from '../../domain/webhook/webhook.ts';
 import {
   atMost,
@@ -53,6 +56,7 @@ export const startWithinMs = ({ postMs, recordMs, leaseMs }: WebhookTimes): numb
 export interface PreparedPost {
   readonly delivery: ClaimedDelivery;
   readonly url: string;
+  readonly format?: WebhookFormat | undefined;
   /** `whsec_…`; each signs. */
   readonly secrets: readonly string[];
   /** The customer's own headers. */
@@ -83,7 +87,7 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
 /** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
-  { delivery, url, secrets, headers: own, body }: PreparedPost,
+  { delivery, url, format, secrets, headers: own, body }: PreparedPost,
 ): Promise<FinishedTry> => {
   const at = system.now();
   const attempt = delivery.attempts + 1;
@@ -93,6 +97,7 @@ export const postWebhook = async (
     ...POST_HEADERS,
     ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
     ...signWebhook(secrets, { id: delivery.event.id, at, body }),
+    ...(format === 'sendgrid' ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
   };
   const answer = await webhookTarget.post({ organizationId, url, headers, body, timeoutMs: webhookTimes.postMs });
   return {

@@ -11,6 +11,7 @@ import type { Contents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import type { WebhookFormat } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, owningKeyId, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
 import type { Work } from '../supervise.ts';
@@ -30,10 +31,11 @@ export interface PostWebhooks extends PostWebhook {
   readonly secrets: Pick<Secrets, 'get'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly endpoints: Endpoints;
-  /** Makes the JSON of events, with the contents that are found. */
+  /** Makes the JSON of posts, each with one event and the contents that are found. */
   readonly serializeEvents: (
     contents: Pick<Contents, 'heads'>,
     events: readonly CustomerEvent[],
+    format?: WebhookFormat,
   ) => Promise<readonly object[]>;
   /** Endpoints that may be owed something: recording adds them, and queues that run low. */
   readonly readyEndpoints: ReadyEndpoints;
@@ -88,7 +90,7 @@ const bodyOf = async (
   endpoint: ExistingWebhook,
   { event }: ClaimedDelivery,
 ): Promise<object | undefined> => {
-  const [body] = await serializeEvents((await carries(endpoint)) ? contents : NO_CONTENTS, [event]);
+  const [body] = await serializeEvents((await carries(endpoint)) ? contents : NO_CONTENTS, [event], endpoint.format);
   return body;
 };
 
@@ -102,7 +104,8 @@ const prepare = async (
   if (endpoint === undefined) return null;
   // Concurrent callers of both share queries.
   const [serialized, found] = await Promise.all([bodyOf(deps, carries, endpoint, delivery), secretsOf(deps, endpoint)]);
-  if (found !== null) return { delivery, url: endpoint.url, ...found, body: JSON.stringify(serialized) };
+  const { url, format } = endpoint;
+  if (found !== null) return { delivery, url, format, ...found, body: JSON.stringify(serialized) };
   deps.logger.error({ webhookId: delivery.webhookId }, 'the vault has no signing secret or headers for this webhook');
   return null;
 };

@@ -5,10 +5,14 @@ import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-e
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
+import { SENDGRID_EVENTS, verificationKeyOf } from '../../../domain/webhook/sendgrid.ts';
 import type { ExistingWebhook } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { atMost, line, timeSchema } from '../../fields.ts';
 import { loadDomain } from '../domains/domains.ts';
+
+/** `outbox`: events as `GET /v1/events` returns them. */
+const WEBHOOK_FORMATS = ['outbox', 'sendgrid'] as const;
 
 export const webhookSchema = z
   .strictObject({
@@ -43,6 +47,7 @@ export const webhookSchema = z
         .describe('Only events of these sending domains and of their messages. Empty: all.'),
       tags: z.array(z.string()).describe('Only events of messages with one of these tags. Empty: all.'),
     }),
+    format: z.enum(WEBHOOK_FORMATS).describe('Shape and signature of the posts.'),
     header_names: z.array(z.string()).describe('Names of the custom headers. Their values are not shown.'),
     created_at: timeSchema(),
   })
@@ -50,7 +55,15 @@ export const webhookSchema = z
 export type SerializedWebhook = z.infer<typeof webhookSchema>;
 
 /** The secret is shown this once. */
-export const createdWebhookSchema = webhookSchema.extend({ secret: z.string() }).meta({ id: 'CreatedWebhook' });
+export const createdWebhookSchema = webhookSchema
+  .extend({
+    secret: z.string(),
+    verification_key: z
+      .string()
+      .nullable()
+      .describe('Public key (ECDSA, in base64) that verifies posts in the format `sendgrid`. null: another format.'),
+  })
+  .meta({ id: 'CreatedWebhook' });
 export const rotatedWebhookSchema = createdWebhookSchema
   .extend({ previous_secret_expires_at: timeSchema() })
   .meta({ id: 'RotatedWebhook' });
@@ -95,6 +108,7 @@ export const serializeWebhook = (
   disabled_reason: webhook.disabledReason,
   failing_since: failingSince(webhook, failing.get(webhook.webhookId)),
   filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },
+  format: webhook.format ?? 'outbox',
   header_names: [...(webhook.headers?.names ?? [])],
   created_at: webhook.createdAt,
 });
@@ -119,7 +133,7 @@ const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Headers that the service sets, that verifiers read instead, or that concern the connection (RFC 9110 §7.6.1). */
 const RESERVED =
-  /^(?:webhook-.*|svix-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
+  /^(?:webhook-.*|svix-.*|x-twilio-email-event-webhook-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 const headerValue = z
@@ -169,7 +183,7 @@ export const webhookFields = {
     .describe('Filters for the events that are posted. Both must match.'),
   headers: atMost(HEADERS_MAX, customHeaders).describe(
     `Headers to add to every post, at most ${HEADERS_MAX}, such as \`authorization\`. Their values are stored encrypted and ` +
-      'not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers of the connection.',
+      'not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection.',
   ),
 };
 
@@ -194,3 +208,18 @@ export const filtersOf = async (
 /** Names of headers are not case-sensitive (RFC 9110 §5.1). */
 export const headersOf = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** Set when a webhook is created, and never changed: a receiver understands one format. */
+export const formatField = z
+  .enum(WEBHOOK_FORMATS)
+  .default('outbox')
+  .describe(
+    '`outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its ' +
+      `signature; \`events\` must then be among ${SENDGRID_EVENTS.map((type) => `\`${type}\``).join(', ')}. It cannot be changed.`,
+  );
+
+/** Secrets of a webhook, shown once. */
+export const serializeSecret = ({ format }: Pick<ExistingWebhook, 'format'>, secret: string) => ({
+  secret,
+  verification_key: format === 'sendgrid' ? verificationKeyOf(secret) : null,
+});

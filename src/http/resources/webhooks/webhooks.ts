@@ -23,9 +23,11 @@ import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '
 import {
   createdWebhookSchema,
   filtersOf,
+  formatField,
   headersOf,
   pingedWebhookSchema,
   rotatedWebhookSchema,
+  serializeSecret,
   serializeWebhook,
   webhookFields,
   webhookSchema,
@@ -47,6 +49,7 @@ const body = z.strictObject({
   description: webhookFields.description.default(null),
   filters: webhookFields.filters.default({ domain_ids: [], tags: [] }),
   headers: webhookFields.headers.default({}),
+  format: formatField,
 });
 
 const urlSent = z.object({ url: webhookFields.url });
@@ -123,24 +126,30 @@ export const registerWebhookRoute = (route: RouteContext): void => {
           filters: { tags: ['kind:receipt'] },
           headers: { authorization: 'Bearer s3cret' },
         },
+        'For a receiver that was written for SendGrid': {
+          url: 'https://example.com/hooks/sendgrid',
+          events: ['message.delivered', 'message.bounced', 'message.complained'],
+          format: 'sendgrid',
+        },
       },
       answer: createdWebhookSchema,
       problems: urlProblems(route, body),
     },
     async ({ caller, origin, body: asked, reply }) => {
-      const { filters, headers, ...command } = asked;
+      const { filters, headers, format, ...command } = asked;
       const registration = {
         ...command,
         environment: caller.environment,
         filters: await filtersOf(deps, caller, filters),
         headers: headersOf(headers),
+        ...(format === 'outbox' ? {} : { format }),
       };
       const { webhook, secret, revision } = await withinLimit(caller.organizationId, () =>
         registerWebhook(deps.context, origin, registration),
       );
       setRevision(reply, revision);
       reply.header('location', `/v1/webhooks/${webhook.webhookId}`);
-      return { ...serializeWebhook(webhook), secret };
+      return { ...serializeWebhook(webhook), ...serializeSecret(webhook, secret) };
     },
   );
 };
@@ -246,7 +255,7 @@ export const rotateWebhookSecretRoute = endpoint(
   {
     summary: 'Rotate the secret of a webhook',
     description:
-      'Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.',
+      'Creates a new secret and returns it once. Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first. The signature of the format `sendgrid` uses the new one only.',
     body: rotation,
     examples: {
       'Keep the previous secret for an hour': { grace_period_minutes: 60 },
@@ -261,7 +270,8 @@ export const rotateWebhookSecretRoute = endpoint(
     const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
     setRevision(reply, revision);
     const failing = await deps.webhookDeliveries.failingSince([id]);
-    return { ...serializeWebhook(webhook, failing), secret, previous_secret_expires_at: previousExpiresAt };
+    const shown = { ...serializeWebhook(webhook, failing), ...serializeSecret(webhook, secret) };
+    return { ...shown, previous_secret_expires_at: previousExpiresAt };
   },
 );
 
