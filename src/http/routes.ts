@@ -1,12 +1,5 @@
 import { MAILGUN_ROUTES } from './compat/mailgun-reads.ts';
-import {
-  getPostmarkDetailsRoute,
-  getPostmarkDumpRoute,
-  sendPostmarkBatchRoute,
-  sendPostmarkEmailRoute,
-  sendPostmarkTemplateBatchRoute,
-  sendPostmarkTemplateRoute,
-} from './compat/postmark.ts';
+import { POSTMARK_ROUTES } from './compat/postmark.ts';
 import { POSTMARK_BOUNCE_ROUTES } from './compat/postmark-bounces.ts';
 import { POSTMARK_READ_ROUTES } from './compat/postmark-reads.ts';
 import { POSTMARK_STATISTICS_ROUTES } from './compat/postmark-statistics.ts';
@@ -22,6 +15,7 @@ import {
 import { RESEND_ACCOUNT_ROUTES } from './compat/resend-account.ts';
 import { sendSendgridMailRoute } from './compat/sendgrid.ts';
 import { SENDGRID_READ_ROUTES } from './compat/sendgrid-reads.ts';
+import { SENDGRID_TEMPLATE_ROUTES } from './compat/sendgrid-templates.ts';
 import { dashboardAssetRoute, dashboardRoute } from './dashboard.ts';
 import type { Registration } from './endpoint.ts';
 import {
@@ -357,18 +351,14 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   rescheduleResendEmailRoute,
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
+  ...POSTMARK_ROUTES,
   ...POSTMARK_READ_ROUTES,
   ...POSTMARK_BOUNCE_ROUTES,
   ...POSTMARK_STATISTICS_ROUTES,
   ...POSTMARK_TEMPLATE_ROUTES,
   ...SENDGRID_READ_ROUTES,
+  ...SENDGRID_TEMPLATE_ROUTES,
   ...MAILGUN_ROUTES,
-  sendPostmarkEmailRoute,
-  sendPostmarkBatchRoute,
-  sendPostmarkTemplateRoute,
-  sendPostmarkTemplateBatchRoute,
-  getPostmarkDetailsRoute,
-  getPostmarkDumpRoute,
   sendSendgridMailRoute,
   showUnsubscribePageRoute,
   viewMailRoute,

@@ -83,6 +83,7 @@ const PERMISSIONS = {
     GET /compat/sendgrid/v3/suppression/:list/:id
     GET /compat/sendgrid/v3/asm/suppressions/global/:id
     GET /compat/sendgrid/v3/stats
+    GET /compat/sendgrid/v3/categories/stats
     GET /compat/mailgun/v3/:domain/events
     GET /compat/mailgun/v3/:domain/events/:id
     GET /compat/mailgun/v3/:domain/stats/total
@@ -169,7 +170,16 @@ const PERMISSIONS = {
     GET /compat/postmark/templates/:id
     PUT /compat/postmark/templates/:id
     DELETE /compat/postmark/templates/:id
+    DELETE /compat/sendgrid/v3/suppression/:list
     DELETE /compat/sendgrid/v3/suppression/:list/:id
+    GET /compat/sendgrid/v3/templates
+    POST /compat/sendgrid/v3/templates
+    GET /compat/sendgrid/v3/templates/:id
+    PATCH /compat/sendgrid/v3/templates/:id
+    DELETE /compat/sendgrid/v3/templates/:id
+    POST /compat/sendgrid/v3/templates/:id/versions
+    GET /compat/sendgrid/v3/templates/:id/versions/:version
+    POST /compat/sendgrid/v3/templates/:id/versions/:version/activate
     POST /compat/sendgrid/v3/asm/suppressions/global
     DELETE /compat/sendgrid/v3/asm/suppressions/global/:id
     POST /compat/mailgun/v3/:domain/:list
@@ -256,6 +266,11 @@ const CONDITIONS = {
     POST /compat/resend/domains
     PATCH /compat/resend/domains/:id
     DELETE /compat/resend/domains/:id
+    POST /compat/sendgrid/v3/templates
+    PATCH /compat/sendgrid/v3/templates/:id
+    DELETE /compat/sendgrid/v3/templates/:id
+    POST /compat/sendgrid/v3/templates/:id/versions
+    POST /compat/sendgrid/v3/templates/:id/versions/:version/activate
     POST /compat/postmark/templates
     PUT /compat/postmark/templates/:id
     DELETE /compat/postmark/templates/:id

@@ -208,7 +208,7 @@ const serializeSent = ({ message }: SentMessage, sent: unknown) => ({
   Message: 'OK',
 });
 
-export const sendPostmarkEmailRoute = endpoint(
+const sendPostmarkEmailRoute = endpoint(
   'POST /compat/postmark/email',
   {
     summary: 'sendEmail',
@@ -219,7 +219,7 @@ export const sendPostmarkEmailRoute = endpoint(
     serializeSent(await sendOne(route, call, { translate: translateEmail, names: POSTMARK_NAMES }), call.body),
 );
 
-export const sendPostmarkTemplateRoute = endpoint(
+const sendPostmarkTemplateRoute = endpoint(
   'POST /compat/postmark/email/withTemplate',
   {
     summary: 'sendEmailWithTemplate',
@@ -251,13 +251,13 @@ const sendEach = async (
   );
 };
 
-export const sendPostmarkBatchRoute = endpoint(
+const sendPostmarkBatchRoute = endpoint(
   'POST /compat/postmark/email/batch',
   { summary: 'sendEmailBatch', body: z.unknown(), bounds: batchBounds([]), deadlineMs: BATCH_DEADLINE_MS },
   (call, route) => sendEach(route, call, { messages: requireMessages(call.body, 'body'), translate: translateEmail }),
 );
 
-export const sendPostmarkTemplateBatchRoute = endpoint(
+const sendPostmarkTemplateBatchRoute = endpoint(
   'POST /compat/postmark/email/batchWithTemplates',
   {
     summary: 'sendEmailBatchWithTemplates',
@@ -330,7 +330,7 @@ const smallSource = async (
   return Buffer.concat([...(await sourceOf(route, read))]).toString('utf8');
 };
 
-export const getPostmarkDetailsRoute = endpoint(
+const getPostmarkDetailsRoute = endpoint(
   'GET /compat/postmark/messages/outbound/:id/details',
   { summary: 'getOutboundMessageDetails', large: true },
   async (call, route) => {
@@ -340,7 +340,7 @@ export const getPostmarkDetailsRoute = endpoint(
   },
 );
 
-export const getPostmarkDumpRoute = endpoint(
+const getPostmarkDumpRoute = endpoint(
   'GET /compat/postmark/messages/outbound/:id/dump',
   { summary: 'getOutboundMessageDump', large: true },
   async (call, route) => {
@@ -352,3 +352,13 @@ export const getPostmarkDumpRoute = endpoint(
     );
   },
 );
+
+/** All routes of this file, by the name of the operation. */
+export const POSTMARK_ROUTES = {
+  getPostmarkDetailsRoute,
+  getPostmarkDumpRoute,
+  sendPostmarkBatchRoute,
+  sendPostmarkEmailRoute,
+  sendPostmarkTemplateBatchRoute,
+  sendPostmarkTemplateRoute,
+};

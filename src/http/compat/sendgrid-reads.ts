@@ -5,7 +5,7 @@ import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedSuppression } from '../resources/suppressions/add-suppressions.ts';
 import { entryIn, findSuppressed, listSuppressed, suppress, unsuppress } from './suppressions.ts';
-import { type PathNames, perform, requireList, requireObject, throughDay } from './translate.ts';
+import { type PathNames, perform, refuseField, requireList, requireObject, throughDay } from './translate.ts';
 
 /** Suppressions and statistics of the npm package `@sendgrid/client`, by our own operations. */
 
@@ -115,6 +115,36 @@ const deleteSendgridSuppressionRoute = endpoint(
   },
 );
 
+/** Each is an event of its own. Higher: one request lasts longer than its client waits. Lower: more requests. */
+const DELETED_MAX = 500;
+const DELETE_DEADLINE_MS = 60_000;
+
+/** Addresses that a body names: some, or all of a list. @throws {DomainError} `invalid_request`. */
+const addressesIn = async (route: RouteContext, call: Call<unknown, unknown>, list: SuppressionList) => {
+  const { delete_all, emails, ...others } = requireObject(call.body);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw refuseField(other, 'is not a known field');
+  if (delete_all !== true) {
+    const addresses = requireList(emails, 'emails', DELETED_MAX);
+    if (addresses.every((one) => typeof one === 'string')) return addresses;
+    throw refuseField('emails', 'must be an array of text');
+  }
+  if (emails !== undefined) throw refuseField('emails', 'is not allowed together with delete_all');
+  const { items } = await listSuppressed(route, call, { offset: 0, limit: DELETED_MAX, reasons: list.reasons });
+  return items.map(({ address }) => address);
+};
+
+const emptySendgridSuppressionsRoute = endpoint(
+  'DELETE /compat/sendgrid/v3/suppression/:list',
+  { summary: 'DELETE /v3/suppression/{list}', body: z.unknown(), deadlineMs: DELETE_DEADLINE_MS },
+  async (call, route) => {
+    const list = listNamed(call);
+    if (list.reasons.length === 0) return;
+    for (const address of await addressesIn(route, call, list))
+      await unsuppress(route, call, { address, reasons: list.reasons, names: { address: 'emails' } });
+  },
+);
+
 /** Our own operation accepts no more at once. */
 const EMAILS_MAX = 1_000;
 
@@ -153,7 +183,7 @@ interface Stats {
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const date = z.string().refine((text) => DATE.test(text), 'must be a date such as 2026-01-31');
 
-const STATS_NAMES: PathNames = { from: 'start_date', to: 'end_date', granularity: 'aggregated_by' };
+const STATS_NAMES: PathNames = { from: 'start_date', to: 'end_date', granularity: 'aggregated_by', tag: 'categories' };
 
 /** Their metrics that count something here. */
 const metricsOf = (counts: Readonly<Record<string, number>>) => ({
@@ -171,27 +201,57 @@ const metricsOf = (counts: Readonly<Record<string, number>>) => ({
   unsubscribes: counts.unsubscribed,
 });
 
+const statsPeriod = {
+  start_date: date,
+  end_date: date.optional(),
+  aggregated_by: z.enum(['day', 'week', 'month']).default('day'),
+};
+
+/** Metrics of each day, week or month. @param filters of our own operation. */
+const statsOf = async (
+  route: RouteContext,
+  call: Call<unknown, z.output<z.ZodObject<typeof statsPeriod>>>,
+  filters: Readonly<Record<string, string>> = {},
+) => {
+  const { start_date: from, end_date, aggregated_by: granularity } = call.query;
+  const to = throughDay(end_date);
+  const { data } = await perform<Stats>(route, call, 'GET /v1/stats', {
+    query: {
+      from,
+      granularity,
+      timezone: 'UTC',
+      attribution: 'event',
+      ...(to === undefined ? {} : { to }),
+      ...filters,
+    },
+    names: STATS_NAMES,
+  });
+  return data.map(({ start, ...counts }) => ({ date: start.slice(0, from.length), metrics: metricsOf(counts) }));
+};
+
 const getSendgridStatsRoute = endpoint(
   'GET /compat/sendgrid/v3/stats',
+  { summary: 'GET /v3/stats', query: z.strictObject(statsPeriod) },
+  async (call, route) =>
+    (await statsOf(route, call)).map(({ date: day, metrics }) => ({ date: day, stats: [{ metrics }] })),
+);
+
+/** Their own maximum. Each is a query. */
+const CATEGORIES_MAX = 10;
+const category = z.string().min(1).max(TEXT_MAX);
+
+const getSendgridCategoryStatsRoute = endpoint(
+  'GET /compat/sendgrid/v3/categories/stats',
   {
-    summary: 'GET /v3/stats',
-    query: z.strictObject({
-      start_date: date,
-      end_date: date.optional(),
-      aggregated_by: z.enum(['day', 'week', 'month']).default('day'),
-    }),
+    summary: 'GET /v3/categories/stats',
+    query: z.strictObject({ ...statsPeriod, categories: z.union([category, z.array(category).max(CATEGORIES_MAX)]) }),
   },
   async (call, route) => {
-    const { start_date: from, end_date, aggregated_by: granularity } = call.query;
-    const to = throughDay(end_date);
-    const { data } = await perform<Stats>(route, call, 'GET /v1/stats', {
-      query: { from, granularity, timezone: 'UTC', attribution: 'event', ...(to === undefined ? {} : { to }) },
-      names: STATS_NAMES,
-    });
-    return data.map(({ start, ...counts }) => ({
-      date: start.slice(0, from.length),
-      stats: [{ metrics: metricsOf(counts) }],
-    }));
+    const days = new Map<string, object[]>();
+    for (const name of new Set([call.query.categories].flat()))
+      for (const { date: day, metrics } of await statsOf(route, call, { tag: `category:${name}` }))
+        days.set(day, [...(days.get(day) ?? []), { type: 'category', name, metrics }]);
+    return [...days].map(([day, stats]) => ({ date: day, stats }));
   },
 );
 
@@ -200,8 +260,10 @@ export const SENDGRID_READ_ROUTES = {
   listSendgridSuppressionsRoute,
   getSendgridSuppressionRoute,
   deleteSendgridSuppressionRoute,
+  emptySendgridSuppressionsRoute,
   suppressSendgridGloballyRoute,
   getSendgridGlobalRoute,
   deleteSendgridGlobalRoute,
   getSendgridStatsRoute,
+  getSendgridCategoryStatsRoute,
 };

@@ -51,10 +51,11 @@ const variablesOf = (used: ReadonlyMap<string, string>, before: SerializedConten
  */
 export const contentOf = ({ sources, raw, names, before }: VendorTemplate): Fields => {
   const { subject = 'subject', html = 'html', text = 'text' } = names;
-  const converted = liquidOf({ ...sources, html: htmlOrText(sources) }, { raw, names: { subject, html, text } });
+  const converted = liquidOf(sources, { raw, names: { subject, html, text } });
   requireNone(converted.problems);
   return {
     ...converted.sources,
+    html: htmlOrText(converted.sources),
     text: converted.sources.text === '' ? null : converted.sources.text,
     variables: variablesOf(converted.variables, before),
   };

@@ -108,6 +108,69 @@ carol@example.net,unsubscribe,
     expect(body[0].stats[0].metrics).toMatchObject({ requests: 0, delivered: 0, bounces: 0, unique_opens: 0 });
   });
 
+  test('DELETE /v3/suppression: deletes some addresses, and all of a list', async () => {
+    const csv = ['u1', 'u2', 'u3', 'u4'].map((name) => `${name}@example.com,bounce`).join('\n');
+    await post('/v1/suppressions/import', { csv: `address,reason\n${csv}\nkept@example.com,complaint\n` });
+    const url = '/v3/suppression/bounces';
+    const some = { emails: ['u1@example.com', 'U2@example.com', 'kept@example.com', 'none@example.com'] };
+    expect((await call('DELETE', url, { body: { emails: ['u1@example.com', 'none@example.com'] } })).statusCode).toBe(
+      204,
+    );
+    expect((await call('GET', url)).body).toHaveLength(3);
+    // The complaint is on another list.
+    expect(await refused('DELETE', url, { body: some })).toContain('409 null the address is also suppressed');
+    expect((await call('DELETE', url, { body: { delete_all: true } })).statusCode).toBe(204);
+    expect((await call('GET', url)).body).toEqual([]);
+    expect((await ours('/v1/suppressions?address=kept@example.com')).data).toHaveLength(1);
+    expect((await call('DELETE', '/v3/suppression/blocks', { body: { delete_all: true } })).statusCode).toBe(204);
+    const many = Array.from({ length: 501 }, () => 'a@b.test');
+    for (const [body, sentence] of [
+      [{}, '400 emails emails must be an array'],
+      [{ delete_all: 'true' }, '400 emails emails must be an array'],
+      [{ delete_all: true, emails: [] }, '400 emails emails is not allowed together with delete_all'],
+      [{ delete_all: true, other: 1 }, '400 other other is not a known field'],
+      [{ emails: [7] }, '400 emails emails must be an array of text'],
+      [{ emails: many }, '400 emails emails must have at most 500 items'],
+      [{ emails: ['a@b.test\r\nBcc: c@d.test'] }, '400 emails emails is not an email address'],
+    ] as const)
+      expect(await refused('DELETE', url, { body })).toContain(sentence);
+    expect(await refused('DELETE', '/v3/suppression/constructor', { body: { delete_all: true } })).toContain(
+      '404 null',
+    );
+  });
+
+  test('/v3/categories/stats: counts messages of each category', async () => {
+    const mail = { from: { email: 'a@a.test' }, subject: 'Hi', content: [{ type: 'text/plain', value: 'Hi' }] };
+    for (const categories of [['news'], ['news', 'spring']]) {
+      const body = { ...mail, categories, personalizations: [{ to: [{ email: 'f@example.net' }] }] };
+      await call('POST', '/v3/mail/send', { body });
+    }
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const period = { start_date: day(-1), end_date: day(1), aggregated_by: 'month' };
+    const requests = async (...categories: readonly string[]) => {
+      const named = categories.map((name) => `categories=${name}`).join('&');
+      const { body } = await call('GET', `/v3/categories/stats?${named}`, { qs: period });
+      const all = body.flatMap(({ stats }: { stats: object[] }) => stats);
+      const sums: Record<string, number> = {};
+      for (const { type, name, metrics } of all) {
+        expect(type).toBe('category');
+        sums[name] = (sums[name] ?? 0) + metrics.requests;
+      }
+      return sums;
+    };
+    expect(await requests('news')).toEqual({ news: 2 });
+    expect(await requests('news', 'spring', 'none')).toEqual({ news: 2, spring: 1, none: 0 });
+    const many = Array.from({ length: 11 }, (_, index) => `categories=${index}`).join('&');
+    expect(await refused('GET', `/v3/categories/stats?${many}`, { qs: period })).toContain('400 categories categories');
+    for (const [qs, sentence] of [
+      [period, '400 categories categories'],
+      [{ ...period, categories: '' }, '400 categories categories'],
+      [{ ...period, categories: 'a\0b' }, '400 categories categories'],
+      [{ ...period, end_date: '2026-02-31', categories: 'news' }, '400 end_date end_date must'],
+    ] as const)
+      expect(await refused('GET', '/v3/categories/stats', { qs })).toContain(sentence);
+  });
+
   test('names the parameters of the program in errors', async () => {
     const many = Array.from({ length: 1_001 }, () => 'a@b.test');
     for (const [method, url, more, sentence] of [
