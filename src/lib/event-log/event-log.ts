@@ -86,7 +86,7 @@ export interface EventCodec<E extends EventShape = EventShape, C extends Context
 }
 
 /** Target stream of an append. */
-export interface Target {
+interface Target {
   readonly stream: StreamName;
   /** Revision of the stream's last event as known to the writer. There is no "any". */
   readonly expected: Revision | 'no-stream';
