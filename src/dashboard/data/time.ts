@@ -104,6 +104,10 @@ export const inZone = (sentence: string, { full, zone: name }: Times): string =>
     return Number.isNaN(at) ? found : `${full(at)} ${name}`;
   });
 
+/** When the next attempt is: at a time, or `due now` where its time has passed and others go first. */
+export const dueAt = (at: At, clock: Times['clock']): string =>
+  new Date(at).getTime() <= Date.now() ? 'due now' : clock(at);
+
 /** 4 s ago, 3 d ago. */
 export const ago = (at: At): string => {
   const ms = Date.now() - new Date(at).getTime();

@@ -12,7 +12,7 @@ import { currentEnvironment, linkTo, usePlace, withParameters } from '../data/lo
 import { type NamedResource, useDomains } from '../data/names.ts';
 import { useRead, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
-import { ago, count, duration, sofar, useTimes } from '../data/time.ts';
+import { ago, count, dueAt, duration, sofar, useTimes } from '../data/time.ts';
 import { ReputationGauge } from '../domains/standing.tsx';
 import type { Stats } from '../statistics/data.ts';
 import { BulkMailPaused, PauseBulkMail, ReleaseDestination } from './actions.tsx';
@@ -108,7 +108,7 @@ const DomainRow = ({ row: { domain, waiting, delivered } }: { readonly row: Row 
         <small class="muted">{delivered === 0 ? 'none delivered' : `${count(delivered)} delivered`}</small>
       </td>
       <td class="r num hide-s">{waiting === null ? 'none' : sofar(waiting.since)}</td>
-      <td class="hide-s">{waiting === null ? '' : times.clock(waiting.next_attempt_at)}</td>
+      <td class="hide-s">{waiting === null ? '' : dueAt(waiting.next_attempt_at, times.clock)}</td>
       <td>
         {waiting === null ? <span class="muted">nothing unusual</span> : <LastReply reply={waiting.last_reply} />}
       </td>
@@ -242,7 +242,7 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
       <Figure name="Deferred" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
         {longest === undefined ? 'nothing is waiting' : `longest ${sofar(longest)}`}
       </Figure>
-      <Figure name="Next attempt" value={next === undefined ? '–' : times.clock(next)}>
+      <Figure name="Next attempt" value={next === undefined ? '–' : dueAt(next, times.clock)}>
         {suspended === 0 ? 'no provider is suspended' : `${count(suspended)} suspended`}
       </Figure>
       <Figure name="Delivered" plot="plot-delivered" value={count(delivered)}>

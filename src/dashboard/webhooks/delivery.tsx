@@ -8,7 +8,7 @@ import { Fault, Notice, Skeleton } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
-import { duration, useTimes } from '../data/time.ts';
+import { dueAt, duration, useTimes } from '../data/time.ts';
 import { checkSignature, type Verdict } from './signature.ts';
 import { isFine, ResendProgress } from './standing.tsx';
 
@@ -165,7 +165,7 @@ export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.El
     <div class={isPlaceholderData ? 'dim' : ''}>
       <h2>
         <code>{data.event_type}</code>
-        <Status state={stateOf(data)} {...(next !== null && { word: `Next attempt ${times.clock(next)}` })} />
+        <Status state={stateOf(data)} {...(next !== null && { word: `Next attempt ${dueAt(next, times.clock)}` })} />
         <span class="sp" />
         <ActButton
           word="Send now"

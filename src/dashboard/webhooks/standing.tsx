@@ -8,7 +8,7 @@ import { Mark } from '../components/icons.tsx';
 import { Notice } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { useResource } from '../data/queries.ts';
-import { ago, count, duration, useTimes } from '../data/time.ts';
+import { ago, count, dueAt, duration, useTimes } from '../data/time.ts';
 
 /** How a webhook is doing: its last answer, what waits, and the answer to a ping. */
 
@@ -36,11 +36,6 @@ const answerOf = ({ status, response, duration_ms: took }: Attempt): string =>
 const lastOf = (deliveries: readonly Delivery[]): Attempt | undefined =>
   deliveries.flatMap(({ attempts }) => attempts).toSorted((left, right) => right.at.localeCompare(left.at))[0];
 
-const nextWord = (next: string | undefined, clock: (at: string) => string): string => {
-  if (next === undefined) return '';
-  return Date.parse(next) <= Date.now() ? ' The next attempt is due now.' : ` The next attempt is at ${clock(next)}.`;
-};
-
 /** The newest deliveries are read. Of more than these, the start of the failure says since when they wait. */
 const useWaiting = (
   waiting: List<Delivery> | undefined,
@@ -52,7 +47,7 @@ const useWaiting = (
   const oldest = data.at(-1);
   if (oldest === undefined) return 'No delivery waits.';
   const [next] = data.flatMap(({ next_attempt_at: at }) => at ?? []).toSorted();
-  const then = status === 'enabled' ? nextWord(next, times.clock) : '';
+  const then = next === undefined || status !== 'enabled' ? '' : ` Next attempt: ${dueAt(next, times.clock)}.`;
   if (hasMore) {
     const since = failing === null ? '' : ` No post has succeeded since ${times.short(failing)}.`;
     return `More than ${count(data.length)} deliveries wait.${since}${then}`;

@@ -13,7 +13,7 @@ import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
 import { client, useList, useNews, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { count, duration, useTimes } from '../data/time.ts';
+import { count, dueAt, duration, useTimes } from '../data/time.ts';
 import { stateOf, WebhookDelivery } from './delivery.tsx';
 import { PingAnswer, PingButton, WebhookStanding } from './standing.tsx';
 import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook, WebhookStatus } from './webhooks.tsx';
@@ -143,7 +143,7 @@ const lastWord = ({ attempts, next_attempt_at: next }: Delivery, clock: (at: str
   const last = attempts.at(-1);
   if (last === undefined) return next === null ? '' : 'not sent yet';
   const tries = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`;
-  if (next !== null) return `${tries}, next ${clock(next)}`;
+  if (next !== null) return `${tries}, next ${dueAt(next, clock)}`;
   return `${last.status ?? 'no response'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
 };
 

@@ -83,6 +83,22 @@ describe.skipIf(chromiumIsMissing)('the message screens', () => {
     await close();
   });
 
+  test('say which webhook posts are left out', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const { body } = await dashboard.api.get(`/v1/messages/${hostile}/explain`);
+    const at = new Date().toISOString();
+    const post = { at, actor: { type: 'worker', id: 'webhooks' }, type: 'webhook_tried', sentence: 'Posted.' };
+    const steps = [...body.steps, { ...post, facts: { status: 200 } }];
+    const left = 'Earlier webhook attempts are omitted.';
+    await page.route('**/explain*', (route) => route.fulfill({ json: { ...body, steps, left_out: left } }));
+    await page.goto(`/dashboard/messages/${hostile}`);
+    await page.getByRole('link', { name: 'Newest webhook posts: 1 answered 200' }).click();
+    await page.getByText('Posted.').waitFor();
+    await page.getByText(left).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('violate no content security policy', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/messages');

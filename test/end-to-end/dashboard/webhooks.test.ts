@@ -60,10 +60,10 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
       route.fulfill({ json: { ...body, data, has_more: hasMore } }),
     );
     await page.goto(`/dashboard/webhooks/${failing}`);
-    await page.getByText(/ since .*\. The next attempt is due now\./).waitFor();
+    await page.getByText(/ since .*\. Next attempt: due now\./).waitFor();
     hasMore = true;
     await page.goto(`/dashboard/webhooks/${failing}`);
-    await page.getByText(/More than \d+ deliveries wait\. No post has succeeded since .* The next attempt/).waitFor();
+    await page.getByText(/More than \d+ deliveries wait\. No post has succeeded since .* Next attempt: /).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });
