@@ -22,7 +22,7 @@ export const money = (amount: number, currency: string): string =>
   `${amount < 0 ? '-' : ''}${shifted(String(Math.abs(amount)), digitsOf(currency))} ${currency}`;
 
 /** Exact rate per 1,000 recipients. @param rate decimal string of minor units. */
-export const rateMoney = ({ overagePer1000: rate, currency }: Pick<Plan, 'overagePer1000' | 'currency'>): string =>
+const rateMoney = ({ overagePer1000: rate, currency }: Pick<Plan, 'overagePer1000' | 'currency'>): string =>
   `${shifted(rate, digitsOf(currency))} ${currency}`;
 
 /** A document without both parties is no invoice. */
