@@ -11,6 +11,7 @@ import {
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
+import { maskText, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { isDate } from '../../fields.ts';
@@ -112,6 +113,10 @@ const serializeAccess = (
 const activeFirst = (one: Report['access'][number], other: Report['access'][number]): number =>
   Number(one.state === 'ended') - Number(other.state === 'ended');
 
+/** Members without a name are named by their address, which is masked for callers that see no addresses. */
+const nameFor = (caller: Caller, name: string | null): string | null =>
+  name === null || seesContents(caller) ? name : maskText(name);
+
 /** Ids of the events that a review states. */
 const statedIn = ({ access }: AccessReview): ReadonlySet<string> =>
   new Set(
@@ -134,7 +139,8 @@ const eventsOf = async (
   const events: Report['events'] = [];
   for (const leaf of leaves) {
     const { subject } = namesOf(leaf);
-    const about = subject === null ? '' : `: ${subject.name === null ? subject.id : `${subject.name} (${subject.id})`}`;
+    const name = nameFor(caller, subject?.name ?? null);
+    const about = subject === null ? '' : `: ${name === null ? subject.id : `${name} (${subject.id})`}`;
     events.push({
       at: leaf.metadata.occurredAt,
       sentence: `${actionOf(leaf)}${about}.`,
@@ -177,7 +183,7 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
   const shown = behind.slice(-PROOFS_MAX);
   const people = await namesOfMembers(deps.context, tree, membersIn(leaves.map(({ metadata }) => metadata.actor)));
   const namesOf = await readNames(deps, caller, leaves);
-  const names = new Map(leaves.map((leaf) => [leaf.id, namesOf(leaf).subject?.name ?? null]));
+  const names = new Map(leaves.map((leaf) => [leaf.id, nameFor(caller, namesOf(leaf).subject?.name ?? null)]));
   const access = reviewed.access
     .map((one) => serializeAccess(one, { now, people, name: names.get(one.granted.eventId) ?? null }))
     .toSorted(activeFirst);
