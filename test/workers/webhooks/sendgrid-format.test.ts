@@ -59,10 +59,12 @@ interface Published {
   };
 }
 
+const require = createRequire(import.meta.url);
+
 /** The published package; null: it is not installed. */
 const published = (() => {
   try {
-    return createRequire(import.meta.url)('@sendgrid/eventwebhook') as Published;
+    return require('@sendgrid/eventwebhook') as Published;
   } catch {
     return null;
   }
