@@ -8,7 +8,6 @@ import type { Plans } from '../domain/billing/plan.ts';
 import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import type { OrganizationEvent } from '../domain/kernel/events.ts';
 import { formatId, ID_BYTES } from '../domain/kernel/ids.ts';
-import { createMemo } from '../domain/kernel/memo.ts';
 import type { RateLimits } from '../domain/kernel/rate-limits.ts';
 import { organizationStream } from '../domain/kernel/streams.ts';
 import type { MaskedRole } from '../domain/member/events.ts';
@@ -30,6 +29,7 @@ import {
 } from '../domain/organization/organization.ts';
 import { type Contents, isRemoved, type MessageContents } from '../domain/ports/contents.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
+import { createMemo } from '../lib/async/async.ts';
 import {
   type CommandContext,
   type Condition,

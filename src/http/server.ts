@@ -1,19 +1,3 @@
-/**
- * The path of a request, in the order of time. Each step is one call below, and every hook on requests is registered
- * here.
- *
- *  1. Connection: bounded for each network until a request on it is authenticated. Pipelined requests run one at a time.
- *  2. Cohort: requests that arrive in one turn of the event loop begin together in the next.
- *  3. Identity: each request has an id, and is refused in words where Node would close the connection.
- *  4. Access: an unknown path is refused; the key is authenticated, counted against its rate limit, and its permission
- *     checked. All of it is answered from memory, before the body is read (`auth/authenticate.ts`).
- *  5. Share: an organization can have only so many requests open.
- *  6. Body: memory is reserved, then the body is read, bounded and parsed while it arrives (`bodies.ts`).
- *  7. Handler, under a deadline: authenticate again, validate, require presence, store the origin of a change, handle,
- *     mask what the caller may not see (`endpoint.ts`).
- *  8. Answer: the body is serialized with its headers. An error is answered by the catalogue (`errors.ts`).
- *  9. Afterwards: memory is released; the request is measured, logged and, if it was refused, recorded.
- */
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

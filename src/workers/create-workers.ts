@@ -1,4 +1,6 @@
 import { suspendDestination } from '../commands/destination.ts';
+import type { CommandContext } from '../commands/execute.ts';
+import { suppressRecipient } from '../commands/suppression.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
@@ -12,10 +14,11 @@ import type { WebhookDeliveries, WebhookTarget } from '../domain/ports/webhooks.
 import { type ReputationLimits, reputation } from '../domain/reputation/reputation.ts';
 import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
+import { isSuppressing } from '../domain/suppression/suppression.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
-import type { Logger, System } from '../lib/async/async.ts';
+import { type Logger, mapConcurrently, type System } from '../lib/async/async.ts';
 import { type AuditWork, auditJobs } from './audit/audit-jobs.ts';
 import { type BillingQueries, closePeriods, watchQuotas } from './close-periods.ts';
 import type { AttemptTimes, DeliveryMetrics } from './delivery/claim.ts';
@@ -42,7 +45,6 @@ import { type ErasePeople, erasePeople } from './retention/erase-people.ts';
 import { type ExpireContents, expireContents } from './retention/expire-contents.ts';
 import { createSendNotices } from './send-notices.ts';
 import { createLeadership, type Loop, supervise, type Work } from './supervise.ts';
-import { createSuppressRecipients } from './suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups.ts';
 import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/endpoint-queues.ts';
@@ -50,6 +52,7 @@ import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { createPauseWebhooks, createPostWebhooks, type PostWebhooks } from './webhooks/post-webhooks.ts';
 import {
   distributeEvents,
+  type EventsReaction,
   inTurn,
   type ReplayWebhooks,
   recordWebhookDeliveries,
@@ -130,6 +133,19 @@ const DELIVERY_JOBS = 64;
 export const REMOTE_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 240_000, leaseMs: 300_000 };
 /** Attempts against a server on this machine: what a crash interrupted is tried again soon. */
 export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 20_000 };
+
+/** Suppressions share queries and commits; more at once would delay those of messages. */
+const SUPPRESSIONS_AT_ONCE = 32;
+
+/** Suppresses addresses that bounced for good, complained or unsubscribed. */
+export const createSuppressRecipients =
+  (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): EventsReaction =>
+  async (events) => {
+    const suppressing = events.filter(isSuppressing);
+    await mapConcurrently(suppressing, { system: context.system, concurrency: SUPPRESSIONS_AT_ONCE }, (event) =>
+      suppressRecipient(context, event),
+    );
+  };
 
 export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;

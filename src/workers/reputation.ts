@@ -1,6 +1,5 @@
 import { evaluateReputation as record } from '../commands/reputation.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
-import { jitter, random } from '../domain/kernel/jitter.ts';
 import type { Hold } from '../domain/message/attempt.ts';
 import type { HoldReason } from '../domain/message/events.ts';
 import type { ExistingMessage } from '../domain/message/message.ts';
@@ -15,7 +14,7 @@ import {
   reputation,
   senderIdIn,
 } from '../domain/reputation/reputation.ts';
-import type { System } from '../lib/async/async.ts';
+import { jitter, random, type System } from '../lib/async/async.ts';
 import { type Leadership, repeat, type Work } from './supervise.ts';
 
 type SentMail = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;

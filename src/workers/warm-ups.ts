@@ -2,7 +2,6 @@ import type { Loaded } from '../commands/execute.ts';
 import { reserveDailyQuota } from '../commands/warm-up.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
-import { random } from '../domain/kernel/jitter.ts';
 import { warmUpStream } from '../domain/kernel/streams.ts';
 import type { Hold } from '../domain/message/attempt.ts';
 import type { ExistingMessage, Recipient } from '../domain/message/message.ts';
@@ -20,7 +19,7 @@ import {
   type WarmUpEvent,
   warmUp,
 } from '../domain/warm-up/warm-up.ts';
-import { atMost, createBatcher, fulfilled, type System } from '../lib/async/async.ts';
+import { atMost, createBatcher, fulfilled, random, type System } from '../lib/async/async.ts';
 import type { Destinations } from './delivery/due.ts';
 
 /** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { jitter } from '../../lib/async/async.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import type { EventsOf } from '../kernel/event.ts';
-import { jitter } from '../kernel/jitter.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 
 /** Stream `destination-<mailbox provider>`: how this service found the mail servers of others. */

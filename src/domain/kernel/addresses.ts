@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { createMemo } from './memo.ts';
+import { createMemo } from '../../lib/async/async.ts';
 
 /** A network: its address and its prefix length in bits. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];

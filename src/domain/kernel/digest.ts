@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { createMemo } from './memo.ts';
+import { createMemo } from '../../lib/async/async.ts';
 
 /** Block size of SHA-256 (RFC 2104). */
 const BLOCK_BYTES = 64;

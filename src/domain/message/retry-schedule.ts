@@ -1,11 +1,6 @@
-/**
- * Times of retries and expiry. The wait after a deferral is the first of these that exists: a wait set by the delivery
- * itself, the time named in the reply, the waits for the reply's category (`REPLY_WAITS`), the schedule.
- */
-
+import { jitter } from '../../lib/async/async.ts';
 import type { BounceCategory } from '../bounce/categories.ts';
 import { GMAIL, YAHOO } from '../bounce/reply-words.ts';
-import { jitter } from '../kernel/jitter.ts';
 import type { HoldReason } from './events.ts';
 import type { ExistingMessage } from './message.ts';
 

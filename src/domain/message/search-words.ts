@@ -1,6 +1,6 @@
+import { createMemo } from '../../lib/async/async.ts';
 import type { Mailbox } from '../../lib/mime/mime.ts';
 import { keyedBytes, keyedText } from '../kernel/digest.ts';
-import { createMemo } from '../kernel/memo.ts';
 
 /**
  * Words by which a message can be searched for as long as its contents are stored: those of its subject, of its

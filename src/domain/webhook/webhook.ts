@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { jitter } from '../../lib/async/async.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/api-key.ts';
 import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
@@ -6,7 +7,6 @@ import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { WebhookEvent } from '../kernel/events.ts';
-import { jitter } from '../kernel/jitter.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookFormat, WebhookHeaders } from './events.ts';
 import { SENDGRID_EVENTS } from './sendgrid.ts';

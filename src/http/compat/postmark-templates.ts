@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { random } from '../../domain/kernel/jitter.ts';
 import { aliasOf } from '../../domain/template/template.ts';
-import { mapConcurrently } from '../../lib/async/async.ts';
+import { mapConcurrently, random } from '../../lib/async/async.ts';
 import { bodyOf } from '../bodies.ts';
 import { endpoint } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';

@@ -1,10 +1,12 @@
 /**
  * Waiting, taking turns and giving up. Every other library and the whole product use this module to wait.
  *
- * - One call: `withTimeout` gives up after a while, `retry*` repeats with doubling waits, `pause` sleeps until aborted.
+ * - One call: `withTimeout` gives up after a while, `retry*` repeats with doubling waits, `jitter` spreads
+ *   them, `pause` sleeps until aborted.
  * - Many calls: `mapConcurrently` runs some at a time. `createSemaphore` admits some at a time and lets owners take
  *   turns. `createKeyedQueue` also limits the rate of each key. `createFairQueue` is the order that both use.
  * - Shared cost: `createBatcher` collects calls into round trips, `createCohort` lets requests run in step.
+ * - Values: `createMemo` keeps what is expensive to compute.
  * - Shared pools: `createShares` bounds how much of a pool each owner may hold.
  * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` split long work,
  *   `createWorkerThreads` moves it to threads.
@@ -14,7 +16,9 @@
  * answer yet), `StoreUnavailable` (nothing was written, retry later) and `StartRefused` (an operator must act).
  */
 export { atMost, type Batcher, type Cohort, createBatcher, createCohort, fulfilled, REST_MS } from './batcher.ts';
+export { jitter, random } from './jitter.ts';
 export { createKeyedQueue, type KeyLimits, type Ran } from './keyed-queue.ts';
+export { createMemo, type Memo } from './memo.ts';
 export { readAtMost } from './read-at-most.ts';
 export { retry, retryBy, retryWhileAway } from './retry.ts';
 export {

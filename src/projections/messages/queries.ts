@@ -3,9 +3,9 @@ import { sha256 } from '../../domain/kernel/digest.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { createMemo } from '../../domain/kernel/memo.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
+import { createMemo } from '../../lib/async/async.ts';
 import { type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from '../database.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
 import {

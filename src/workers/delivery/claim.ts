@@ -3,10 +3,10 @@ import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/mess
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { random } from '../../domain/kernel/jitter.ts';
 import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { ExistingMessage, Message } from '../../domain/message/message.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
+import { random } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { DueMail, RecentlyQueued } from './due.ts';
 import type { LogWatch } from './log-watch.ts';

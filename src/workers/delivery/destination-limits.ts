@@ -26,10 +26,10 @@ import {
   type SuspendDestination,
 } from '../../domain/destination/suspension.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
-import { random } from '../../domain/kernel/jitter.ts';
 import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
+import { random } from '../../lib/async/async.ts';
 import type { Destinations } from './due.ts';
 import { createSenderSuspensions, type Sender, type SenderSuspensions } from './suspensions.ts';
 

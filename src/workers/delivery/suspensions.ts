@@ -15,12 +15,11 @@ import {
   senderDestination,
 } from '../../domain/destination/suspension.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
-import { jitter, random } from '../../domain/kernel/jitter.ts';
 import { organizationStream } from '../../domain/kernel/streams.ts';
 import type { AttemptOutcome, Hold } from '../../domain/message/attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { suspensionOf } from '../../domain/organization/organization.ts';
-import type { System } from '../../lib/async/async.ts';
+import { jitter, random, type System } from '../../lib/async/async.ts';
 import type { Organizations } from '../in-memory-projections.ts';
 
 /** The sending domain of a message, and the organization that owns it. */

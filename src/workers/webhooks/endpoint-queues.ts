@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { disableWebhook } from '../../commands/webhook.ts';
 import { sha256Hex } from '../../domain/kernel/digest.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
-import { random } from '../../domain/kernel/jitter.ts';
 import type {
   ClaimedDelivery,
   FinishedTry,
@@ -29,6 +28,7 @@ import {
   type Logger,
   pause,
   type Ran,
+  random,
   retry,
   type Semaphore,
   type System,

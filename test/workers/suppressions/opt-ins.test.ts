@@ -5,7 +5,7 @@ import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { suppressionStream } from '../../../src/domain/kernel/streams.ts';
 import { hasOptedIn, strongestEntry, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
-import { createSuppressRecipients } from '../../../src/workers/suppress-recipients.ts';
+import { createSuppressRecipients } from '../../../src/workers/create-workers.ts';
 import { openDelivering as open } from '../delivering.ts';
 import type { Service } from '../service.ts';
 import { suppressing, suppressions, unsubscribe } from './happenings.ts';

@@ -3,7 +3,7 @@ import type { Origin } from '../../../src/commands/execute.ts';
 import { removeSuppression } from '../../../src/commands/suppression.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
-import { createSuppressRecipients } from '../../../src/workers/suppress-recipients.ts';
+import { createSuppressRecipients } from '../../../src/workers/create-workers.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';

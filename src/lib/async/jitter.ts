@@ -1,4 +1,4 @@
-import type { System } from '../../lib/async/async.ts';
+import type { System } from './system.ts';
 
 /** Spreads retries, so that failures do not come back at once. */
 const JITTER = 0.1;
