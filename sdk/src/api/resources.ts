@@ -632,7 +632,7 @@ export const templates = (call: Call) => ({
   /**
    * Render a template
    *
-   * Returns the subject, html and text of a message, and an analysis of them. Nothing is sent or stored.
+   * Returns the subject, html and text of a message, and an analysis of them. For the draft, also why it cannot be published. Nothing is sent or stored.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */

@@ -1837,6 +1837,8 @@ export interface RenderedTemplate {
   reply_to: string[];
   /** Names of sent values that the template does not declare. */
   unused_variables: string[];
+  /** Reasons why the draft cannot be published. Empty: it can be published, or a version was rendered. */
+  publish_problems: string[];
   analysis: TemplateAnalysis;
 }
 

@@ -209,6 +209,35 @@ const requireValidExample = async (
   return example;
 };
 
+/** @throws {DomainError} `template_invalid`: this content cannot be published. */
+const requirePublishable = async (
+  context: Pick<CommandContext, 'store' | 'contents'> & Publishing,
+  existing: Pick<ExistingTemplate, 'organizationId' | 'templateId'>,
+  draft: TemplateContent,
+): Promise<{ readonly content: TemplateContent; readonly example: RenderedTemplate | null }> => {
+  const { organizationId } = existing;
+  await requireSound(context, organizationId, draft);
+  const content = await compileContent(context, existing, draft);
+  // Inlining styles repairs invalid html, and not always in the intended way.
+  const written = withoutInlining(content);
+  if (written !== null) await requireValidExample(context, organizationId, written);
+  return { content, example: await requireValidExample(context, organizationId, content) };
+};
+
+/** Sentences that say why publishing would refuse the draft. Empty: it can be published. */
+export const publishProblems = async (
+  context: Pick<CommandContext, 'store' | 'contents'> & Publishing,
+  existing: ExistingTemplate,
+): Promise<readonly string[]> => {
+  try {
+    await requirePublishable(context, existing, await draftContent(context, existing));
+    return [];
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'template_invalid')) throw error;
+    return Object.values(error.details ?? {}).flat();
+  }
+};
+
 /**
  * Makes the draft the next version.
  * @throws {DomainError} `template_invalid`, `resource_conflict`, `not_found`, `precondition_failed`.
@@ -222,12 +251,7 @@ export const publishTemplate = async (
   const { known, before } = await loadFor(context, origin, existing);
   if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no unpublished changes');
   const draft = await templateContent(context.contents, before.draft);
-  await requireSound(context, organizationId, draft);
-  const content = await compileContent(context, before, draft);
-  // Inlining styles repairs invalid html, and not always in the intended way.
-  const written = withoutInlining(content);
-  if (written !== null) await requireValidExample(context, organizationId, written);
-  const example = await requireValidExample(context, organizationId, content);
+  const { content, example } = await requirePublishable(context, before, draft);
   const { ref, contents } = newContent(context, organizationId, content);
   const changed = await change(context, origin, {
     templateId: existing.templateId,

@@ -271,6 +271,22 @@ const OnlyPage = ({ looks, page }: { readonly looks: Looks; readonly page: JSX.E
   </>
 );
 
+const Verdict = ({
+  rendered: { analysis, publish_problems: problems },
+  error,
+}: {
+  readonly rendered: SerializedRendering;
+  readonly error: Error | null;
+}): JSX.Element => {
+  if (error !== null) return <Status state="fault" word="Not rendered: fix the draft first" />;
+  if (problems.length > 0) return <Status state="fault" word="Cannot be published: fix the draft first" />;
+  return (
+    <span title="Analysis score">
+      <Status state={VERDICTS[analysis.verdict]} word={`${analysis.score} of 100`} />
+    </span>
+  );
+};
+
 interface Props extends Rendering {
   readonly id: string;
 }
@@ -289,20 +305,13 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
     />
   );
   if (rendered === null) return <OnlyPage looks={looks} page={page} />;
-  const { score, verdict } = rendered.analysis;
   return (
     <>
       <div class="phead">
         {view === 'page' && <LooksChoice looks={looks} />}
         {!views.all.includes('page') && <span class="muted">Sign in as a member to see how it looks.</span>}
         <span class="sp" />
-        {error === null ? (
-          <span title="Analysis score">
-            <Status state={VERDICTS[verdict]} word={`${score} of 100`} />
-          </span>
-        ) : (
-          <Status state="fault" word="Not rendered: fix the draft first" />
-        )}
+        <Verdict rendered={rendered} error={error} />
       </div>
       <AsListed rendered={rendered} views={views} />
       <div class={`desk ${error === null ? '' : 'dim'}`}>

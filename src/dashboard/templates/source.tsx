@@ -57,9 +57,18 @@ const ofFinding = ({ severity, message, fix, source }: Finding): Problem => ({
   column: source?.column ?? 1,
 });
 
+/** The analysis finds invalid html too. */
+const isSame = (left: Problem, right: Problem): boolean =>
+  left.field === right.field && left.line === right.line && left.column === right.column;
+
 /** Problems from a rejection replace those of the analysis, which is older. */
 export const problemsOf = (error: Error | null, rendered: SerializedRendering | null): readonly Problem[] => {
-  if (error === null) return (rendered?.analysis.findings ?? []).map(ofFinding);
+  if (error === null && rendered !== null) {
+    const problems = rendered.publish_problems.map(problemOf);
+    const others = rendered.analysis.findings.map(ofFinding).filter((one) => !problems.some((by) => isSame(by, one)));
+    return [...problems, ...others];
+  }
+  if (error === null) return [];
   const details = error instanceof ApiFault ? Object.values(error.details).flat() : [];
   return (details.length === 0 ? [error.message] : details).map(problemOf);
 };

@@ -302,7 +302,8 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
   const locale = place.query.get('locale');
   const asked = { ...(version !== null && { version }), ...(locale !== null && { locale }) };
   const rendering = useRendering(id, asked, draft.revision);
-  const isRefused = version === null && isInvalid(rendering.error);
+  const isRefused =
+    version === null && (isInvalid(rendering.error) || (rendering.rendered?.publish_problems.length ?? 0) > 0);
   useEffect(() => {
     unpublishable.set(isRefused ? id : null);
     return () => unpublishable.set(null);

@@ -146,11 +146,16 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.keyboard.press('End');
     await page.keyboard.press('Shift+Home');
     await page.keyboard.press('Delete');
-    await page.getByText('Draft saved').waitFor();
-    await page.getByRole('button', { name: 'Publish version 1' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Publish version 1' }).click();
-    await page.getByText(/^html line 8, column/).waitFor();
+    // The draft renders without the undeclared variable, but it cannot be published.
+    await page.getByText(/^Line 8, column \d+: the variable 'code' is not declared/).waitFor();
+    await page.getByText('Cannot be published: fix the draft first').waitFor();
+    await page.getByRole('button', { name: 'Publish version 1', disabled: true }).waitFor();
+    expect(await page.getByText(/\d of 100/).count()).toBe(0);
     expect(await look(page, 'template-refused')).toEqual(FINE);
+    await page.getByLabel('Name of a new variable').fill('code');
+    await page.getByRole('button', { name: 'Declare' }).click();
+    await page.getByLabel('Example of code').fill('123456');
+    await page.getByRole('button', { name: 'Publish version 1', disabled: false }).waitFor();
     await close();
   });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
+import { publishProblems } from '../../../commands/template/change-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
 import { renderContent, requireValidHtml } from '../../../commands/template/use-template.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -110,13 +111,16 @@ export const previewTemplateRoute = endpoint(
 );
 
 export const renderTemplateRoute = (route: RouteContext): void => {
+  const { context, templateRenderer, templateCompiler, htmlChecker } = route.deps;
+  const publishing = { ...context, templateRenderer, templateCompiler, htmlChecker };
   defineEndpoint(
     route,
     'POST /v1/templates/:id/render',
     {
       summary: 'Render a template',
       description:
-        'Returns the subject, html and text of a message, and an analysis of them. Nothing is sent or stored.',
+        'Returns the subject, html and text of a message, and an analysis of them. For the draft, also why it cannot be ' +
+        'published. Nothing is sent or stored.',
       body: z.strictObject({
         version: z.int().min(1).optional().describe('Number of the version; the draft when absent.'),
         locale: localeField.optional(),
@@ -143,6 +147,7 @@ export const renderTemplateRoute = (route: RouteContext): void => {
         from: rendered.from ?? null,
         reply_to: [...(rendered.replyTo ?? [])],
         unused_variables: [...unused],
+        publish_problems: found === null ? [...(await publishProblems(publishing, template))] : [],
         analysis: await analyzeRendered(route, caller, rendered),
       };
     },

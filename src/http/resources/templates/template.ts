@@ -145,6 +145,9 @@ export const renderedTemplateSchema = z
     from: z.string().nullable(),
     reply_to: z.array(z.string()),
     unused_variables: z.array(z.string()).describe('Names of sent values that the template does not declare.'),
+    publish_problems: z
+      .array(z.string())
+      .describe('Reasons why the draft cannot be published. Empty: it can be published, or a version was rendered.'),
     analysis: templateAnalysisSchema,
   })
   .meta({ id: 'RenderedTemplate' });

@@ -189,6 +189,26 @@ describe('rendering', () => {
     expect(await store.head()).toBe(head);
   });
 
+  test('names what prevents publishing the draft, and nothing for a version', async () => {
+    const alias = await templates.makePublished();
+    expect((await templates.ask('POST', `/${alias}/render`, {})).body.publish_problems).toEqual([]);
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Hi', html: '<p>{{ nobody }}</p>' });
+    const { status, body } = await templates.ask('POST', `/${alias}/render`, { variables: { name: 'Ann' } });
+    expect([status, body.publish_problems]).toEqual([
+      200,
+      [
+        "html line 1, column 7: the variable 'nobody' is not declared",
+        'variables.name is declared but not used: use it or remove it',
+      ],
+    ]);
+    expect((await templates.ask('POST', `/${alias}/render`, { version: 1 })).body.publish_problems).toEqual([]);
+    await templates.ask('PATCH', `/${alias}`, { html: '<div>{{ name }}' });
+    const unclosed = await templates.ask('POST', `/${alias}/render`, {});
+    expect(unclosed.body.publish_problems).toEqual([
+      expect.stringMatching(/^html line 1, column 1: element <div> is not closed/),
+    ]);
+  });
+
   test.each([
     [
       'made from the html',
