@@ -1,4 +1,5 @@
 import type { Environment } from '../domain/kernel/environment.ts';
+import type { RecipientStatus } from '../domain/message/message.ts';
 import type { Database } from './database.ts';
 import { BOTH_ENVIRONMENTS } from './events/queries.ts';
 
@@ -141,18 +142,35 @@ export const keysNamed = async (
   );
 
 const MESSAGE = `
-  select message_id as id, content_id as "contentId" from read_models.messages
+  select message_id as id, content_id as "contentId", status, partial, c.recipients, c.delivered, c.bounced
+  from read_models.messages cross join lateral (
+    select count(*)::integer as recipients,
+      (count(*) filter (where r->>'status' = 'delivered'))::integer as delivered,
+      (count(*) filter (where r->>'status' = 'bounced'))::integer as bounced
+    from json_array_elements(messages.recipients) r
+  ) c
   where message_id = $3 and organization_id = $1 and environment = any($2::text[])
     and ($4::text is null or domain_id = $4)`;
+
+export interface FoundMessage {
+  readonly id: string;
+  readonly contentId: string;
+  readonly status: RecipientStatus;
+  /** True if only some recipients have it. */
+  readonly partial: boolean;
+  /** How many recipients there are, and how many of these ended so. */
+  readonly recipients: number;
+  readonly delivered: number;
+  readonly bounced: number;
+}
 
 /** @param domainId the only domain whose messages are found; null: all. */
 export const findMessage = async (
   db: Database,
   { organizationId, environments, id, domainId }: Within & { readonly id: string; readonly domainId: string | null },
-): Promise<{ readonly id: string; readonly contentId: string } | undefined> => {
+): Promise<FoundMessage | undefined> => {
   const values = [organizationId, environments, id, domainId];
-  const { rows } = await db.query<{ id: string; contentId: string }>({ name: 'find-message', text: MESSAGE, values });
-  return rows[0];
+  return (await db.query<FoundMessage>({ name: 'find-message', text: MESSAGE, values })).rows[0];
 };
 
 /** Higher finds an event among more that happened about the same time, and reads longer. */

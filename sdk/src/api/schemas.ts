@@ -2306,6 +2306,17 @@ export interface SearchResult {
   title: string;
   /** Path of this API that returns the resource or the list. */
   path: string;
+  /** State of a message. null: the result is not a message. */
+  message: {
+    status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+    partial: boolean;
+    /** Number of recipients. */
+    recipients: number;
+    /** Recipients with the status `delivered`. */
+    delivered: number;
+    /** Recipients with the status `bounced`. */
+    bounced: number;
+  } | null;
 }
 
 export interface Submission {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { explanationSchema } from '../../http/resources/messages/explain.ts';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
+import type { SerializedSearchResult } from '../../http/resources/search.ts';
 
 /** Words about outcomes that several screens of messages share. */
 
@@ -16,18 +17,27 @@ export const outcomesOf = (recipient: AnyRecipient): readonly RecipientOutcome[]
   ...MARKS.filter((mark) => recipient[mark]),
 ];
 
+interface MessageState {
+  readonly state: AnyMessage['status'] | 'partly';
+  readonly word?: string;
+}
+
+type CountedMessage = Pick<
+  NonNullable<SerializedSearchResult['message']>,
+  'status' | 'partial' | 'recipients' | 'delivered'
+>;
+
+/** The state of a message whose recipients are counted. */
+export const countedState = ({ status, partial, recipients, delivered }: CountedMessage): MessageState =>
+  partial ? { state: 'partly', word: `Partly delivered, ${delivered} of ${recipients}` } : { state: status };
+
 /**
  * The state of a message and its word. `Partly delivered, 1 of 2`: the status `delivered` alone would hide that a recipient
  * does not have it.
  */
-export const messageState = ({
-  status,
-  partial,
-  recipients,
-}: AnyMessage): { readonly state: AnyMessage['status'] | 'partly'; readonly word?: string } => {
-  if (!partial) return { state: status };
+export const messageState = ({ status, partial, recipients }: AnyMessage): MessageState => {
   const delivered = recipients.filter((recipient) => recipient.status === 'delivered').length;
-  return { state: 'partly', word: `Partly delivered, ${delivered} of ${recipients.length}` };
+  return countedState({ status, partial, delivered, recipients: recipients.length });
 };
 
 /** Outcomes of recipients, as statistics count them. */

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
-import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import type { SerializedSearchResult } from '../../http/resources/search.ts';
 import { Icon, type IconName, Status } from '../components/icons.tsx';
 import { Fault } from '../components/states.tsx';
@@ -19,7 +18,7 @@ import {
 } from '../data/location.ts';
 import { useRead, useResource } from '../data/queries.ts';
 import { letters, theme, useStore, zone } from '../data/store.ts';
-import { messageState } from '../messages/outcome-words.ts';
+import { countedState } from '../messages/outcome-words.ts';
 
 /** Resolves typed or pasted text to a resource through the service. */
 
@@ -143,20 +142,6 @@ export interface PaletteProps {
   close(): void;
 }
 
-interface FoundMessage {
-  /** API path. */
-  readonly path: string;
-  readonly environment: Environment;
-}
-
-/** The state of a found message, once it is known. */
-const MessageStatus = ({ path, environment }: FoundMessage): JSX.Element | null => {
-  const { data } = useRead([path, 'of', environment], (signal) =>
-    request<SerializedMessage>(path, { signal, environment }),
-  );
-  return data === undefined ? null : <Status {...messageState(data)} />;
-};
-
 interface Choice {
   readonly group: 'Results' | 'Go to' | 'Actions';
   readonly icon: IconName;
@@ -166,8 +151,8 @@ interface Choice {
   readonly keys?: readonly string[];
   /** Distinguishes choices with the same words. */
   readonly id?: string;
-  /** A message whose state is shown. */
-  readonly message?: FoundMessage;
+  /** The message whose state is shown. */
+  readonly message?: SerializedSearchResult['message'];
   choose(): void;
 }
 
@@ -211,13 +196,13 @@ const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element =>
   </span>
 );
 
-const foundChoice = (found: SerializedSearchResult, environment = currentEnvironment()): Choice => ({
+const foundChoice = (found: SerializedSearchResult): Choice => ({
   group: 'Results',
   icon: ICONS[found.type],
   words: WORDS[found.type],
   text: found.title,
   id: found.path,
-  ...(found.type === 'message' && { message: { path: found.path, environment } }),
+  message: found.message,
   choose: () => navigate(screenOf(found)),
 });
 
@@ -225,7 +210,7 @@ const foundChoice = (found: SerializedSearchResult, environment = currentEnviron
 const elsewhereChoice = (found: SerializedSearchResult): Choice => {
   const environment = otherThan(currentEnvironment());
   return {
-    ...foundChoice(found, environment),
+    ...foundChoice(found),
     words: `In the ${environment} environment: ${WORDS[found.type]}`.trim(),
     choose: () => navigate(inEnvironment(screenOf(found), environment)),
   };
@@ -269,7 +254,7 @@ const useChoices = (typed: string, { screens, letterOf }: Pick<PaletteProps, 'sc
     ({ words }) => words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
   return {
-    choices: [...found.map((one) => foundChoice(one)), ...elsewhere.map(elsewhereChoice), ...named],
+    choices: [...found.map(foundChoice), ...elsewhere.map(elsewhereChoice), ...named],
     isPending,
     error,
   };
@@ -341,7 +326,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
               <span class="ell">
                 {choice.words} {choice.text !== undefined && <bdi class="b">{choice.text}</bdi>}
               </span>
-              {choice.message !== undefined && <MessageStatus {...choice.message} />}
+              {choice.message && <Status {...countedState(choice.message)} />}
               {choice.keys !== undefined && <Pressed keys={choice.keys} />}
             </div>
           </div>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import { type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
+import { RECIPIENT_STATUSES } from '../../domain/message/message.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
 import { holds, seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
@@ -29,12 +30,24 @@ const FOUND_TYPES = [
   'tag',
 ] as const;
 
+const count = z.int().min(0);
+
 const foundSchema = z
   .strictObject({
     type: z.enum(FOUND_TYPES),
     id: z.string().nullable().describe('Id of the resource. null: the result is a list.'),
     title: z.string().describe('Text to show: a name, a subject, an event type, or a description of the list.'),
     path: z.string().describe('Path of this API that returns the resource or the list.'),
+    message: z
+      .strictObject({
+        status: z.enum(RECIPIENT_STATUSES),
+        partial: z.boolean(),
+        recipients: count.describe('Number of recipients.'),
+        delivered: count.describe('Recipients with the status `delivered`.'),
+        bounced: count.describe('Recipients with the status `bounced`.'),
+      })
+      .nullable()
+      .describe('State of a message. null: the result is not a message.'),
   })
   .meta({ id: 'SearchResult' });
 export type SerializedSearchResult = z.infer<typeof foundSchema>;
@@ -50,7 +63,8 @@ interface SearchContext {
   readonly text: string;
   readonly within: Within;
 }
-type SearchResults = Promise<readonly SerializedSearchResult[]>;
+type SearchResult = Omit<SerializedSearchResult, 'message'> & Partial<Pick<SerializedSearchResult, 'message'>>;
+type SearchResults = Promise<readonly SearchResult[]>;
 
 const may = ({ caller }: SearchContext, name: GuardedRouteName): boolean => {
   const { permission, environments } = ROUTES[name];
@@ -90,7 +104,7 @@ const SHOWN: Readonly<Record<FoundKind, ResourceKind>> = {
 const withinOf = ({ within, caller }: SearchContext, { sharesEnvironments }: ResourceKind): Within =>
   sharesEnvironments === true && caller.environment === 'live' ? { ...within, environments: ['live', 'test'] } : within;
 
-const found = ({ type, path }: ResourceKind, id: string, name: string | null): SerializedSearchResult => ({
+const found = ({ type, path }: ResourceKind, id: string, name: string | null): SearchResult => ({
   type,
   id,
   title: name ?? id,
@@ -179,7 +193,9 @@ const messageById = async ({ text, within, caller, route }: SearchContext): Sear
   if (row === undefined) return [];
   const head = seesContents(caller) ? (await context.contents.heads([row.contentId])).get(row.contentId) : undefined;
   const title = head?.kind === 'message' && head.subject !== '' ? head.subject : id;
-  return [{ type: 'message', id, title, path: `/v1/messages/${id}` }];
+  const { status, partial, recipients, delivered, bounced } = row;
+  const state = { status, partial, recipients, delivered, bounced };
+  return [{ type: 'message', id, title, path: `/v1/messages/${id}`, message: state }];
 };
 
 /** API path of the resource that an event concerns. */
@@ -283,11 +299,11 @@ const BY_CONTENTS = [byAddress, byTag, bySubject];
 
 const ID = /^<?[a-z]{3}_[a-z2-7]{26}/;
 
-const search = async (searching: SearchContext): SearchResults => {
+const search = async (searching: SearchContext): Promise<readonly SerializedSearchResult[]> => {
   const sources = ID.test(searching.text) ? BY_ID : [...OPEN, ...(seesContents(searching.caller) ? BY_CONTENTS : [])];
   const hits = (await Promise.all(sources.map((source) => source(searching)))).flat();
   const distinct = new Map(hits.map((hit) => [hit.path, hit]));
-  return [...distinct.values()].slice(0, RESULTS_MAX);
+  return [...distinct.values()].slice(0, RESULTS_MAX).map((hit) => ({ ...hit, message: hit.message ?? null }));
 };
 
 const DESCRIPTION = `Finds resources by id, address, \`Message-ID\`, request id, SMTP code, recipient domain, words of the subject, tag, or the

@@ -81,10 +81,15 @@ describe.skipIf(chromiumIsMissing)('the command palette', { timeout: 240_000 }, 
     await page.goto('/dashboard/keys');
     await page.getByText(/^first test admin key/).waitFor();
     const search = page.getByRole('combobox', { name: 'Search or jump to' });
+    const read: string[] = [];
+    page.on('request', (request) => read.push(new URL(request.url()).pathname));
     await page.keyboard.press('Control+k');
     await search.fill(body.id);
     await page.getByRole('option', { name: /In the test environment: Message .*Partly delivered, 1 of 2/ }).waitFor();
     expect(await look(page, 'palette-elsewhere')).toEqual(FINE);
+    // Each reading is recorded for the audit: a search shows the state of a message without one.
+    expect(read).toContain('/v1/search');
+    expect(read).not.toContain(`/v1/messages/${body.id}`);
     await page.keyboard.press('Enter');
     await page.waitForURL(
       ({ pathname, searchParams }) =>

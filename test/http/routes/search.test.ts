@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bounce } from '../support/bounced.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
@@ -75,7 +76,13 @@ const tenant = async (name: string): Promise<Tenant> => {
 const find = async (q: string, key = own.key) => {
   const { status, body } = await ask('GET', `/v1/search?q=${encodeURIComponent(q)}`, key);
   expect([q, status]).toEqual([q, 200]);
-  return body.data as readonly { type: string; id: string | null; title: string; path: string }[];
+  return body.data as readonly {
+    type: string;
+    id: string | null;
+    title: string;
+    path: string;
+    message: object | null;
+  }[];
 };
 const shown = async (q: string, key = own.key) => (await find(q, key)).map(({ type, id }) => [type, id]);
 
@@ -104,6 +111,21 @@ describe('the search', () => {
       const [hit] = await find(id);
       expect([hit?.path, (await ask('GET', hit?.path ?? '', own.key)).status]).toEqual([hit?.path, 200]);
     }
+  });
+
+  test('shows the state of a found message, so that nobody has to read it', async () => {
+    const to = ['ann@example.org', 'cleo@example.org', 'dan@example.org'];
+    const mail = { from: 'shop@strange.test', to, subject: 'Counted', text: 'Sent.' };
+    const { id } = (await ask('POST', '/v1/messages/send', strange.key, mail)).body;
+    const { store } = service.deps.context;
+    const stateNow = async () => {
+      expect(await service.deps.readModels.waitFor(['messages'], await store.head(), { timeoutMs: 30_000 })).toBe(true);
+      return (await find(id, strange.key))[0]?.message;
+    };
+    expect(await stateNow()).toEqual({ status: 'accepted', partial: false, recipients: 3, delivered: 0, bounced: 0 });
+    await bounce(service, id, [1]);
+    expect(await stateNow()).toEqual({ status: 'delivered', partial: true, recipients: 3, delivered: 1, bounced: 2 });
+    expect((await find('Counted', strange.key)).map(({ message }) => message)).toEqual([null]);
   });
 
   test('finds events by their ids, whatever they are about', async () => {
@@ -151,7 +173,7 @@ describe('the search', () => {
     const id = String(requestId);
     await ask('GET', `/v1/requests/${id}`, own.key); // refused requests are recorded in batches
     expect(await find(id)).toEqual([
-      { type: 'request', id, title: expect.stringMatching(/^[a-z_]+$/), path: `/v1/requests/${id}` },
+      { type: 'request', id, title: expect.stringMatching(/^[a-z_]+$/), path: `/v1/requests/${id}`, message: null },
     ]);
     expect(await find(id, strange.key)).toEqual([]);
   });
@@ -199,7 +221,7 @@ describe('the search', () => {
     for (const q of ['ann@example.org', 'shop@own.test', 'bob@example.org', 'Your Order', 'order:nr-own', 'order:'])
       expect([q, await findAs(q)]).toEqual([q, []]);
     const path = `/v1/messages/${own.messageId}`;
-    expect(await findAs(own.messageId)).toEqual([{ type: 'message', id: own.messageId, title: own.messageId, path }]);
+    expect(await findAs(own.messageId)).toMatchObject([{ type: 'message', title: own.messageId, path }]);
     expect(await findAs('greet')).toMatchObject([{ type: 'template', id: own.templateId }]);
   });
 });
