@@ -21,7 +21,7 @@ import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
 import { createRequestBodies } from './bodies.ts';
-import { unsupportedCall, vendorError, vendorOf, withoutEmptySegments } from './compat/vendors.ts';
+import { compatUrl, unsupportedCall, vendorError, vendorOf } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Operation, type RouteContext, workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -179,7 +179,7 @@ const createServer = ({ logger, trustedProxies }: HttpDependencies, nextId: () =
   const server = Fastify({
     logger: false,
     genReqId: nextId,
-    rewriteUrl: ({ url = '/' }) => withoutEmptySegments(url),
+    rewriteUrl: ({ url = '/' }) => compatUrl(url),
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     serverFactory: (serve) => answerHalfClosed(createHttpServer(SERVER_OPTIONS, oneAtATime(inCohorts(serve)))),
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },

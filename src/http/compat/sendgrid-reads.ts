@@ -119,7 +119,7 @@ const deleteSendgridSuppressionRoute = endpoint(
 const DELETED_MAX = 500;
 const DELETE_DEADLINE_MS = 60_000;
 
-/** Addresses that a body names: some, or all of a list. @throws {DomainError} `invalid_request`. */
+/** Addresses that a body names: some, or all of a list that nothing else suppresses. @throws {DomainError} `invalid_request`. */
 const addressesIn = async (route: RouteContext, call: Call<unknown, unknown>, list: SuppressionList) => {
   const { delete_all, emails, ...others } = requireObject(call.body);
   const [other] = Object.keys(others);
@@ -130,7 +130,12 @@ const addressesIn = async (route: RouteContext, call: Call<unknown, unknown>, li
     throw refuseField('emails', 'must be an array of text');
   }
   if (emails !== undefined) throw refuseField('emails', 'is not allowed together with delete_all');
-  const { items } = await listSuppressed(route, call, { offset: 0, limit: DELETED_MAX, reasons: list.reasons });
+  const { items } = await listSuppressed(route, call, {
+    offset: 0,
+    limit: DELETED_MAX,
+    removable: true,
+    reasons: list.reasons,
+  });
   return items.map(({ address }) => address);
 };
 

@@ -48,6 +48,10 @@ const isIn = (entry: Entry, { reasons = [entry.reason], stream = 'any', ...by }:
 export const entryIn = ({ entries }: SerializedSuppression, by: SuppressedBy): Entry | undefined =>
   entries.find((one) => isIn(one, by));
 
+/** Whether nothing else suppresses an address, so that removing it from a list removes nothing else. */
+const isOnlyIn = ({ entries }: SerializedSuppression, by: SuppressedBy): boolean =>
+  entries.every((one) => one.status !== 'active' || isIn(one, by));
+
 interface ListedAddress {
   readonly address: string;
   readonly entry: Entry;
@@ -81,11 +85,19 @@ export const pageByNumber = async <Item, Taken>(
   return { items: found.slice(offset, offset + limit), hasMore: found.length > offset + limit };
 };
 
-/** Addresses on a list of theirs, the latest first. An erased address is on no list. */
+/**
+ * Addresses on a list of theirs, the latest first. An erased address is on no list.
+ * @param removable only addresses that `unsuppress` removes.
+ */
 export const listSuppressed = async (
   route: RouteContext,
   call: Call<unknown, unknown>,
-  { offset, limit, ...by }: SuppressedBy & { readonly offset: number; readonly limit: number },
+  {
+    offset,
+    limit,
+    removable = false,
+    ...by
+  }: SuppressedBy & { readonly offset: number; readonly limit: number; readonly removable?: boolean },
 ): Promise<{ readonly items: readonly ListedAddress[]; readonly hasMore: boolean }> => {
   const [reason, ...others] = by.reasons ?? [];
   const filter = reason === undefined || others.length > 0 ? {} : { reason };
@@ -95,6 +107,7 @@ export const listSuppressed = async (
     { offset, limit, instead: 'GET /v1/suppressions' },
     (one): readonly ListedAddress[] => {
       const entry = entryIn(one, by);
+      if (removable && !isOnlyIn(one, by)) return [];
       return entry === undefined || one.address === null ? [] : [{ address: one.address, entry, found: one }];
     },
   );

@@ -13,12 +13,16 @@ export const vendorOf = (url: string): Vendor | null => {
   return VENDORS.find((vendor) => vendor === name) ?? null;
 };
 
+const BRACKETS = /([?&][^?&=[%]*)(?:\[\d*\]|%5B\d*%5D)(?==)/gi;
+
 /**
- * Address of a request without empty segments: clients join their path to a base URL that may end in a slash
- * (`/compat/resend//emails`), and some paths end in one.
+ * Address of a request as our routes name it. Clients join their path to a base URL that may end in a slash
+ * (`/compat/resend//emails`), and some paths end in one. Clients that send a list by axios write `name[]=a&name[]=b`.
  */
-export const withoutEmptySegments = (url: string): string =>
-  url.startsWith('/compat/') ? url.replace(/^[^?]+/, (path) => path.replaceAll(/\/+/g, '/').replace(/\/$/, '')) : url;
+export const compatUrl = (url: string): string =>
+  url.startsWith('/compat/')
+    ? url.replace(/^[^?]+/, (path) => path.replaceAll(/\/+/g, '/').replace(/\/$/, '')).replaceAll(BRACKETS, '$1')
+    : url;
 
 /** Calls of their clients that this service does not imitate, by the beginning of the path, and what does the same. */
 const EQUIVALENTS: Readonly<Record<Vendor, readonly (readonly [path: string, instead: string])[]>> = {

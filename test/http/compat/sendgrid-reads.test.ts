@@ -122,6 +122,12 @@ carol@example.net,unsubscribe,
     expect((await call('DELETE', url, { body: { delete_all: true } })).statusCode).toBe(204);
     expect((await call('GET', url)).body).toEqual([]);
     expect((await ours('/v1/suppressions?address=kept@example.com')).data).toHaveLength(1);
+    // An address that a complaint suppresses too stays, and does not stop the others.
+    const both = ['both', 'u5', 'u6'].map((name) => `${name}@example.com,bounce`).join('\n');
+    await post('/v1/suppressions/import', { csv: `address,reason\n${both}\nboth@example.com,complaint\n` });
+    expect((await call('DELETE', url, { body: { delete_all: true } })).statusCode).toBe(204);
+    expect((await call('GET', url)).body).toMatchObject([{ email: 'both@example.com' }]);
+    expect((await ours('/v1/suppressions?address=both@example.com')).data[0].entries).toHaveLength(2);
     expect((await call('DELETE', '/v3/suppression/blocks', { body: { delete_all: true } })).statusCode).toBe(204);
     const many = Array.from({ length: 501 }, () => 'a@b.test');
     for (const [body, sentence] of [
@@ -147,9 +153,8 @@ carol@example.net,unsubscribe,
     }
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const period = { start_date: day(-1), end_date: day(1), aggregated_by: 'month' };
-    const requests = async (...categories: readonly string[]) => {
-      const named = categories.map((name) => `categories=${name}`).join('&');
-      const { body } = await call('GET', `/v3/categories/stats?${named}`, { qs: period });
+    const requests = async (url: string, qs: object = {}) => {
+      const { body } = await call('GET', url, { qs: { ...period, ...qs } });
       const all = body.flatMap(({ stats }: { stats: object[] }) => stats);
       const sums: Record<string, number> = {};
       for (const { type, name, metrics } of all) {
@@ -158,13 +163,23 @@ carol@example.net,unsubscribe,
       }
       return sums;
     };
-    expect(await requests('news')).toEqual({ news: 2 });
-    expect(await requests('news', 'spring', 'none')).toEqual({ news: 2, spring: 1, none: 0 });
+    const url = '/v3/categories/stats';
+    expect(await requests(`${url}?categories=news`)).toEqual({ news: 2 });
+    const all = { news: 2, spring: 1, none: 0 };
+    expect(await requests(`${url}?categories=news&categories=spring&categories=none`)).toEqual(all);
+    // The client writes `categories[]=news`, other programs `categories%5B0%5D=news`.
+    expect(await requests(url, { categories: ['news', 'spring', 'none'] })).toEqual(all);
+    expect(await requests(url, { categories: ['news'] })).toEqual({ news: 2 });
+    expect(await requests(`${url}?categories%5B0%5D=news&categories%5B1%5D=spring`)).toEqual({ news: 2, spring: 1 });
     const many = Array.from({ length: 11 }, (_, index) => `categories=${index}`).join('&');
     expect(await refused('GET', `/v3/categories/stats?${many}`, { qs: period })).toContain('400 categories categories');
     for (const [qs, sentence] of [
       [period, '400 categories categories'],
       [{ ...period, categories: '' }, '400 categories categories'],
+      [{ ...period, categories: [''] }, '400 categories categories'],
+      [{ ...period, categories: Array.from({ length: 11 }, String) }, '400 categories categories'],
+      [{ ...period, categories: ['a\0b'] }, '400 categories categories'],
+      [{ ...period, categories: [['a']] }, '400 '],
       [{ ...period, categories: 'a\0b' }, '400 categories categories'],
       [{ ...period, end_date: '2026-02-31', categories: 'news' }, '400 end_date end_date must'],
     ] as const)
