@@ -75,11 +75,19 @@ const tooSlow = (ms: number): DomainError =>
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 
-const reservedFor = ({ bodyReservation }: FastifyRequest): number => bodyReservation?.bytes() ?? 0;
+/** A form is held as it was sent while its fields and files are read from it. */
+const FORM_COPIES = 2;
+
+const copiesOf = ({ headers }: FastifyRequest): number => (isForm(headers['content-type']) ? FORM_COPIES : 1);
+
+/** Size of the body that memory is reserved for. */
+const reservedFor = (request: FastifyRequest): number =>
+  (request.bodyReservation?.bytes() ?? 0) / copiesOf(request);
 
 interface BodyReservation {
   readonly request: FastifyRequest;
   readonly ended: BodyEnd;
+  /** Size of the body. */
   readonly bytes: number;
   readonly waits: boolean;
 }
@@ -190,7 +198,8 @@ export const createRequestBodies = (budget: BodyBudget, marker: string): Request
   };
 
   /** Replaces the request's reservation. */
-  const reserve = async ({ request, ended, bytes, waits }: BodyReservation): Promise<DomainError | null> => {
+  const reserve = async ({ request, ended, waits, ...body }: BodyReservation): Promise<DomainError | null> => {
+    const bytes = body.bytes * copiesOf(request);
     const organizationId = request.caller?.organizationId ?? clientNetworkOf(request.ip);
     const reservation =
       budget.reserveNow(organizationId, bytes) ??
@@ -216,8 +225,9 @@ export const createRequestBodies = (budget: BodyBudget, marker: string): Request
 
   /** Larger reservation for a body without `Content-Length`, once so much of it has arrived. */
   const reserveMore = ({ request, ended, received, bytesMax, pieceBytes }: ReservationIncrease) => {
-    const isSmall = received <= SMALL_BODY_BYTES_MAX;
-    const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
+    const smallMax = SMALL_BODY_BYTES_MAX / copiesOf(request);
+    const isSmall = received <= smallMax;
+    const bytes = isSmall ? Math.min(bytesMax, smallMax) : bytesMax;
     const waits = !isSmall && pieceBytes >= PIECE_BYTES_MIN;
     return reserve({ request, ended, bytes, waits });
   };

@@ -1,9 +1,24 @@
+import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { formOf, MAILGUN, useTenant } from './tenant.ts';
+import { createBodyBudget, SMALL_BODY_BYTES_MAX } from '../../../src/lib/http/http.ts';
+import { startService } from '../support/service.ts';
+import { formOf, MAILGUN, RESEND, useTenant } from './tenant.ts';
 
 /** Forms as programs write them, and hostile ones. The end-to-end test covers the published client. */
 
-const { now, ask, accepted } = useTenant();
+const bodies = createBodyBudget();
+let reserved: number[] = [];
+const { now, ask, accepted } = useTenant(() =>
+  startService({
+    bodies: {
+      ...bodies,
+      reserveNow: (organizationId, bytes) => {
+        reserved.push(bytes);
+        return bodies.reserveNow(organizationId, bytes);
+      },
+    },
+  }),
+);
 
 const PATH = '/v3/a.test/messages';
 
@@ -34,6 +49,35 @@ const contentOf = async (id: string) => {
 };
 
 describe('a form', () => {
+  test('has memory for itself and for what is read from it', async () => {
+    const form = fieldsOf();
+    form.append('attachment', new Blob(['x'.repeat(500_000)]), 'a.txt');
+    const { payload, headers } = await formOf(form);
+    const bytes = (payload as Buffer).length;
+    reserved = [];
+    expect((await ask('mailgun', 'POST', PATH, { payload, headers })).status).toBe(200);
+    expect(reserved).toEqual([2 * bytes]);
+    // Without an announced length: some, then the most that a small body may have, then the most that a form may have.
+    reserved = [];
+    const pieces = Array.from({ length: 40 }, (_, index) =>
+      (payload as Buffer).subarray((index * bytes) / 40, ((index + 1) * bytes) / 40),
+    );
+    const authorization = `Basic ${Buffer.from(`api:${now.key}`).toString('base64')}`;
+    const sent = await now.service.server.inject({
+      method: 'POST',
+      url: `/compat/mailgun${PATH}`,
+      headers: { authorization, ...headers },
+      payload: Readable.from(pieces),
+    });
+    expect(sent.statusCode).toBe(200);
+    expect(reserved.slice(1)).toEqual([SMALL_BODY_BYTES_MAX, 40_000_000]);
+    expect(bodies.held()).toBe(0);
+    reserved = [];
+    const json = JSON.stringify({ ...RESEND, html: 'x'.repeat(1_000) });
+    expect((await ask('resend', 'POST', '/emails', { payload: json })).status).toBe(200);
+    expect(reserved).toEqual([json.length]);
+  });
+
   test('is a message, with files, repeated fields, headers and metadata', async () => {
     const form = fieldsOf({
       from: 'Shop <a@a.test>',
