@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { createPostgresMemberViews } from '../adapters/member-views.ts';
 import type { CommandContext } from '../commands/execute.ts';
 import {
@@ -31,6 +31,7 @@ import {
 } from '../domain/sending-domain/sending-domain.ts';
 import { trackingTarget } from '../domain/tracking/tracking.ts';
 import { shownLine } from '../http/fields.ts';
+import { sentencesIn } from '../http/problems.ts';
 import { bareAddress } from '../http/resources/messages/send-fields.ts';
 import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
 import { ceilingsOf } from './keys.ts';
@@ -63,9 +64,10 @@ const roleOf = (invocation: Invocation): Role => {
 };
 
 const checked = (option: string, text: string, schema: z.ZodType<string>): string => {
-  const read = schema.safeParse(text);
-  if (read.success) return read.data;
-  throw new UsageError(`--${option}: ${read.error.issues[0]?.message ?? 'invalid value'}`);
+  const given = { [option]: text };
+  const read = z.record(z.string(), schema).safeParse(given);
+  if (!read.success) throw new UsageError(`--${sentencesIn(read.error.issues, given).join('; ')}`);
+  return read.data[option] ?? '';
 };
 
 const CHARACTERS_MAX = 100;

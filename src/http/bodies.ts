@@ -81,8 +81,7 @@ const FORM_COPIES = 2;
 const copiesOf = ({ headers }: FastifyRequest): number => (isForm(headers['content-type']) ? FORM_COPIES : 1);
 
 /** Size of the body that memory is reserved for. */
-const reservedFor = (request: FastifyRequest): number =>
-  (request.bodyReservation?.bytes() ?? 0) / copiesOf(request);
+const reservedFor = (request: FastifyRequest): number => (request.bodyReservation?.bytes() ?? 0) / copiesOf(request);
 
 interface BodyReservation {
   readonly request: FastifyRequest;

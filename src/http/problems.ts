@@ -151,6 +151,10 @@ const withoutEchoes = (issues: readonly Issue[]): readonly Issue[] => {
 export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
   withoutEchoes(issues).flatMap((issue) => problemsOf(issue, data, part));
 
+/** Sentences about data that is no request. */
+export const sentencesIn = (issues: readonly Issue[], data: unknown): readonly string[] =>
+  problemsIn(issues, data, 'body').map(([, sentence]) => sentence);
+
 /** A copy of the data without the properties at these paths. Each object on the way is copied once. */
 const without = (data: unknown, paths: readonly Path[]): unknown => {
   if (typeof data !== 'object' || data === null) return data;

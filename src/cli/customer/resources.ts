@@ -1,107 +1,36 @@
 import type { z } from 'zod';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { domainSchema } from '../../http/resources/domains/domain.ts';
-import { type Invocation, optional, optionalCount, type Result, required, type ServiceCommand } from '../command.ts';
-import { CommandFailed, type Terminal, table } from '../terminal.ts';
-import { nameIn, textIn } from './messages.ts';
+import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
+import { CommandFailed, type Terminal } from '../terminal.ts';
+import { textIn } from './messages.ts';
+import {
+  definedIn,
+  type Fields,
+  LISTED_MAX,
+  listCommand,
+  listed,
+  oneCommand,
+  PAGE,
+  type Page,
+} from './resource-commands.ts';
 import {
   deletedText,
+  keyRevokedText,
+  messageCancelledText,
   suppressionAddedText,
   suppressionCheckText,
   suppressionImportText,
   suppressionRemovedText,
+  webhookAddedText,
   webhookPingText,
 } from './result-texts.ts';
-import type { RequestOptions, Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /**
  * Commands that list and change the resources of an organization: domains, keys, suppressions, webhooks, templates,
  * events and captured mail. Each is one request, or one for each page of a list.
  */
-
-type Fields = Readonly<Record<string, unknown>>;
-
-interface Page {
-  readonly data: readonly Fields[];
-  readonly has_more: boolean;
-  readonly next_cursor: string | null;
-}
-
-const PAGE = 100;
-const LISTED_DEFAULT = 25;
-/** Higher: a mistyped limit reads for minutes. Lower: large lists take several runs with `--after`. */
-const LISTED_MAX = 10_000;
-
-type Query = NonNullable<RequestOptions['query']>;
-
-/** Reads pages until the limit. */
-const listed = async (
-  { ask }: Service,
-  path: string,
-  { limit, after, ...query }: Query & { readonly limit: number },
-): Promise<{ readonly found: readonly Fields[]; readonly next: string | null }> => {
-  const found: Fields[] = [];
-  let next = typeof after === 'string' ? after : null;
-  do {
-    const asked = { ...query, limit: Math.min(PAGE, limit - found.length), after: next ?? undefined };
-    const { body } = await ask<Page>('GET', path, { query: asked });
-    found.push(...body.data);
-    next = body.has_more ? body.next_cursor : null;
-  } while (next !== null && found.length < limit);
-  return { found, next };
-};
-
-interface ListDescription {
-  readonly name: string;
-  readonly summary: string;
-  readonly path: string;
-  /** Query parameters by option. */
-  readonly filters?: Readonly<Record<string, string>>;
-  /** Fields of the table, by heading. */
-  readonly columns: Readonly<Record<string, string>>;
-}
-
-const cell = (value: unknown): string | null => {
-  if (value === null || value === undefined) return null;
-  if (Array.isArray(value)) return value.map((one) => cell(one) ?? '-').join(', ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-};
-
-const listCommand = ({ name, summary, path, filters = {}, columns }: ListDescription): ServiceCommand => ({
-  name,
-  usage: `${Object.keys(filters)
-    .map((option) => `[--${option} VALUE] `)
-    .join('')}[--limit N] [--after CURSOR]`,
-  summary,
-  needs: 'service',
-  run: async (service, invocation, terminal) => {
-    const given = Object.entries(filters).map(([option, parameter]) => [parameter, optional(invocation, option)]);
-    const limit = Math.min(optionalCount(invocation, 'limit') ?? LISTED_DEFAULT, LISTED_MAX);
-    const query = { ...Object.fromEntries(given), limit, after: optional(invocation, 'after') };
-    const { found, next } = await listed(service, path, query);
-    if (terminal.json) return found;
-    const rows = found.map((one) => Object.values(columns).map((field) => cell(one[field])));
-    terminal.print({}, () => (rows.length === 0 ? 'none' : table(Object.keys(columns), rows, terminal.columns)));
-    if (next !== null) terminal.note(`for more: --after ${next}`);
-    return undefined;
-  },
-});
-
-/** A command that changes or reads one resource by its id. */
-const oneCommand = (
-  { what, ...description }: Pick<ServiceCommand, 'name' | 'usage' | 'summary' | 'textOf'> & { readonly what: string },
-  ask: (service: Service, id: string, invocation: Invocation) => Promise<Fields | undefined>,
-): ServiceCommand => ({
-  ...description,
-  needs: 'service',
-  run: async (service, invocation) => {
-    const id = nameIn(invocation, what);
-    return (await ask(service, id, invocation)) ?? { [what.split(':')[0] ?? 'id']: decodeURIComponent(id), done: true };
-  },
-});
-
-const definedIn = (fields: Fields): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 // Domains
 
@@ -242,6 +171,7 @@ const keyCommands: readonly ServiceCommand[] = [
       usage: 'KEY_ID',
       summary: 'revokes a key at once',
       what: KEY,
+      textOf: keyRevokedText,
     },
     async ({ ask }, id) => {
       const { body } = await ask<SerializedApiKey>('POST', `/v1/api-keys/${id}/revoke`);
@@ -339,6 +269,7 @@ const webhookCommands: readonly ServiceCommand[] = [
     usage: '--url URL --events TYPES [--description TEXT]',
     summary: 'adds a webhook and prints its signing secret once',
     needs: 'service',
+    textOf: webhookAddedText,
     run: async ({ ask }, invocation) => {
       const events = required(invocation, 'events')
         .split(',')
@@ -390,6 +321,7 @@ const otherCommands: readonly ServiceCommand[] = [
       usage: 'MSG_ID',
       summary: 'cancels a message that has not been sent yet',
       what: 'message: MSG_ID',
+      textOf: messageCancelledText,
     },
     async ({ ask }, id) => {
       const { body } = await ask<Fields>('POST', `/v1/messages/${id}/cancel`);

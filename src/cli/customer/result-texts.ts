@@ -1,11 +1,13 @@
 import type { z } from 'zod';
+import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
+import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import type {
   addedSuppressionsSchema,
   SerializedSuppression,
   suppressionCheckSchema,
   suppressionImportSchema,
 } from '../../http/resources/suppressions/add-suppressions.ts';
-import type { pingedWebhookSchema } from '../../http/resources/webhooks/webhook.ts';
+import type { createdWebhookSchema, pingedWebhookSchema } from '../../http/resources/webhooks/webhook.ts';
 import type { Result } from '../command.ts';
 
 /** Results of commands as sentences for people. */
@@ -41,6 +43,28 @@ export const suppressionImportText = (result: Result): string => {
   const { imported, unchanged, refused, problems } = result as unknown as z.infer<typeof suppressionImportSchema>;
   const lines = problems.map(({ line, message }) => `  line ${line}: ${message}`);
   return [`${imported} added, ${unchanged} already suppressed, ${refused} rejected`, ...lines].join('\n');
+};
+
+/** What `keys revoke` returns. */
+export type RevokedKey = Pick<SerializedApiKey, 'id' | 'name' | 'status'>;
+
+export const keyRevokedText = (result: Result): string => {
+  const { id, name } = result as unknown as RevokedKey;
+  return `Key ${id} (${name}) is revoked: requests with it are rejected`;
+};
+
+export const messageCancelledText = (result: Result): string => {
+  const { id, status } = result as unknown as Pick<SerializedMessage, 'id' | 'status'>;
+  return status === 'cancelled' ? `Message ${id} is cancelled: it will not be sent` : `Message ${id} is ${status}`;
+};
+
+export const webhookAddedText = (result: Result): string => {
+  const { id, url, events, secret } = result as unknown as z.infer<typeof createdWebhookSchema>;
+  return [
+    `Webhook ${id} is added: it posts ${events.join(', ')} to ${url}`,
+    `Signing secret, which is not shown again: ${secret}`,
+    `Send a test event: outbox webhooks ping ${id}`,
+  ].join('\n');
 };
 
 export const webhookPingText = (result: Result): string => {

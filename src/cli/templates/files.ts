@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import { sha256Hex } from '../../domain/kernel/digest.ts';
+import { LIST_KNOWN_FIELDS, sentencesIn } from '../../http/problems.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { replaceFile } from '../replace-file.ts';
 import { CommandFailed } from '../terminal.ts';
@@ -141,9 +142,10 @@ const parseSettings = (path: string, text: string): Settings => {
       throw problem(path, 'YAML aliases (*name) are not supported');
     }
   };
-  const parsed = settingsSchema.safeParse(toValue());
+  const value = toValue();
+  const parsed = settingsSchema.safeParse(value, LIST_KNOWN_FIELDS);
   if (parsed.success) return parsed.data;
-  const sentences = parsed.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
+  const sentences = sentencesIn(parsed.error.issues, value).map((one) => one.replace(/^body /, 'the file '));
   throw problem(path, sentences.join('; '));
 };
 

@@ -44,6 +44,29 @@ test('suppressions and webhooks answer in sentences', async () => {
   expect((await outbox(['webhooks', 'delete', 'whk_x'], { env: double })).stdout).toBe('webhook whk_x deleted\n');
 });
 
+test('keys, messages and webhooks answer in sentences when they change', async () => {
+  const made = await run(createOwnKeyCommand, { name: 'Old shop', permissions: 'send', domain: now.domain });
+  const { id } = made as unknown as { readonly id: string };
+  expect(await said('keys', 'revoke', id)).toBe(`Key ${id} (Old shop) is revoked: requests with it are rejected\n`);
+  const whk = { id: 'whk_x', url: 'https://a.test/hook', events: ['message.*', 'domain.*'], secret: 'whsec_x' };
+  const url = await startDouble((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    const isCancelled = request.url?.includes('msg_a') === true;
+    const message = { id: isCancelled ? 'msg_a' : 'msg_b', status: isCancelled ? 'cancelled' : 'sending' };
+    response.end(JSON.stringify(request.url?.startsWith('/v1/webhooks') ? whk : message));
+  });
+  const answered = async (...words: readonly string[]): Promise<string> =>
+    (await outbox(words, { env: { ...env(), OUTBOX_URL: url } })).stdout;
+  expect(await answered('messages', 'cancel', 'msg_a')).toBe('Message msg_a is cancelled: it will not be sent\n');
+  expect(await answered('messages', 'cancel', 'msg_b')).toBe('Message msg_b is sending\n');
+  expect(await answered('webhooks', 'add', '--url', 'https://a.test/hook', '--events', 'message.*')).toBe(
+    `Webhook whk_x is added: it posts message.*, domain.* to https://a.test/hook
+Signing secret, which is not shown again: whsec_x
+Send a test event: outbox webhooks ping whk_x
+`,
+  );
+});
+
 test('a list that is piped is never cut', async () => {
   expect(await said('suppressions', 'add', LONG)).toContain(LONG);
   expect(await said('suppressions', 'list')).toContain(` ${LONG}\n`);

@@ -10,7 +10,19 @@ const { now, push, pull, write, ask, writeWelcome } = useTemplateFiles();
 describe('invalid files are rejected before anything is sent', () => {
   test.each([
     ['bad/template.yaml', 'name: [', /template\.yaml: .+line 1/],
-    ['bad/template.yaml', 'name: A\nsubject: B\nsubjet: C\n', /Unrecognized key: "subjet"/],
+    ['bad/template.yaml', 'name: A\nsubject: B\nsubjet: C\n', /: subjet is not a known field: did you mean subject\?$/],
+    ['bad/template.yaml', 'subject: 7\n', /template\.yaml: name is required; subject must be a string$/],
+    ['bad/template.yaml', '- a\n', /template\.yaml: the file must be an object$/],
+    [
+      'bad/template.yaml',
+      'name: A\nsubject: B\nvariables: [{ name: 7 }]\n',
+      /: variables\[0\]\.name must be a string; /,
+    ],
+    [
+      'bad/template.yaml',
+      'name: A\nsubject: B\nlocales: { "../x": { subject: C } }\n',
+      /: locales\.\.\.\/x is malformed$/,
+    ],
     ['bad/template.yaml', 'name: A\nsubject: {{ name }}\n', /template\.yaml: /],
     ['bad/template.yaml', 'name: &a A\nsubject: *a\n', /YAML aliases/],
     ['bad/template.yaml', 'name: A\nsubject: B\n', /template\.html: is missing/],
