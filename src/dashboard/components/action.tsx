@@ -76,20 +76,32 @@ interface NewValueProps {
   readonly name: string;
   /** ISO 8601. The previous value works until then. */
   readonly previousUntil?: string | undefined;
+  /** Public key that verifies signatures made with the secret. null: there is none. */
+  readonly verificationKey?: string | null;
 }
 
+const CopiedValue = ({ text, label }: { readonly text: string; readonly label: string }): JSX.Element => (
+  <div class="secret cp">
+    <code>{text}</code>
+    <CopyButton text={text} label={label} />
+  </div>
+);
+
 /** Displays a secret. It is never shown again. */
-const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element => {
+const NewValue = ({ value, name, previousUntil, verificationKey = null }: NewValueProps): JSX.Element => {
   const times = useTimes();
   return (
     <>
       <h2>
         <bdi>{name}</bdi> has a new secret
       </h2>
-      <div class="secret cp">
-        <code>{value}</code>
-        <CopyButton text={value} label="Copy the secret" />
-      </div>
+      <CopiedValue text={value} label="Copy the secret" />
+      {verificationKey !== null && (
+        <>
+          <h3>Verification key</h3>
+          <CopiedValue text={verificationKey} label="Copy the verification key" />
+        </>
+      )}
       <p class="muted">
         Store it now. You cannot see it again.
         {previousUntil !== undefined && ` The previous secret works until ${times.short(previousUntil)}.`}

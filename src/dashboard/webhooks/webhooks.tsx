@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts';
 import { Action, newValue, type Outcome } from '../components/action.tsx';
 import { Pill, type State, Status } from '../components/icons.tsx';
@@ -9,6 +10,7 @@ import { linkTo, navigate } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
 import { removeResource, useList } from '../data/queries.ts';
 import { ago, sofar } from '../data/time.ts';
+import { FORMATS, SENDGRID_TYPES } from './formats.ts';
 
 const OFF = { gone: 'Disabled: gone', failing: 'Disabled: failed', requested: 'Paused' } as const;
 
@@ -31,12 +33,15 @@ export const WebhookStatus = ({ webhook, isPill }: WebhookStatusProps): JSX.Elem
 interface Made {
   readonly url: string;
   readonly secret: string;
+  /** null: a format that has none. */
+  readonly verification_key: string | null;
   readonly previous_secret_expires_at?: string;
 }
 
 const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
-  const { secret, url, previous_secret_expires_at: until } = await request<Made>(path, { method: 'POST', body });
-  return newValue({ value: secret, name: url, previousUntil: until });
+  const made = await request<Made>(path, { method: 'POST', body });
+  const { secret, url, previous_secret_expires_at: previousUntil, verification_key: verificationKey } = made;
+  return newValue({ value: secret, name: url, previousUntil, verificationKey });
 };
 
 const FAMILIES = {
@@ -54,11 +59,67 @@ const eventsOf = (form: FormData): readonly string[] => [
     .filter((type) => type !== ''),
 ];
 
+const AnyEvents = (): JSX.Element => (
+  <>
+    <fieldset class="row">
+      <legend>Events</legend>
+      {Object.entries(FAMILIES).map(([family, text]) => (
+        <label class="opt" key={family}>
+          <input type="checkbox" name="family" value={family} defaultChecked={family === 'message.*'} />
+          <span>
+            <code>{family}</code>
+            <small>{text}</small>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+    <label class="row">
+      Other event types
+      <input class="inp" name="types" placeholder="message.bounced, template.published" spellcheck={false} />
+    </label>
+  </>
+);
+
+/** The format of SendGrid knows single event types only. */
+const SendgridEvents = (): JSX.Element => (
+  <label class="row">
+    Event types
+    <textarea class="inp" name="types" rows={4} required spellcheck={false} defaultValue={SENDGRID_TYPES.join(', ')} />
+  </label>
+);
+
+const FormatAndEvents = (): JSX.Element => {
+  const [chosen, choose] = useState<string>('outbox');
+  return (
+    <>
+      <fieldset class="row">
+        <legend>Format</legend>
+        {Object.entries(FORMATS).map(([format, [name, text]]) => (
+          <label class="opt" key={format}>
+            <input
+              type="radio"
+              name="format"
+              value={format}
+              checked={format === chosen}
+              onChange={() => choose(format)}
+            />
+            <span>
+              {name}
+              <small>{text}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {chosen === 'sendgrid' ? <SendgridEvents /> : <AnyEvents />}
+    </>
+  );
+};
+
 export const MakeWebhook = (): JSX.Element => {
   const make = (form: FormData): Promise<Outcome> => {
     const note = String(form.get('description')).trim();
-    const body = { url: form.get('url'), events: eventsOf(form), description: note === '' ? null : note };
-    return shownOnce('/v1/webhooks', body);
+    const [url, format] = [form.get('url'), form.get('format')];
+    return shownOnce('/v1/webhooks', { url, format, events: eventsOf(form), description: note === '' ? null : note });
   };
   return (
     <Action
@@ -80,22 +141,7 @@ export const MakeWebhook = (): JSX.Element => {
           placeholder="https://example.com/hooks/mail"
         />
       </label>
-      <fieldset class="row">
-        <legend>Events</legend>
-        {Object.entries(FAMILIES).map(([family, text]) => (
-          <label class="opt" key={family}>
-            <input type="checkbox" name="family" value={family} defaultChecked={family === 'message.*'} />
-            <span>
-              <code>{family}</code>
-              <small>{text}</small>
-            </span>
-          </label>
-        ))}
-      </fieldset>
-      <label class="row">
-        Other event types
-        <input class="inp" name="types" placeholder="message.bounced, template.published" spellcheck={false} />
-      </label>
+      <FormatAndEvents />
       <label class="row">
         Description
         <input class="inp" name="description" maxLength={500} />

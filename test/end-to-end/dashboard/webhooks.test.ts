@@ -107,6 +107,31 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await close();
   });
 
+  test('add a webhook in the format of SendGrid, and show its verification key until it is copied', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/webhooks');
+    await page.getByRole('button', { name: 'Add a webhook' }).click();
+    const url = `${takes.url}/sendgrid`;
+    await page.getByLabel('Endpoint URL').fill(url);
+    await page.getByRole('radio', { name: 'SendGrid' }).check();
+    expect(await look(page, 'webhook-format')).toEqual(FINE);
+    await page.getByRole('dialog').getByRole('button', { name: 'Add a webhook' }).click();
+    await page.getByRole('heading', { name: 'Verification key' }).waitFor();
+    await page.getByRole('button', { name: 'Copy the verification key' }).waitFor();
+    const key = await page.getByText(/^MF[A-Za-z0-9+/]+=*$/).innerText();
+    await page.keyboard.press('Escape');
+    await page.getByText(key).waitFor();
+    expect(await look(page, 'webhook-verification-key')).toEqual(FINE);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { body } = await dashboard.api.get('/v1/webhooks');
+    const added = body.data.find((webhook: { readonly url: string }) => webhook.url === url);
+    expect(added).toMatchObject({ format: 'sendgrid', events: expect.arrayContaining(['message.delivered']) });
+    await dashboard.api.delete(`/v1/webhooks/${added.id}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('execute nothing that an endpoint returns', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     const [listed] = (await dashboard.api.get(`/v1/webhooks/${failing}/deliveries`)).body.data;
