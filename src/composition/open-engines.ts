@@ -35,7 +35,7 @@ import { type AwaitedPositions, createAwaitedPositions } from '../projections/ch
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
-import type { WebhookTimes } from '../workers/webhooks/endpoint-queues.ts';
+import type { WebhookTimes } from '../workers/webhooks/post-once.ts';
 import type { Closers } from './lifecycle.ts';
 import { type AppendListener, type AppendTimes, measureAppends } from './measure-appends.ts';
 import type { StoreParts } from './open-eventstoredb.ts';

@@ -47,8 +47,8 @@ import { createSendNotices } from './send-notices.ts';
 import { createLeadership, type Loop, supervise, type Work } from './supervise.ts';
 import { createWarmUpHolds } from './warm-ups.ts';
 import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
-import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/endpoint-queues.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-once.ts';
 import { createPauseWebhooks, createPostWebhooks, type PostWebhooks } from './webhooks/post-webhooks.ts';
 import {
   distributeEvents,

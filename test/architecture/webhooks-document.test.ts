@@ -4,7 +4,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events/customer-
 import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/webhook.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/schemas.ts';
 import { eventSchema } from '../../src/http/resources/events/event.ts';
-import { WEBHOOK_TIMES } from '../../src/workers/webhooks/endpoint-queues.ts';
+import { WEBHOOK_TIMES } from '../../src/workers/webhooks/post-once.ts';
 
 const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
 const blockOf = (language: string): string => source.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';

@@ -18,7 +18,7 @@
 export { atMost, type Batcher, type Cohort, createBatcher, createCohort, fulfilled, REST_MS } from './batcher.ts';
 export { jitter, random } from './jitter.ts';
 export { createKeyedQueue, type KeyLimits, type Ran } from './keyed-queue.ts';
-export { createMemo, type Memo } from './memo.ts';
+export { createMemo } from './memo.ts';
 export { readAtMost } from './read-at-most.ts';
 export { retry, retryBy, retryWhileAway } from './retry.ts';
 export {

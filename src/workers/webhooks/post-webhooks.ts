@@ -15,8 +15,9 @@ import type { WebhookFormat } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, owningKeyId, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
 import type { Work } from '../supervise.ts';
-import { createEndpointQueues, type EndpointQueues, type PostWebhook, type PreparedPost } from './endpoint-queues.ts';
+import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
+import type { PostWebhook, PreparedPost } from './post-once.ts';
 import type { Reaction } from './record-webhook-deliveries.ts';
 
 /**

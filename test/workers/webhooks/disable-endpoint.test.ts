@@ -4,7 +4,7 @@ import { updateWebhook } from '../../../src/commands/webhook.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
 import type { FinishedTry } from '../../../src/domain/ports/webhooks.ts';
 import { type ExistingWebhook, webhook } from '../../../src/domain/webhook/webhook.ts';
-import { createDisableEndpoint } from '../../../src/workers/webhooks/endpoint-queues.ts';
+import { createDisableEndpoint } from '../../../src/workers/webhooks/post-once.ts';
 import { service } from './opened.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -3,11 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { FinishedTry, WebhookAnswer } from '../../../src/domain/ports/webhooks.ts';
-import {
-  createEndpointQueues,
-  type PreparedPost,
-  WEBHOOK_TIMES,
-} from '../../../src/workers/webhooks/endpoint-queues.ts';
+import { createEndpointQueues } from '../../../src/workers/webhooks/endpoint-queues.ts';
+import { type PreparedPost, WEBHOOK_TIMES } from '../../../src/workers/webhooks/post-once.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 import { createRecordingLogger } from '../recording-logger.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CustomerEvent } from '../../../src/domain/customer-events/customer-events.ts';
 import type { ClaimedDelivery, WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
-import { postWebhook, startWithinMs, WEBHOOK_TIMES } from '../../../src/workers/webhooks/endpoint-queues.ts';
+import { postWebhook, startWithinMs, WEBHOOK_TIMES } from '../../../src/workers/webhooks/post-once.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const BODY = '{"name":"Jürgen"}';

@@ -5,13 +5,13 @@ import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
 import { serializeEvents } from '../../../src/http/resources/events/serialize-events.ts';
-import { WEBHOOK_TIMES } from '../../../src/workers/webhooks/endpoint-queues.ts';
 import {
   createEndpoints,
   createReadyEndpoints,
   type Endpoints,
   owedDelivery,
 } from '../../../src/workers/webhooks/endpoints.ts';
+import { WEBHOOK_TIMES } from '../../../src/workers/webhooks/post-once.ts';
 import { createPostWebhooks } from '../../../src/workers/webhooks/post-webhooks.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { createSteppableSystem } from '../../support/system.ts';

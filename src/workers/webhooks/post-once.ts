@@ -1,0 +1,162 @@
+import { LRUCache } from 'lru-cache';
+import { disableWebhook } from '../../commands/webhook.ts';
+import { sha256Hex } from '../../domain/kernel/digest.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
+import type {
+  ClaimedDelivery,
+  FinishedTry,
+  WebhookAnswer,
+  WebhookDeliveries,
+  WebhookTarget,
+} from '../../domain/ports/webhooks.ts';
+import type { WebhookFormat } from '../../domain/webhook/events.ts';
+import { signSendgrid } from '../../domain/webhook/sendgrid.ts';
+import {
+  type ExistingWebhook,
+  POST_HEADERS,
+  REPLAY_HEADER,
+  signWebhook,
+  webhookRetryWaitMs,
+  webhookTimestamp,
+} from '../../domain/webhook/webhook.ts';
+import { random, retry, type System } from '../../lib/async/async.ts';
+
+/** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
+
+/** Time-out of one post, and the lease during which no other process may make it. */
+export interface WebhookTimes {
+  /** A receiver that takes longer gets the event again (api.md, Webhooks). */
+  readonly postMs: number;
+  /** For the record of a post: shorter posts twice when the database is slow, longer delays what a crash lost. */
+  readonly recordMs: number;
+  /** Longer than both together, by what may wait in the queue; longer delays what a crash lost. */
+  readonly leaseMs: number;
+}
+
+export const WEBHOOK_TIMES: WebhookTimes = { postMs: 15_000, recordMs: 10_000, leaseMs: 60_000 };
+
+/** How long after its claim a post may still start, so that its answer and its record are in time. */
+export const startWithinMs = ({ postMs, recordMs, leaseMs }: WebhookTimes): number => leaseMs - postMs - recordMs;
+
+/** Everything that one post needs. */
+export interface PreparedPost {
+  readonly delivery: ClaimedDelivery;
+  readonly url: string;
+  readonly format?: WebhookFormat | undefined;
+  /** `whsec_…`; each signs. */
+  readonly secrets: readonly string[];
+  /** The customer's own headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON, the very text that is signed. */
+  readonly body: string;
+}
+
+export interface PostWebhook {
+  readonly webhookTarget: WebhookTarget;
+  readonly webhookTimes: WebhookTimes;
+  readonly system: System;
+}
+
+/** RFC 9110 §15.5.11: the endpoint does not come back, and nothing is posted there again. */
+const GONE = 410;
+
+const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
+
+const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pick<FinishedTry, 'state' | 'dueAt'> => {
+  const now = system.now();
+  if (isSuccess(answer)) return { state: 'delivered', dueAt: now };
+  const waitMs = answer.status === GONE ? null : webhookRetryWaitMs(attempt, random(system), answer.retryAfterSeconds);
+  if (waitMs === null) return { state: 'failed', dueAt: now };
+  return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
+};
+
+/** Signs and posts. Never rejects for reasons of the receiver. */
+export const postWebhook = async (
+  { webhookTarget, webhookTimes, system }: PostWebhook,
+  { delivery, url, format, secrets, headers: own, body }: PreparedPost,
+): Promise<FinishedTry> => {
+  const at = system.now();
+  const attempt = delivery.attempts + 1;
+  const { organizationId } = delivery.event;
+  const headers = {
+    ...own,
+    ...POST_HEADERS,
+    ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
+    ...signWebhook(secrets, { id: delivery.event.id, at, body }),
+    ...(format === 'sendgrid' ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
+  };
+  const answer = await webhookTarget.post({ organizationId, url, headers, body, timeoutMs: webhookTimes.postMs });
+  return {
+    deliveryId: delivery.id,
+    attempt,
+    at,
+    request: {
+      url,
+      headerNames: Object.keys(own),
+      bodyBytes: Buffer.byteLength(body),
+      bodySha256: sha256Hex(body),
+    },
+    status: answer.status,
+    durationMs: answer.durationMs,
+    text: answer.text,
+    ...stateAfter(answer, attempt, system),
+  };
+};
+
+interface DisableEndpoint {
+  readonly store: EventStore;
+  readonly webhookDeliveries: Pick<WebhookDeliveries, 'failingSince'>;
+  readonly system: System;
+}
+
+/** How long an endpoint may fail without a success (api.md, Webhooks): longer than the retries of one delivery. */
+const FAILING_MS_MAX = 5 * 24 * 3_600_000;
+/** How often the start of an endpoint's failures is read: otherwise each failed post would be a query. */
+const READ_EVERY_MS = 60_000;
+/** About 1 MB. For an endpoint that is forgotten it is read at its next failure. */
+const ENDPOINTS_MAX = 10_000;
+
+/** @returns what disables an endpoint when a recorded post shows that it is gone, or has failed for too long. */
+export const createDisableEndpoint = (deps: DisableEndpoint) => {
+  const { webhookDeliveries, system } = deps;
+  /** By the wall clock, like the time for which an endpoint may fail. */
+  const readMs = new LRUCache<string, number>({ max: ENDPOINTS_MAX });
+
+  const isTimeToRead = (webhookId: string): boolean => {
+    const nowMs = system.now().getTime();
+    if (nowMs - (readMs.get(webhookId) ?? Number.NEGATIVE_INFINITY) < READ_EVERY_MS) return false;
+    readMs.set(webhookId, nowMs);
+    return true;
+  };
+
+  const reasonFor = async (
+    { webhookId, enabledAt }: ExistingWebhook,
+    isGone: boolean,
+  ): Promise<'gone' | 'failing' | null> => {
+    if (isGone) return 'gone';
+    const since = (await webhookDeliveries.failingSince([webhookId])).get(webhookId);
+    if (since === undefined) return null;
+    const sinceMs = Math.max(since.getTime(), Date.parse(enabledAt));
+    return system.now().getTime() - sinceMs >= FAILING_MS_MAX ? 'failing' : null;
+  };
+
+  /** @param eventId of the customer's event that was posted. */
+  return async (endpoint: ExistingWebhook, { status, state }: FinishedTry, eventId: string): Promise<void> => {
+    const { webhookId, organizationId, environment } = endpoint;
+    if (state === 'delivered') return;
+    const isGone = status === GONE;
+    if (!isTimeToRead(webhookId) && !isGone) return;
+    const origin = {
+      actor: 'worker:post-webhooks',
+      organizationId,
+      environment,
+      requestId: null,
+      correlationId: webhookId,
+      causationId: eventId,
+    };
+    await retry(system, async () => {
+      const reason = await reasonFor(endpoint, isGone);
+      if (reason !== null) await disableWebhook(deps, origin, { webhookId, environment, reason });
+    });
+  };
+};
