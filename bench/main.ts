@@ -58,7 +58,7 @@ const readArguments = () => {
   return { chosen, rounds, minutes, profile: values.profile };
 };
 
-type Chosen = ReturnType<typeof readArguments>;
+type Arguments = ReturnType<typeof readArguments>;
 
 interface RunResult {
   readonly lines: readonly JudgedLine[];
@@ -66,7 +66,7 @@ interface RunResult {
   readonly othersBusy: Readonly<Record<string, number>>;
 }
 
-const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'closers'>): Promise<RunResult> => {
+const measureAll = async ({ chosen, profile }: Arguments, bench: Omit<Bench, 'closers'>): Promise<RunResult> => {
   const lines: JudgedLine[] = [];
   const othersBusy: Record<string, number> = {};
   for (const measure of chosen) {

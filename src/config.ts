@@ -295,12 +295,18 @@ const SETTINGS = {
 } as const;
 
 type Settings = typeof SETTINGS;
-type Parsed = { readonly [Name in keyof Settings]: z.output<Settings[Name][1]> };
+type SettingValues = { readonly [Name in keyof Settings]: z.output<Settings[Name][1]> };
 
 /** The environment variables of this service. */
 export const VARIABLES: readonly string[] = Object.values(SETTINGS).map(([variable]) => variable);
 
-type Combined = 'bounceRates' | 'complaintRates' | 'tlsCertFile' | 'tlsKeyFile' | 'webhookCertFile' | 'webhookKeyFile';
+type CombinedSetting =
+  | 'bounceRates'
+  | 'complaintRates'
+  | 'tlsCertFile'
+  | 'tlsKeyFile'
+  | 'webhookCertFile'
+  | 'webhookKeyFile';
 
 /** Paths of a certificate chain and its key, in PEM. */
 export interface TlsFiles {
@@ -308,7 +314,7 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-export interface Config extends Omit<Parsed, Combined> {
+export interface Config extends Omit<SettingValues, CombinedSetting> {
   /** Limits of live bulk mail, by sending domain. */
   readonly sendingLimits: ReputationLimits;
   /** Absent: submission serves this machine only, and bounces arrive without TLS. */
@@ -344,7 +350,7 @@ export const readConfig = (environment: Environment): Config => {
     ...CONFLICTS.filter(({ isIn }) => isIn(given)).map(({ variable, problem }) => `${variable}: ${problem}`),
   ];
   if (problems.length > 0) throw new StartRefused(problems.join('\n'));
-  const parsed = Object.fromEntries(read.map(({ name, result }) => [name, result.data])) as Parsed; // each by its schema
+  const parsed = Object.fromEntries(read.map(({ name, result }) => [name, result.data])) as SettingValues; // each by its schema
   const { bounceRates, complaintRates, tlsCertFile, tlsKeyFile, webhookCertFile, webhookKeyFile, ...rest } = parsed;
   return {
     ...rest,

@@ -4,7 +4,7 @@ import type { DkimKey } from '../../src/domain/sending-domain/events.ts';
 import type { Observer } from './observer.ts';
 
 /** A DKIM key mentioned in the log. */
-export interface DkimKeyFound {
+export interface DkimKeyRecord {
   readonly selector: string;
   /** True if the vault has the matching private key. */
   readonly fits: boolean;
@@ -31,7 +31,7 @@ const destroyedIn = ({ type, data }: RecordedEvent): readonly string[] =>
 export const dkimKeysFound = (
   { context }: Pick<Observer, 'context'>,
   events: readonly RecordedEvent[],
-): Promise<readonly DkimKeyFound[]> => {
+): Promise<readonly DkimKeyRecord[]> => {
   const destroyed = new Set(events.flatMap(destroyedIn));
   return Promise.all(
     events.flatMap(keysIn).map(async (key) => {

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { StoredHead } from '../../src/domain/ports/contents.ts';
 import type { Disturbance } from './disturbances.ts';
-import { type DkimKeyFound, dkimKeysFound } from './dkim-keys-found.ts';
+import { type DkimKeyRecord, dkimKeysFound } from './dkim-keys-found.ts';
 import type { AcceptedMessage } from './load.ts';
 import type { Observer } from './observer.ts';
 import { makeReadModelsAnew, type ReadModelRows, readModelRows } from './read-model-rows.ts';
@@ -27,7 +27,7 @@ export interface Evidence {
   /** Contents in the vault, by id. */
   readonly contents: ReadonlyMap<string, StoredHead>;
   /** DKIM keys mentioned in the log. */
-  readonly keys: readonly DkimKeyFound[];
+  readonly keys: readonly DkimKeyRecord[];
   readonly readModels: { readonly live: ReadModelRows; readonly rebuilt: ReadModelRows; readonly parked: number };
 }
 

@@ -1,6 +1,6 @@
 import {
   type Append,
-  type Appended,
+  type AppendResult,
   type EventStore,
   WrongExpectedRevision,
 } from '../../src/domain/kernel/event-store.ts';
@@ -10,12 +10,12 @@ const LONG_AGO = '2000-01-01T00:00:00.000Z';
 
 const has = ({ events }: Append, type: string): boolean => events.some((event) => event.type === type);
 
-const answerWithoutWriting = ({ expected, events }: Append): Appended => ({
+const answerWithoutWriting = ({ expected, events }: Append): AppendResult => ({
   revision: (expected === 'no-stream' ? -1 : expected) + events.length,
   position: '0000000000000000',
 });
 
-const withAppend = (store: EventStore, append: (append: Append) => Promise<Appended>): EventStore => ({
+const withAppend = (store: EventStore, append: (append: Append) => Promise<AppendResult>): EventStore => ({
   ...store,
   append,
 });

@@ -1,6 +1,6 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/capture.ts';
 import type { CommandContext } from '../../src/commands/execute.ts';
-import type { LoadKeyCache } from '../../src/domain/api-key/key-cache.ts';
+import type { LoadKeyCache } from '../../src/domain/api-key/key-cache-projection.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';

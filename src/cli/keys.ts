@@ -10,7 +10,7 @@ import {
   GRACE_PERIOD_MINUTES_MAX,
 } from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/events.ts';
-import type { KeyCacheState } from '../domain/api-key/key-cache.ts';
+import type { KeyCacheState } from '../domain/api-key/key-cache-projection.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, type UsageMark } from '../domain/api-key/secret.ts';
 import { rangeProblem } from '../domain/kernel/addresses.ts';
 import { type Environment, environmentSchema } from '../domain/kernel/environment.ts';

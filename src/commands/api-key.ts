@@ -16,7 +16,7 @@ import {
   works,
 } from '../domain/api-key/api-key.ts';
 import type { KeyAuthority } from '../domain/api-key/key-authority.ts';
-import { type LoadKeyCache, replaces } from '../domain/api-key/key-cache.ts';
+import { type LoadKeyCache, replaces } from '../domain/api-key/key-cache-projection.ts';
 import {
   noteRefusal as decideNoteRefusal,
   type KeyChangeName,
@@ -37,7 +37,7 @@ import {
   execute,
   executeOnce,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   retryConflicts,
@@ -80,7 +80,7 @@ export const loadOwnKey = async (
   { store }: Pick<CommandContext, 'store'>,
   organizationId: string,
   keyId: string,
-): Promise<Loaded<ExistingApiKey>> => {
+): Promise<LoadedStream<ExistingApiKey>> => {
   const { state, revision } = await load(store, apiKey, apiKeyStream(keyId));
   return { state: requireOwnKey(state, organizationId), revision };
 };

@@ -21,7 +21,7 @@ import {
   type CommandContext,
   eventContext,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   type Origin,
   retryConflicts,
 } from './execute.ts';
@@ -55,12 +55,15 @@ const auditLogSince = async (
 };
 
 /** State of a tree's stream, by the end of it in which the last checkpoint is. */
-const auditLogAt = (events: readonly RecordedEvent[]): Loaded<AuditLog> => ({
+const auditLogAt = (events: readonly RecordedEvent[]): LoadedStream<AuditLog> => ({
   state: fold(auditLog, events),
   revision: events.at(-1)?.revision ?? 'no-stream',
 });
 
-export const loadAuditLog = async (context: Pick<AuditContext, 'store'>, tree: string): Promise<Loaded<AuditLog>> =>
+export const loadAuditLog = async (
+  context: Pick<AuditContext, 'store'>,
+  tree: string,
+): Promise<LoadedStream<AuditLog>> =>
   auditLogAt(await auditLogSince(context, tree, ({ type }) => type === 'CheckpointSigned'));
 
 /** Options for signing a checkpoint. */
@@ -135,7 +138,7 @@ const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree
 const appendToAuditLog = async (
   { store, system }: AuditContext,
   tree: string,
-  { revision }: Loaded<AuditLog>,
+  { revision }: LoadedStream<AuditLog>,
   { events, origin }: { readonly events: readonly AuditEvent[]; readonly origin: Origin },
 ): Promise<boolean> => {
   try {

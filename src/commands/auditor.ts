@@ -1,5 +1,5 @@
 import { type Caller, requireWithin } from '../domain/api-key/key-authority.ts';
-import type { LoadKeyCache } from '../domain/api-key/key-cache.ts';
+import type { LoadKeyCache } from '../domain/api-key/key-cache-projection.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
 import {
   type Auditor,
@@ -20,7 +20,7 @@ import {
   type Condition,
   eventContext,
   execute,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   readWholeStream,
@@ -47,7 +47,7 @@ export interface NamedAuditor extends ExistingAuditor, Contact {}
 
 interface AuditorAtRevision {
   readonly auditor: NamedAuditor;
-  readonly revision: Loaded<Auditor>['revision'];
+  readonly revision: LoadedStream<Auditor>['revision'];
 }
 
 interface AddAuditor extends Pick<NamedAuditor, 'email' | 'contents' | 'expiresAt'> {

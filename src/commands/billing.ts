@@ -17,7 +17,7 @@ import type { BillingPeriodEvent } from '../domain/kernel/events.ts';
 import { isId } from '../domain/kernel/ids.ts';
 import { invoiceStream, organizationStream } from '../domain/kernel/streams.ts';
 import { organization, requireOrganization } from '../domain/organization/organization.ts';
-import { type CommandContext, type Executed, eventContext, execute, internalOrigin, load } from './execute.ts';
+import { type CommandContext, type CommandResult, eventContext, execute, internalOrigin, load } from './execute.ts';
 
 export type BillingContext = Pick<CommandContext, 'store' | 'system' | 'plans'>;
 
@@ -73,7 +73,7 @@ const change = (
   actor: string,
   { organizationId, month }: MonthOfOrganization,
   decide: (state: BillingPeriod) => readonly BillingPeriodEvent[],
-): Promise<Executed<BillingPeriod, BillingPeriodEvent>> => {
+): Promise<CommandResult<BillingPeriod, BillingPeriodEvent>> => {
   const origin = internalOrigin({ actor, organizationId, environment: 'live', causeId: `${organizationId}.${month}` });
   return execute(
     { store, system },

@@ -25,7 +25,7 @@ import {
   eventContext,
   execute,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   readWholeStream,
@@ -38,7 +38,7 @@ type Context = Pick<CommandContext, 'store' | 'system'>;
 
 export interface ErasureAtRevision {
   readonly erasure: ExistingErasure;
-  readonly revision: Loaded<unknown>['revision'];
+  readonly revision: LoadedStream<unknown>['revision'];
 }
 
 /** How an address is known to the log. */

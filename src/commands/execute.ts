@@ -4,8 +4,8 @@ import type { Environment } from '../domain/kernel/environment.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import {
   type Append,
-  type Appended,
   AppendOutcomeUnknown,
+  type AppendResult,
   type EventContext,
   type EventStore,
   type NewEvent,
@@ -103,7 +103,7 @@ const UNKNOWN_OUTCOME_WAIT_MS = 100;
 const UNKNOWN_OUTCOME_WAIT_MS_MAX = 1_000;
 
 /** A stream's state and the revision it was read at. */
-export interface Loaded<State> {
+export interface LoadedStream<State> {
   readonly state: State;
   readonly revision: Revision | 'no-stream';
 }
@@ -117,7 +117,7 @@ export interface Condition {
 /** A change of a resource that the caller may have loaded already, to see whether the request may know of it. */
 export interface Change<State> extends Condition {
   /** State loaded before; saves the read. Reloaded when it proves stale. */
-  readonly known?: Loaded<State>;
+  readonly known?: LoadedStream<State>;
 }
 
 export interface Execution<State, E extends OutboxEvent> extends Change<State> {
@@ -139,7 +139,7 @@ export interface Execution<State, E extends OutboxEvent> extends Change<State> {
   readonly patience?: AbortSignal | undefined;
 }
 
-export interface Executed<State, E extends OutboxEvent> extends Loaded<State> {
+export interface CommandResult<State, E extends OutboxEvent> extends LoadedStream<State> {
   /** Events this command appended; none if nothing had to change. */
   readonly events: readonly E[];
   readonly position: Position | null;
@@ -155,9 +155,9 @@ export const load = async <State, E extends OutboxEvent>(
   store: EventStore,
   aggregate: Aggregate<State, E>,
   stream: StreamName,
-  known?: Loaded<State>,
-): Promise<Loaded<State>> => {
-  let loaded: Loaded<State> = known ?? { state: aggregate.initial, revision: 'no-stream' };
+  known?: LoadedStream<State>,
+): Promise<LoadedStream<State>> => {
+  let loaded: LoadedStream<State> = known ?? { state: aggregate.initial, revision: 'no-stream' };
   for (;;) {
     const from: Revision = loaded.revision === 'no-stream' ? 0 : loaded.revision + 1;
     const events = await store.readStream(stream, { from });
@@ -181,13 +181,16 @@ export const readWholeStream = async (
 };
 
 /** @throws {DomainError} `precondition_failed` if the stream is at another revision. */
-export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<Loaded<unknown>, 'revision'>): void => {
+export const requireRevision = (
+  { atRevisions }: Condition,
+  { revision }: Pick<LoadedStream<unknown>, 'revision'>,
+): void => {
   if (atRevisions === undefined || atRevisions.some((wanted) => wanted === revision)) return;
   throw new DomainError('precondition_failed', 'the resource has changed: If-Match is not its current ETag');
 };
 
 /** Whether the append that met a conflict is itself the other writer: a log that restarts forgets the ids it knew. */
-const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): Promise<Appended | undefined> => {
+const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): Promise<AppendResult | undefined> => {
   const from = expected === 'no-stream' ? 0 : expected + 1;
   const found = await store.readStream(stream, { from, limit: events.length });
   const isOwn = found.length === events.length && found.every(({ id }, index) => id === events[index]?.id);
@@ -195,7 +198,7 @@ const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): 
 };
 
 /** Appends, or finds that an earlier try did. */
-const appendAgain = async (tools: Tools, append: Append): Promise<Appended> => {
+const appendAgain = async (tools: Tools, append: Append): Promise<AppendResult> => {
   try {
     return await tools.store.append(append);
   } catch (error) {
@@ -208,7 +211,7 @@ const appendAgain = async (tools: Tools, append: Append): Promise<Appended> => {
 
 const isAway = (error: unknown): boolean => error instanceof AppendOutcomeUnknown || error instanceof StoreUnavailable;
 
-const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<Appended> => {
+const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<AppendResult> => {
   const { system } = tools;
   await system.sleep(UNKNOWN_OUTCOME_WAIT_MS);
   const policy = {
@@ -222,7 +225,11 @@ const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal 
 };
 
 /** Repeats an append whose outcome is unknown, with the same ids. A log that is away meanwhile leaves it unknown. */
-const appendUntilKnown = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<Appended> => {
+const appendUntilKnown = async (
+  tools: Tools,
+  append: Append,
+  patience: AbortSignal | undefined,
+): Promise<AppendResult> => {
   try {
     return await tools.store.append(append);
   } catch (unknown) {
@@ -242,8 +249,8 @@ const appendUntilKnown = async (tools: Tools, append: Append, patience: AbortSig
 const decideAndAppend = async <State, E extends OutboxEvent>(
   tools: Tools,
   execution: Execution<State, E>,
-  loaded: Loaded<State>,
-): Promise<Executed<State, E> | null> => {
+  loaded: LoadedStream<State>,
+): Promise<CommandResult<State, E> | null> => {
   const { aggregate, stream, context, contents, isUrgent = false, patience } = execution;
   requireRevision(execution, loaded);
   const events = execution.decide(loaded.state);
@@ -278,7 +285,7 @@ const decideAndAppend = async <State, E extends OutboxEvent>(
 export const execute = async <State, E extends OutboxEvent>(
   tools: Tools,
   execution: Execution<State, E>,
-): Promise<Executed<State, E>> => {
+): Promise<CommandResult<State, E>> => {
   let { known } = execution;
   return retryConflicts(async () => {
     const loaded = known ?? (await load(tools.store, execution.aggregate, execution.stream));
@@ -309,5 +316,5 @@ export const retryConflicts = async <Result>(attempt: () => Promise<Result | nul
  */
 export const executeOnce = <State, E extends OutboxEvent>(
   context: Pick<CommandContext, 'store' | 'system'>,
-  execution: Execution<State, E> & { readonly known: Loaded<State> },
-): Promise<Executed<State, E> | null> => decideAndAppend(context, execution, execution.known);
+  execution: Execution<State, E> & { readonly known: LoadedStream<State> },
+): Promise<CommandResult<State, E> | null> => decideAndAppend(context, execution, execution.known);

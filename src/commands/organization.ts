@@ -3,7 +3,7 @@ import {
   releaseAdminKeys as decideReleaseAdminKeys,
   type KeyCacheState,
   type LoadKeyCache,
-} from '../domain/api-key/key-cache.ts';
+} from '../domain/api-key/key-cache-projection.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import type { OperatorHost } from '../domain/kernel/event-store.ts';
 import type { OrganizationEvent } from '../domain/kernel/events.ts';
@@ -32,14 +32,14 @@ import type { Secrets } from '../domain/ports/secrets.ts';
 import { createMemo } from '../lib/async/async.ts';
 import {
   type CommandContext,
+  type CommandResult,
   type Condition,
-  type Executed,
   type Execution,
   eventContext,
   execute,
   executeOnce,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
 } from './execute.ts';
@@ -99,7 +99,7 @@ const changeOwn = (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
   change: Pick<Execution<Organization, OrganizationEvent>, 'decide' | 'contents' | 'atRevisions' | 'known'>,
-): Promise<Executed<Organization, OrganizationEvent>> =>
+): Promise<CommandResult<Organization, OrganizationEvent>> =>
   execute(context, {
     ...change,
     aggregate: organization,
@@ -136,7 +136,7 @@ export const resumeOrganization = async (
 };
 
 /** An organization with the address that its settings name. */
-export interface OrganizationAtRevision extends Pick<Loaded<unknown>, 'revision'> {
+export interface OrganizationAtRevision extends Pick<LoadedStream<unknown>, 'revision'> {
   readonly organization: ActiveOrganization;
   /** null: it has none. */
   readonly contact: string | null;
@@ -157,7 +157,7 @@ const contactOf = async (
 /** @throws {DomainError} `not_found`. */
 const withContact = async (
   { contents }: Pick<CommandContext, 'contents'>,
-  { state, revision }: Loaded<Organization>,
+  { state, revision }: LoadedStream<Organization>,
 ): Promise<OrganizationAtRevision> => {
   const found = requireOrganization(state);
   return { organization: found, revision, contact: await contactOf(contents, found.settings) };

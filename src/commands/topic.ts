@@ -13,13 +13,21 @@ import {
   type TopicEvent,
   topic,
 } from '../domain/topic/topic.ts';
-import { type Change, type CommandContext, eventContext, execute, type Loaded, load, type Origin } from './execute.ts';
+import {
+  type Change,
+  type CommandContext,
+  eventContext,
+  execute,
+  type LoadedStream,
+  load,
+  type Origin,
+} from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 
 export interface TopicAtRevision {
   readonly topic: ExistingTopic;
-  readonly revision: Loaded<Topic>['revision'];
+  readonly revision: LoadedStream<Topic>['revision'];
 }
 
 interface TopicChange extends Change<Topic> {
@@ -28,7 +36,7 @@ interface TopicChange extends Change<Topic> {
 }
 
 /** Topics belong to both environments. */
-const change = (context: Context, origin: Origin, { topicId, ...how }: TopicChange): Promise<Loaded<Topic>> =>
+const change = (context: Context, origin: Origin, { topicId, ...how }: TopicChange): Promise<LoadedStream<Topic>> =>
   execute(context, {
     aggregate: topic,
     stream: topicStream(topicId),
@@ -91,7 +99,7 @@ export const loadTopic = async (
   { store }: Pick<CommandContext, 'store'>,
   organizationId: string,
   topicId: string,
-): Promise<TopicAtRevision & { readonly known: Loaded<Topic> }> => {
+): Promise<TopicAtRevision & { readonly known: LoadedStream<Topic> }> => {
   if (!isId('top', topicId)) throw new DomainError('not_found', 'topic not found');
   const known = await load(store, topic, topicStream(topicId));
   return { topic: requireTopic(known.state, organizationId), revision: known.revision, known };

@@ -5,13 +5,20 @@ import {
   dayOf,
   endWarmUp as decideEndWarmUp,
   startWarmUp as decideStartWarmUp,
-  type Reserved,
+  type Reservation,
   type ReserveQuota,
   reserveQuota,
   type WarmUp,
   warmUp,
 } from '../domain/warm-up/warm-up.ts';
-import { type CommandContext, eventContext, execute, internalOrigin, type Loaded, type Origin } from './execute.ts';
+import {
+  type CommandContext,
+  eventContext,
+  execute,
+  internalOrigin,
+  type LoadedStream,
+  type Origin,
+} from './execute.ts';
 
 /** Starts a warm-up plan for the caller's domain today (UTC). @throws {DomainError} `resource_conflict`. */
 export const startWarmUp = async (
@@ -47,7 +54,7 @@ export const endWarmUp = async (
 interface ReserveDailyQuota extends ReserveQuota {
   readonly organizationId: string;
   /** The day's quota as loaded before, possibly stale: saves the read. */
-  readonly known: Loaded<DailyQuota> | undefined;
+  readonly known: LoadedStream<DailyQuota> | undefined;
 }
 
 /**
@@ -58,9 +65,9 @@ interface ReserveDailyQuota extends ReserveQuota {
 export const reserveDailyQuota = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { organizationId, known, ...command }: ReserveDailyQuota,
-): Promise<Pick<Reserved, 'refusedBy' | 'unused'> & { readonly day: Loaded<DailyQuota> }> => {
+): Promise<Pick<Reservation, 'refusedBy' | 'unused'> & { readonly day: LoadedStream<DailyQuota> }> => {
   const { domainId, day } = command;
-  let reserved: Reserved | undefined;
+  let reserved: Reservation | undefined;
   const { state, revision } = await execute(context, {
     aggregate: dailyQuota,
     stream: dailyQuotaStream(domainId, day),

@@ -27,10 +27,10 @@ import {
 import {
   type Change,
   type CommandContext,
-  type Executed,
+  type CommandResult,
   eventContext,
   execute,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
 } from './execute.ts';
@@ -53,7 +53,7 @@ export interface RegisterWebhook {
 
 export interface WebhookAtRevision {
   readonly webhook: ExistingWebhook;
-  readonly revision: Loaded<Webhook>['revision'];
+  readonly revision: LoadedStream<Webhook>['revision'];
 }
 
 export interface WebhookWithSecret extends WebhookAtRevision {
@@ -74,7 +74,7 @@ const change = (
   origin: Origin,
   { webhookId, environment, ...how }: WebhookTarget,
   decide: WebhookDecision,
-): Promise<Executed<Webhook, WebhookEvent>> => {
+): Promise<CommandResult<Webhook, WebhookEvent>> => {
   const now = context.system.now().toISOString();
   const by = { organizationId: origin.organizationId, environment };
   return execute(context, {

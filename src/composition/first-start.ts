@@ -9,7 +9,7 @@ import {
   KEY_CACHE_CATEGORIES,
   type KeyCacheState,
   type KeyEntry,
-} from '../domain/api-key/key-cache.ts';
+} from '../domain/api-key/key-cache-projection.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
 import {

@@ -35,7 +35,7 @@ export const present = (parts: Json): Json =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
 
 /** Description of a route. */
-export interface Described {
+export interface RouteDescription {
   /** One line. */
   readonly summary: string;
   /** Further description in Markdown. */
@@ -61,7 +61,7 @@ export interface Described {
 }
 
 /** A route in the document. */
-export interface Operation extends Described {
+export interface Operation extends RouteDescription {
   readonly name: RouteName;
   /** Its name in generated clients. */
   readonly operationId: string;
@@ -86,7 +86,7 @@ export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
     : [...new Set([...GUARDED_ERRORS, ...(rule.presence === undefined ? [] : PRESENCE_ERRORS), ...rule.errors])].sort();
 
 /** Schema of a route that carries its operation. @param operationId its name in generated clients. */
-export const routeSchema = (operationId: string, name: RouteName, described: Described): FastifySchema => ({
+export const routeSchema = (operationId: string, name: RouteName, described: RouteDescription): FastifySchema => ({
   operation: { ...described, name, operationId },
 });
 
@@ -134,7 +134,7 @@ export interface RouteContext {
   readonly performers: Map<GuardedRouteName, PerformOperation>;
 }
 
-export interface Definition<Body extends z.ZodType, Query extends z.ZodType> extends Described {
+export interface Definition<Body extends z.ZodType, Query extends z.ZodType> extends RouteDescription {
   readonly body?: Body;
   readonly query?: Query;
   readonly examples?: Readonly<Record<string, z.input<Body>>>;
@@ -322,7 +322,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
 export const publicEndpoint =
   <Body extends z.ZodType = typeof NOTHING>(
     name: PublicRouteName,
-    definition: Pick<Described, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body?: Body },
+    definition: Pick<RouteDescription, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body?: Body },
     handle: (
       call: Pick<Call<z.output<Body>, unknown>, 'body' | 'request' | 'reply'>,
       route: RouteContext,

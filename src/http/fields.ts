@@ -284,7 +284,7 @@ export const endOfDay = (date: string, zone: string): string => within(midnightM
 /** Fields of a schema that accept a date, by name; those of an object within it have fields of their own. */
 type DateFields = ReadonlyMap<string, DateFields | null>;
 
-interface Wrapped extends z.core.$ZodTypeDef {
+interface WrapperDef extends z.core.$ZodTypeDef {
   readonly innerType?: z.core.$ZodType;
   readonly in?: z.core.$ZodType;
 }
@@ -301,7 +301,7 @@ const fieldsOf = (schema: z.core.$ZodType): DateFields | null | undefined => {
     );
     return fields.length === 0 ? undefined : new Map(fields);
   }
-  const wrapped = schema._zod.def as Wrapped; // of an optional, a default, a pipe; others have neither
+  const wrapped = schema._zod.def as WrapperDef; // of an optional, a default, a pipe; others have neither
   const inner = wrapped.innerType ?? wrapped.in;
   return inner === undefined ? undefined : fieldsOf(inner);
 };

@@ -181,7 +181,7 @@ const isNullProperty = (data: unknown, path: Path): boolean =>
   typeof path.at(-1) === 'string' && valueAt(data, path) === null;
 
 /** Parsed data, or its problems; `data` is what was parsed. */
-export interface Parsed<Output> {
+export interface ParseResult<Output> {
   readonly data: unknown;
   readonly output: Output | undefined;
   readonly problems: readonly Problem[];
@@ -191,7 +191,7 @@ export interface Parsed<Output> {
  * Parses a body. A null field is absent unless its schema accepts null: a null that the schema refuses is
  * removed, and the rest is parsed again.
  */
-export const parseBody = <Schema extends z.ZodType>(schema: Schema, sent: unknown): Parsed<z.output<Schema>> => {
+export const parseBody = <Schema extends z.ZodType>(schema: Schema, sent: unknown): ParseResult<z.output<Schema>> => {
   const first = schema.safeParse(sent, LIST_KNOWN_FIELDS);
   if (first.success) return { data: sent, output: first.data, problems: [] };
   const nulls = first.error.issues

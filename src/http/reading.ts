@@ -22,10 +22,10 @@ import type { HttpDependencies } from './dependencies.ts';
 import {
   type Call,
   type Definition,
-  type Described,
   endpoint,
   type Registration,
   type RouteContext,
+  type RouteDescription,
 } from './endpoint.ts';
 import {
   type AsOf,
@@ -348,7 +348,7 @@ export const cursorFrom = (after: ListCursor | null, latest: string): ListCursor
 const nameThen = (list: string, at: string | undefined): string => (at === undefined ? list : `${list}@`);
 
 interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
-  extends Pick<Described, 'summary' | 'description'> {
+  extends Pick<RouteDescription, 'summary' | 'description'> {
   /** Its read model, which catches up with the log first. */
   readonly of: ProjectionName;
   readonly item: Item;

@@ -13,12 +13,12 @@ import {
   type WaitForOptions,
 } from './checkpoints.ts';
 import {
-  type AskDue,
-  type AskHeld,
-  type AskHolders,
   type Backlog,
+  type DueQuery,
   deferredMail,
   dueDeliveries,
+  type HeldQuery,
+  type HoldersQuery,
   heldMail,
   holdersOfMail,
   readBacklog,
@@ -74,7 +74,7 @@ const WAIT_MS_MAX = 6_000;
 const tooMany = (): DomainError =>
   new DomainError('unavailable', 'too many lists or statistics are being read: send fewer requests at once');
 
-interface Asked {
+interface OrganizationQuery {
   readonly organizationId: string;
 }
 
@@ -85,7 +85,7 @@ const createQueryShares = (pool: Pool) => {
 
   const within =
     (semaphore: Semaphore) =>
-    <By extends Asked, Result>(query: (db: Pool, by: By) => Promise<Result>) =>
+    <By extends OrganizationQuery, Result>(query: (db: Pool, by: By) => Promise<Result>) =>
     (by: By): Promise<Result> =>
       semaphore.run(() => query(pool, by), 1, by.organizationId);
 
@@ -169,9 +169,9 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       unfinished: (by: UnfinishedErasures) => unfinishedErasures(pool, by),
     },
     deliveries: {
-      due: (by: AskDue) => dueDeliveries(pool, by),
-      holders: (by: AskHolders) => holdersOfMail(pool, by),
-      held: (by: AskHeld) => heldMail(pool, by),
+      due: (by: DueQuery) => dueDeliveries(pool, by),
+      holders: (by: HoldersQuery) => holdersOfMail(pool, by),
+      held: (by: HeldQuery) => heldMail(pool, by),
       deferred: listed(deferredMail),
       backlog: (): Promise<Backlog> => readBacklog(pool, system.now()),
     },

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type EventStore, LOG_START, type Page, type Position } from '../domain/kernel/event-store.ts';
 import type { Logger } from '../lib/async/async.ts';
 import { END_ANALYSES } from './analytics.ts';
-import { applyBatch, type Target } from './batch.ts';
+import { applyBatch, type Target } from './apply-or-park.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import {
   type Database,

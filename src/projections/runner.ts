@@ -4,7 +4,7 @@ import type { EventStore, FollowedBatch, LogFollower, Position } from '../domain
 import { ENDED, type Logger, pause, type System, untilAborted } from '../lib/async/async.ts';
 import { createLogFollower } from '../lib/event-log/follower.ts';
 import { PROJECTIONS } from './all.ts';
-import { applyBatch } from './batch.ts';
+import { applyBatch } from './apply-or-park.ts';
 import {
   type AwaitedPositions,
   type Checkpoint,

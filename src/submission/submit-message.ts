@@ -3,7 +3,7 @@ import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { requireUnsuspended } from '../domain/organization/organization.ts';
-import { type AuthContext, type Authenticated, authenticate, presentedBearer } from '../http/auth/authenticate.ts';
+import { type AuthContext, type AuthResult, authenticate, presentedBearer } from '../http/auth/authenticate.ts';
 import { consumeRateLimit } from '../http/auth/limits.ts';
 import { requirePermission } from '../http/auth/permissions.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
@@ -99,7 +99,7 @@ const RULE = ROUTES['POST /v1/messages/send'];
 const authenticateSender = async (
   auth: AuthContext,
   { key, address }: Pick<Principal, 'key' | 'address'>,
-): Promise<Authenticated> => {
+): Promise<AuthResult> => {
   const authenticated = await authenticate(auth, presentedBearer(`Bearer ${key}`), address);
   requirePermission(authenticated.caller, RULE, 'POST');
   return authenticated;

@@ -8,7 +8,7 @@ import {
   positionBeforeMonth,
   recordQuota,
 } from '../commands/billing.ts';
-import { type Billed, type CountedDays, quotaLevel } from '../domain/billing/invoice.ts';
+import { type BilledOrganization, type CountedDays, quotaLevel } from '../domain/billing/invoice.ts';
 import {
   BUILT_IN_PLANS,
   type Month,
@@ -55,7 +55,7 @@ export interface WatchBilling extends BillingContext {
   readonly onStopped?: ((organizations: number) => void) | undefined;
 }
 
-const billedOf = (organizations: Organizations): readonly Billed[] =>
+const billedOf = (organizations: Organizations): readonly BilledOrganization[] =>
   [...organizations.values()].filter((state) => state.status === 'active');
 
 /** A month is closed so long after its end: clocks differ, and events of its last moments arrive. */
@@ -118,7 +118,7 @@ export const closePeriods = (options: WatchBilling): Work => {
   };
 
   /** The month to close next; null: all are closed. */
-  const dueOf = ({ organizationId, createdAt }: Billed, last: Month): Month | null => {
+  const dueOf = ({ organizationId, createdAt }: BilledOrganization, last: Month): Month | null => {
     const before = closed?.get(organizationId);
     const due = before === undefined ? monthOf(createdAt) : nextMonth(before);
     return due <= last ? due : null;
@@ -158,7 +158,7 @@ export const watchQuotas = ({ billing, organizations, leadership, ...context }: 
   /** Organizations that were warned or notified of an exceeded quota in `told.month`. */
   let told = { month: '', levels: new Map<string, string>() };
 
-  const watchSome = async (now: string, some: readonly Billed[]): Promise<void> => {
+  const watchSome = async (now: string, some: readonly BilledOrganization[]): Promise<void> => {
     const month = monthOf(now);
     const organizationIds = some.map(({ organizationId }) => organizationId);
     const recipients = await billing.recipients({ organizationIds, ...requirePeriod(month) });

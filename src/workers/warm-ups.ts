@@ -1,4 +1,4 @@
-import type { Loaded } from '../commands/execute.ts';
+import type { LoadedStream } from '../commands/execute.ts';
 import { reserveDailyQuota } from '../commands/warm-up.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
@@ -50,7 +50,7 @@ interface Reservation {
 }
 
 export const createDailyQuota = ({ store, system, ...of }: DailyQuotaOptions): DailyQuota => {
-  let known: Loaded<UsedQuota> | undefined;
+  let known: LoadedStream<UsedQuota> | undefined;
   let unused: RecipientCounts = new Map();
 
   const batcher = createBatcher<Reservation, string | null>({

@@ -16,7 +16,7 @@ import { startService } from '../http/support/service.ts';
  * the requests. Each has to make the request of its example.
  */
 
-interface Received {
+interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -28,7 +28,7 @@ const SDK = new URL('../../sdk/src/index.ts', import.meta.url).pathname;
 const TSC = new URL('../../node_modules/typescript/bin/tsc', import.meta.url).pathname;
 const ANSWER = '{"object":"list","data":[],"has_more":false,"next_cursor":null}';
 
-const received: Received[] = [];
+const received: ReceivedRequest[] = [];
 const server = createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray()).toString();
   received.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
@@ -125,7 +125,7 @@ const isMissing = (program: string): boolean => {
 };
 
 /** A body as its values. */
-const valueIn = ({ headers, body }: Pick<Received, 'headers' | 'body'>): unknown => {
+const valueIn = ({ headers, body }: Pick<ReceivedRequest, 'headers' | 'body'>): unknown => {
   if (body === '') return undefined;
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   return isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body);
@@ -139,7 +139,7 @@ const wantedOf = ({ method, path, needsKey, isIdempotent, body }: SampleRequest)
   body: body?.value,
 });
 
-const gotOf = ({ method, url, headers, body }: Received) => ({
+const gotOf = ({ method, url, headers, body }: ReceivedRequest) => ({
   method,
   url: decodeURIComponent(url),
   key: headers.authorization,

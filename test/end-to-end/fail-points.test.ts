@@ -6,13 +6,13 @@ import { StartRefused } from '../../src/lib/async/async.ts';
 
 const PROCESS = fileURLToPath(new URL('fail-point-process.ts', import.meta.url));
 
-interface Ended {
+interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
   readonly said: readonly string[];
 }
 
 /** Runs a process that takes each step three times and prints a line before and after each. */
-const runWith = (failPoint: string): Promise<Ended> =>
+const runWith = (failPoint: string): Promise<ProcessEnd> =>
   new Promise((resolve) => {
     const env = { PATH: process.env.PATH, OUTBOX_FAIL_POINT: failPoint };
     const child = execFile(process.execPath, [PROCESS], { env }, (_error, stdout) => {

@@ -17,7 +17,7 @@ const ASK_EVERY_MS = 20;
 const NOWHERE = '/v1/nothing';
 const OPEN = 404;
 
-interface Answered {
+interface KeyAnswer {
   readonly begunMs: number;
   readonly status: number;
 }
@@ -68,7 +68,7 @@ describe.each([
     return made.body;
   };
 
-  const ask = async (key: string): Promise<Answered> => {
+  const ask = async (key: string): Promise<KeyAnswer> => {
     const begunMs = performance.now();
     const { status } = await fetch(second.baseUrl + NOWHERE, { headers: { authorization: `Bearer ${key}` } });
     return { begunMs, status };
@@ -141,7 +141,7 @@ describe.each([
       lose();
       const lostMs = performance.now();
       await admin.post(`/v1/api-keys/${revoked.id}/revoke`);
-      const asking: Promise<Answered>[] = [];
+      const asking: Promise<KeyAnswer>[] = [];
       while (performance.now() - lostMs < AWAY_MS) {
         for (const { key } of [kept, revoked]) asking.push(ask(key));
         await sleep(ASK_EVERY_MS * 4);

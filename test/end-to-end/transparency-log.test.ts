@@ -96,7 +96,7 @@ const notes = async (trees: AuditTrees): Promise<readonly string[]> => {
   ];
 };
 
-type Found = Readonly<Record<'proofs' | 'tiled' | 'notes', number>> &
+type ProofCounts = Readonly<Record<'proofs' | 'tiled' | 'notes', number>> &
   Readonly<Record<'skey' | 'vkey' | 'cosigner' | 'note', string>>;
 
 test.skipIf(goIsMissing)(
@@ -119,7 +119,7 @@ test.skipIf(goIsMissing)(
     await write('leaves.txt', events.map(leafOf));
     await write('checks.jsonl', all);
     await write('notes.jsonl', signed);
-    const { skey, vkey, cosigner, note, ...counts } = (await runGo('check', [folder])) as Found;
+    const { skey, vkey, cosigner, note, ...counts } = (await runGo('check', [folder])) as ProofCounts;
     expect(counts).toEqual({ proofs: all.length, tiled: 2 * RANDOM_PROOFS, notes: signed.length });
     expect(signedAt(parseNote(note), parseVerifierKey(vkey))).toBe(0);
     expect(signedAt(parseNote(note), parseVerifierKey(cosigner))).toBe(1_700_000_000);

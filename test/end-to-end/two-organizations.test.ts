@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { permissionSchema } from '../../src/domain/api-key/events.ts';
 import { environmentSchema } from '../../src/domain/kernel/environment.ts';
 import { type AnyBody, eventually } from '../support/api-client.ts';
-import { type Located, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';
+import { type LocatedSchema, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { type Front, prismBefore } from '../support/prism.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -66,7 +66,7 @@ const guard = z.looseObject({
 });
 
 /** Operations for members only, which no key can call. */
-const isOfMembers = ({ path }: Located): boolean =>
+const isOfMembers = ({ path }: LocatedSchema): boolean =>
   path.startsWith('/v1/passkeys') ||
   ['/v1/organization/contents', '/v1/service', '/v1/session/presence', '/v1/session/views'].includes(path);
 
@@ -78,10 +78,10 @@ const guarded = () =>
       ? []
       : [{ ...located, permission: data['x-permission'], environments: data['x-environments'] }];
   });
-type Guarded = ReturnType<typeof guarded>[number];
+type GuardedRoute = ReturnType<typeof guarded>[number];
 
 /** The reason why a key is rejected for any resource, or null. */
-const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): string | null => {
+const refusalOf = ({ permission, environments }: GuardedRoute, key: TenantKey): string | null => {
   if (![...key.permissions, 'any'].includes(permission) && !key.permissions.includes('admin'))
     return 'permission_missing';
   return environments.includes(key.environment) ? null : 'environment_not_allowed';
@@ -91,12 +91,12 @@ const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): strin
  * The id prefix of the resource in the path. null: no resource, a number, or a kind that is answered with 404 across
  * organizations.
  */
-const idPrefix = ({ operation }: Located): string | null => {
+const idPrefix = ({ operation }: LocatedSchema): string | null => {
   const parameter = operation.parameters.find((one) => one.in === 'path');
   return /^\^([a-z]{3})_\[a-z2-7\]/.exec(String(parameter?.schema.pattern))?.[1] ?? null;
 };
 
-const bodyOf = ({ operation }: Located): object | undefined =>
+const bodyOf = ({ operation }: LocatedSchema): object | undefined =>
   operation.requestBody === undefined ? undefined : (BODIES[operation.operationId] ?? {});
 
 const keyOf = (tenant: Tenant, name: string): TenantKey => {

@@ -5,7 +5,7 @@ import { readInbox } from '../support/captured-mail.ts';
 import { freePort } from '../support/free-port.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-interface Captured {
+interface CapturedMail {
   readonly envelope: { readonly to: readonly string[] };
   readonly raw: string;
 }
@@ -15,10 +15,10 @@ interface FeedEvent {
   readonly data: { readonly recipient: { readonly address: string }; readonly method?: string };
 }
 
-const headerOf = async ({ raw }: Captured, name: string): Promise<string | undefined> =>
+const headerOf = async ({ raw }: CapturedMail, name: string): Promise<string | undefined> =>
   (await PostalMime.parse(raw)).headers.find(({ key }) => key === name)?.value;
 
-const linkOf = async (mail: Captured): Promise<string> =>
+const linkOf = async (mail: CapturedMail): Promise<string> =>
   /<([^<>]+)>/.exec((await headerOf(mail, 'list-unsubscribe')) ?? '')?.[1] ?? '';
 
 const post = (link: string, form: Record<string, string>): Promise<Response> =>
@@ -32,7 +32,7 @@ describe('bulk mail with managed unsubscribe links', () => {
   let api: ApiClient;
   let id: string;
   /** Captured mails by address. */
-  let mails: ReadonlyMap<string, Captured>;
+  let mails: ReadonlyMap<string, CapturedMail>;
 
   /** The unsubscribe link in the mail to an address. */
   const linkTo = async (address: string): Promise<string> => {
@@ -62,7 +62,7 @@ describe('bulk mail with managed unsubscribe links', () => {
       () => api.get(`/v1/messages/${id}`),
       ({ body }) => body.status === 'delivered',
     );
-    const captured: readonly Captured[] = await readInbox(api);
+    const captured: readonly CapturedMail[] = await readInbox(api);
     expect(captured).toHaveLength(2);
     mails = new Map(captured.map((mail) => [mail.envelope.to.join(), mail]));
   }, 60_000);
@@ -147,7 +147,7 @@ describe('links in mail of a service with a PUBLIC_URL', () => {
     const message = { from: 'a@example.test', to: 'ann@example.net', subject: 'x', text: 'x', unsubscribe: 'managed' };
     expect((await api.post('/v1/messages/send', message)).status).toBe(202);
     const [mail] = await eventually(
-      (): Promise<readonly Captured[]> => readInbox(api),
+      (): Promise<readonly CapturedMail[]> => readInbox(api),
       ({ length }) => length === 1,
     );
     if (mail === undefined) throw new Error('no mail');

@@ -14,7 +14,7 @@ const BOTH = [
 ] as const;
 
 /** Resources that an environment's admin key created. */
-interface Made {
+interface MadeResource {
   readonly key: string;
   readonly keyId: string;
   readonly messages: readonly string[];
@@ -27,7 +27,7 @@ interface Made {
 
 let service: DatabaseService;
 let domainId: string;
-const made = {} as Record<Environment, Made>;
+const made = {} as Record<Environment, MadeResource>;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -46,7 +46,7 @@ const idsOf = ({ data }: AnyBody): readonly string[] => data.map(({ id }: { id: 
 const LISTS = ['/v1/messages', '/v1/events', '/v1/webhooks', '/v1/api-keys'];
 const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
 
-const makeAll = async (environment: Environment, organizationId: string): Promise<Made> => {
+const makeAll = async (environment: Environment, organizationId: string): Promise<MadeResource> => {
   const { id: keyId, value: key } = await service.makeKey(organizationId, domainId, { environment });
   const create = async (url: string, payload: object): Promise<AnyBody> => {
     const { status, body } = await ask(key, 'POST', url, payload);

@@ -34,7 +34,7 @@ let neighbour: string;
 /** One live resource of each kind in the caller's organization, which no request of the walk may change. */
 const existing: Partial<Record<Kind, string>> = {};
 /** One live and one test resource of each kind in the other organization, with its own view of them. */
-const others: Partial<Record<Kind, readonly Seen[]>> = {};
+const others: Partial<Record<Kind, readonly SeenAnswer[]>> = {};
 
 beforeAll(async () => {
   service = await startDatabaseService({ webhooksMax: 10_000 });
@@ -53,7 +53,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-interface Seen {
+interface SeenAnswer {
   readonly id: string;
   readonly by: Holder;
   readonly body: string;
@@ -61,7 +61,7 @@ interface Seen {
 }
 
 /** A resource in the view of its own organization. */
-const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Promise<Seen> => {
+const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Promise<SeenAnswer> => {
   const key = tenant.keyOf(lawOf(kind).isOnlyLive === true ? LIVE_ADMIN : by);
   const { statusCode, body, headers } = await service.request({ url: `/v1/${kind}/${id}`, key });
   const { isUnrevised, isReport } = lawOf(kind);

@@ -69,12 +69,12 @@ const post = (url: string, payload: object, more: InjectOptions & { readonly key
   service.request({ method: 'POST', url, key, payload, ...more });
 const once = (name: string) => ({ headers: { 'idempotency-key': name } });
 
-interface Sent {
+interface SentMail {
   readonly id: string;
   readonly recipients: readonly { readonly id: string }[];
 }
 
-const send = async (more: object = {}): Promise<Sent> => (await post(SEND, { ...MESSAGE, ...more })).json();
+const send = async (more: object = {}): Promise<SentMail> => (await post(SEND, { ...MESSAGE, ...more })).json();
 
 const accepted = async (): Promise<number> =>
   (await service.deps.context.store.readAll({ filter: { categories: ['message'] }, limit: 10_000 })).events.filter(
@@ -223,7 +223,7 @@ describe('a suspended organization', () => {
 });
 
 describe('a link in mail of a suspended organization', () => {
-  const linksOf = ({ id, recipients: [recipient] }: Sent, owner = organizationId) => {
+  const linksOf = ({ id, recipients: [recipient] }: SentMail, owner = organizationId) => {
     const copy = { messageId: id, recipientId: recipient?.id ?? '', organizationId: owner };
     const link = { ...copy, link: 0, links: 1 };
     return {

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
 import {
-  type AskDue,
   type DueDelivery,
+  type DueQuery,
   dueDeliveries,
   mailFlowOf,
   mailFlowsOf,
@@ -19,11 +19,12 @@ const about = <E extends { data: object }>(event: E, recipientId: string): E => 
   ...event,
   data: { ...event.data, recipientId },
 });
-const LATE: AskDue = {
+const LATE: DueQuery = {
   ...{ bulk: false, before: '2027-01-01T00:00:00.000Z' },
   ...{ after: '', flows: 10, limit: 10, total: 100, without: [] },
 };
-const dueIn = async (pool: Pool, ask: AskDue): Promise<readonly DueDelivery[]> => (await dueDeliveries(pool, ask)).due;
+const dueIn = async (pool: Pool, ask: DueQuery): Promise<readonly DueDelivery[]> =>
+  (await dueDeliveries(pool, ask)).due;
 
 /** The fields of the top node in an `explain` plan. */
 interface Plan {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
-import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/api-key/key-cache-projection.ts';
 import { destination, destinationEvents } from '../../src/domain/destination/suspension.ts';
 import type { Aggregate } from '../../src/domain/kernel/aggregate.ts';
 import { type EventStore, LOG_START, readFamilies } from '../../src/domain/kernel/event-store.ts';

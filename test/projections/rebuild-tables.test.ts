@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rowsInto } from '../../src/projections/database.ts';
 import { migratedDatabase, type TestDatabase } from '../support/postgres.ts';
 
-interface Kept {
+interface TableRows {
   readonly place: number;
   readonly text: string | null;
   readonly isTrue: boolean;
@@ -12,9 +12,9 @@ interface Kept {
   readonly at: string;
 }
 
-const insert = rowsInto<Kept>('kept', { place: 'place', text: 'text', is_true: 'isTrue', json: 'json', at: 'at' });
+const insert = rowsInto<TableRows>('kept', { place: 'place', text: 'text', is_true: 'isTrue', json: 'json', at: 'at' });
 const AT = '2026-01-02T03:04:05.678Z';
-const row = (place: number, values: Partial<Kept> = {}): Kept => ({
+const row = (place: number, values: Partial<TableRows> = {}): TableRows => ({
   place,
   text: null,
   isTrue: false,

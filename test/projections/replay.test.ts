@@ -21,13 +21,13 @@ const rowsIn = async (pool: Pool, schema: string, projections = PROJECTIONS) =>
 
 const nothing = () => undefined;
 
-interface Wanted {
+interface ReplayRequest {
   readonly into?: ReplaySchema;
   readonly store?: EventStore;
   readonly signal?: AbortSignal;
 }
 
-const replayOf = async (pool: Pool, history: History, moment: Moment, wanted: Wanted = {}) => {
+const replayOf = async (pool: Pool, history: History, moment: Moment, wanted: ReplayRequest = {}) => {
   const { into = 'replay_then', store = history.store, signal } = wanted;
   const made = await replay({
     pool,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import { applyBatch, SLICE_ITEMS_MAX } from '../../src/projections/batch.ts';
+import { applyBatch, SLICE_ITEMS_MAX } from '../../src/projections/apply-or-park.ts';
 import type { Database } from '../../src/projections/database.ts';
 import type { Projection } from '../../src/projections/projection.ts';
 

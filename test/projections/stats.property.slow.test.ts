@@ -15,7 +15,7 @@ import { recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 import { DAY, send } from './support/stats.ts';
-import { type Counted, has, recount, summed } from './support/stats-recount.ts';
+import { has, type RecountedStats, recount, summed } from './support/stats-recount.ts';
 
 /** Takes some seconds in all. A failure prints its seed. */
 const RUNS = 5;
@@ -51,7 +51,7 @@ const messages = fc.array(
   }),
   { minLength: 1, maxLength: 9 },
 );
-type Sent = (typeof messages extends fc.Arbitrary<readonly (infer One)[]> ? One : never) & { readonly id: string };
+type SentMail = (typeof messages extends fc.Arbitrary<readonly (infer One)[]> ? One : never) & { readonly id: string };
 
 const FILTERS = {
   domain: ['dom_1'],
@@ -82,7 +82,7 @@ const queries = fc.array(
   }),
   { minLength: QUERIES, maxLength: QUERIES },
 );
-type Asked = typeof queries extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
+type DrawnQuery = typeof queries extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
 describe('statistics of any history', () => {
   test('equal a recount from the log, for any dimensions, time zone, granularity, filters and attribution', async () => {
@@ -101,7 +101,7 @@ describe('statistics of any history', () => {
   }, 60_000);
 });
 
-const happeningsOf = ({ id, minute, places, later, environment, trial, template, ...rest }: Sent) => {
+const happeningsOf = ({ id, minute, places, later, environment, trial, template, ...rest }: SentMail) => {
   const recipients = places.map((domain, at) => ({ ...recipient(`rcp_${at}`), domain }));
   const more = { ...(trial === undefined ? {} : { trial }), ...(template === undefined ? {} : { template }) };
   const { domainId, keyId, tagDigests, stream: messageClass } = rest;
@@ -132,7 +132,7 @@ const happeningsOf = ({ id, minute, places, later, environment, trial, template,
 
 const QUARTER_MS = 900_000;
 
-const queryOf = ({ from, quarters, ...rest }: Asked): QueryStats => ({
+const queryOf = ({ from, quarters, ...rest }: DrawnQuery): QueryStats => ({
   ...DAY,
   ...rest,
   from: new Date(FROM_MS + from * QUARTER_MS).toISOString(),
@@ -143,10 +143,10 @@ const queryOf = ({ from, quarters, ...rest }: Asked): QueryStats => ({
 const compare = async (
   pool: Parameters<typeof queryStats>[0],
   query: QueryStats,
-  counted: readonly Counted[],
+  counted: readonly RecountedStats[],
 ): Promise<void> => {
   const { data, totals } = await queryStats(pool, query);
-  const timeOf = ({ acceptedAt, at }: Counted): string => (query.attribution === 'cohort' ? acceptedAt : at);
+  const timeOf = ({ acceptedAt, at }: RecountedStats): string => (query.attribution === 'cohort' ? acceptedAt : at);
   const expected = counted.filter(
     (one) =>
       timeOf(one) >= query.from &&

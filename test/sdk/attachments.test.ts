@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Attachment, ConnectionError, createOutbox, type Outbox, OutboxError } from '../../sdk/src/index.ts';
-import { type Asked, failureOf, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+import { failureOf, json, type ScriptedRequest, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
 const ok = json(202, { id: 'msg_1' });
@@ -39,7 +39,7 @@ describe('attachments', () => {
       messages: [1, 2].map((name) => ({ ...MAIL, attachments: [{ filename: `${name}`, content: file }] })),
     });
     expect(server.asked).toHaveLength(2);
-    const [first, second] = server.asked as [Asked, Asked];
+    const [first, second] = server.asked as [ScriptedRequest, ScriptedRequest];
     expect(first.headers['transfer-encoding']).toBe('chunked');
     expect(second.headers['idempotency-key']).toBe(first.headers['idempotency-key']);
     expect(second.body).toBe(first.body);

@@ -3,19 +3,19 @@ import type { AddressInfo } from 'node:net';
 import type { ApiError } from '../../sdk/src/index.ts';
 
 /** A completely received request. */
-export interface Asked {
+export interface ScriptedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-export type Script = (response: ServerResponse, asked: Asked) => void;
+export type Script = (response: ServerResponse, asked: ScriptedRequest) => void;
 
 /** Answers each request with the next script, and all later ones with the last. */
 export interface ScriptedServer {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly asked: ScriptedRequest[];
   script(...scripts: readonly Script[]): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export const failureOf = async (promise: PromiseLike<unknown>): Promise<ApiError
 };
 
 export const startScriptedServer = async (): Promise<ScriptedServer> => {
-  const asked: Asked[] = [];
+  const asked: ScriptedRequest[] = [];
   let scripts: readonly Script[] = [];
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request;

@@ -132,14 +132,14 @@ export const openWindow = async (
   return { page, complaints, close: () => context.close() };
 };
 
-export interface Looked {
+export interface ScreenLook {
   readonly violations: readonly string[];
   /** The page scrolls sideways. */
   readonly isTooWide: boolean;
 }
 
 /** Takes a picture of the page once it has settled, and runs axe on it. */
-export const look = async (page: Page, name: string): Promise<Looked> => {
+export const look = async (page: Page, name: string): Promise<ScreenLook> => {
   await settle(page);
   await mkdir(PICTURES, { recursive: true });
   await page.screenshot({ path: `${PICTURES}${name}.png` });
@@ -147,11 +147,11 @@ export const look = async (page: Page, name: string): Promise<Looked> => {
 };
 
 /** Runs axe on the page in its current state. */
-export const inspect = async (page: Page): Promise<Looked> => {
+export const inspect = async (page: Page): Promise<ScreenLook> => {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe: loaded } = globalThis as unknown as { readonly axe: typeof axe };
-    const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measured } })
+    const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measurement } })
       .document;
     const { violations } = await loaded.run({ resultTypes: ['violations'] });
     return {
@@ -164,12 +164,12 @@ export const inspect = async (page: Page): Promise<Looked> => {
 };
 
 /** Sizes of an element, in pixels. */
-interface Measured {
+interface Measurement {
   readonly scrollWidth: number;
   readonly clientWidth: number;
 }
 
-export interface Audited extends Looked {
+export interface ScreenAudit extends ScreenLook {
   readonly title: string;
   readonly lang: string;
   readonly isDark: boolean;
@@ -179,10 +179,10 @@ export interface Audited extends Looked {
 export const audit = async (
   pages: readonly string[],
   { theme, width = 900 }: { readonly theme: Theme; readonly width?: number },
-): Promise<readonly Audited[]> => {
+): Promise<readonly ScreenAudit[]> => {
   const browser = await openBrowser();
   const { page } = await openWindow(browser, { baseUrl: 'http://127.0.0.1', theme, width });
-  const audited: Audited[] = [];
+  const audited: ScreenAudit[] = [];
   for (const html of pages) {
     await page.setContent(html);
     const [title, lang, isDark] = await page.evaluate<[string, string, boolean]>(

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface Issued {
+export interface IssuedCertificate {
   /** PEM. */
   readonly certificate: string;
   /** PEM. */
@@ -15,7 +15,7 @@ export interface CertificateRequest {
   readonly names?: readonly string[];
   readonly subject?: string;
   /** Signer. Absent: self-signed. */
-  readonly issuer?: Issued;
+  readonly issuer?: IssuedCertificate;
   /** Expired yesterday. */
   readonly isExpired?: boolean;
   /** Key algorithm. Default: P-256. */
@@ -34,7 +34,7 @@ const extensions = (names: readonly string[]): string =>
     : `basicConstraints=critical,CA:FALSE\nsubjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`;
 
 /** Issues a certificate with openssl, valid for a week or expired yesterday. */
-export const issueCertificate = (request: CertificateRequest): Issued => {
+export const issueCertificate = (request: CertificateRequest): IssuedCertificate => {
   const { names = [], subject = names[0] ?? 'Authority', issuer, isExpired = false, algorithm = 'ec' } = request;
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   const file = (name: string): string => join(folder, name);

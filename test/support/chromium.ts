@@ -8,14 +8,14 @@ export const chromiumIsMissing = !existsSync(CHROMIUM);
 
 export const HEADLESS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
 
-export interface Rendered {
+export interface RenderResult {
   readonly dom: string;
   /** Console output of the page and of the browser. */
   readonly console: readonly string[];
 }
 
 /** Loads a page in Chromium. @param folder for its profile. */
-export const render = async (url: string, folder: string, ...options: readonly string[]): Promise<Rendered> => {
+export const render = async (url: string, folder: string, ...options: readonly string[]): Promise<RenderResult> => {
   const { stdout, stderr } = await promisify(execFile)(
     CHROMIUM,
     [

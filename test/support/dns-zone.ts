@@ -76,7 +76,7 @@ const soa = (name: string): Answer => ({
   data: { mname: 'ns.test', rname: 'root.test', serial: 1, minimum: NEGATIVE_SECONDS },
 });
 
-interface Walked {
+interface WalkResult {
   readonly answers: Answer[];
   /** True if the last name exists. */
   readonly exists: boolean;
@@ -85,7 +85,7 @@ interface Walked {
 }
 
 /** Collects the records along the aliases within the zone. */
-const walk = (zone: Map<string, NameData>, name: string, type: string): Walked => {
+const walk = (zone: Map<string, NameData>, name: string, type: string): WalkResult => {
   const answers: Answer[] = [];
   const seen = new Set<string>();
   for (let at: string | undefined = name; at !== undefined && !seen.has(at); ) {

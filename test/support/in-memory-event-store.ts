@@ -1,7 +1,7 @@
 import type { EventCodec } from '../../src/domain/kernel/codec.ts';
 import {
   type Append,
-  type Appended,
+  type AppendResult,
   type EventStore,
   type Filter,
   type FollowedPage,
@@ -77,7 +77,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   };
 
   /** The answer to the first append of the same events, or a conflict. */
-  const repeated = ({ stream, expected, events }: StoredAppend, existing: readonly Row[]): Appended => {
+  const repeated = ({ stream, expected, events }: StoredAppend, existing: readonly Row[]): AppendResult => {
     const from = revisionBefore(expected) + 1;
     const rows = existing.slice(from, from + events.length);
     const last = rows.at(-1);
@@ -86,7 +86,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     throw new WrongExpectedRevision(stream, expected, existing.at(-1)?.revision ?? 'no-stream');
   };
 
-  const write = (append: StoredAppend, existing: Row[]): Appended => {
+  const write = (append: StoredAppend, existing: Row[]): AppendResult => {
     for (const stored of append.events) {
       const { stream } = append;
       const row: Row = { stream, revision: existing.length, position: positionOf(log.length + 1), stored };
@@ -98,14 +98,14 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     return { revision: existing.length - 1, position: headNow() };
   };
 
-  const append = async (append: Append): Promise<Appended> => {
+  const append = async (append: Append): Promise<AppendResult> => {
     assertOpen();
     const events = codec.encode(append.events, append.context, append);
     if (append.contents !== undefined && append.contents.length > 0) await putContents(append.contents);
     return appendStored({ stream: append.stream, expected: append.expected, events });
   };
 
-  const appendStored = async (append: StoredAppend): Promise<Appended> => {
+  const appendStored = async (append: StoredAppend): Promise<AppendResult> => {
     assertOpen();
     const existing = streams.get(append.stream) ?? [];
     if (existing.length - 1 !== revisionBefore(append.expected)) return repeated(append, existing);

@@ -16,7 +16,7 @@ export interface TcpLine {
   sever(): void;
 }
 
-interface Sent {
+interface SentLine {
   readonly chunk: Buffer;
   readonly dueMs: number;
 }
@@ -46,7 +46,7 @@ const pass = async (to: Socket, chunk: Buffer, { single }: Pace): Promise<void> 
 
 /** Relays bytes in order at the current pace, and the end after all of them. */
 export const createTcpLine = (from: Socket, to: Socket, pace: () => Pace): TcpLine => {
-  let onTheWay: Sent[] = [];
+  let onTheWay: SentLine[] = [];
   let isPassing = false;
   let isClosed = false;
   let isSevered = false;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKey, deleteKey, updateKey } from '../../src/commands/api-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
-import { createKeyCacheProjection } from '../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection } from '../../src/domain/api-key/key-cache-projection.ts';
 import { apiKeyStream } from '../../src/domain/kernel/streams.ts';
 import { closedAfterTest } from '../support/after-test.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';

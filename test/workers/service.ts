@@ -14,7 +14,7 @@ import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { serializePosts } from '../../src/http/compat/sendgrid-events.ts';
-import { type AskDue, type DueDelivery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
+import { type DueDelivery, type DueQuery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
@@ -74,7 +74,7 @@ const NOWHERE = 'smtp://127.0.0.1:9';
 
 /** The timetable, computed from the log itself. */
 const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable => {
-  const dueIn = async ({ bulk, before }: Pick<AskDue, 'bulk' | 'before'>): Promise<readonly DueDelivery[]> => {
+  const dueIn = async ({ bulk, before }: Pick<DueQuery, 'bulk' | 'before'>): Promise<readonly DueDelivery[]> => {
     const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
     const streams = Map.groupBy(events, ({ stream }) => stream);
     const due = await Promise.all([...streams.keys()].map((stream) => load(store, message, stream)));

@@ -1,7 +1,7 @@
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import {
   type Append,
-  type Appended,
+  type AppendResult,
   type EventStore,
   LOG_START,
   type RecordedEvent,
@@ -20,7 +20,7 @@ export interface LogEntry {
 /** The log itself, shared by all processes. */
 export interface Log {
   readonly store: EventStore;
-  append(append: Append, writer: string): Promise<Appended>;
+  append(append: Append, writer: string): Promise<AppendResult>;
   events(): readonly LogEntry[];
   /** Called once per append. @returns a function that unsubscribes. */
   onAppend(listener: () => void): () => void;

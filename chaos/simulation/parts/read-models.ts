@@ -1,9 +1,9 @@
 import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import {
-  type AskDue,
   type DueDelivery,
   type DuePlace,
+  type DueQuery,
   mailFlowOf,
 } from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
@@ -45,7 +45,7 @@ const text = (value: unknown): string => String(value);
 const orderOf = ({ dueAt, messageId }: DuePlace): string => `${dueAt} ${messageId}`;
 const follows = (row: DuePlace, place: DuePlace): boolean => orderOf(row) > orderOf(place);
 
-const dueIn = (tables: Tables, { bulk, before }: Pick<AskDue, 'bulk' | 'before'>): readonly DueDelivery[] =>
+const dueIn = (tables: Tables, { bulk, before }: Pick<DueQuery, 'bulk' | 'before'>): readonly DueDelivery[] =>
   [...(tables.get('deliveries')?.values() ?? [])]
     .filter((row) => row.bulk === bulk && text(row.dueAt) <= before)
     .map(

@@ -1,4 +1,4 @@
-import { createKeyCacheProjection, workingAdminKeys } from '../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection, workingAdminKeys } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import type { World } from '../world.ts';

@@ -110,7 +110,7 @@ const HEADS = {
 };
 
 /** Rows by id. Null: the row exists, but this query did not return its value. */
-type Found = ReadonlyMap<string, Row | null>;
+type RowsById = ReadonlyMap<string, Row | null>;
 /** A row as stored. The caller that asked decodes it, so that one corrupt row does not fail other callers. */
 interface Row {
   readonly id: string;
@@ -135,7 +135,7 @@ const admission = (): ((ids: readonly string[]) => boolean) => {
   };
 };
 
-const pick = (found: Found, ids: readonly string[]): Found =>
+const pick = (found: RowsById, ids: readonly string[]): RowsById =>
   new Map(
     ids.flatMap((id) => {
       const one = found.get(id);
@@ -143,9 +143,9 @@ const pick = (found: Found, ids: readonly string[]): Found =>
     }),
   );
 
-type Shared = Batcher<readonly string[], Found>;
+type ContentsBatcher = Batcher<readonly string[], RowsById>;
 
-const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>): Shared =>
+const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>): ContentsBatcher =>
   createBatcher({
     name: "the vault's contents",
     inFlightMax: 1,
@@ -154,7 +154,7 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
     admission,
     run: async (callers) => {
       const rows = await orUnavailable(query([...new Set(callers.flat())]));
-      const found: Found = new Map(
+      const found: RowsById = new Map(
         rows.map((row) => [row.id, row.found === null && row.json === undefined ? null : row]),
       );
       return fulfilled(callers.map((ids) => pick(found, ids)));
@@ -163,7 +163,7 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
 
 /** Passes on each returned row, one query's worth of ids at a time. @returns ids of the rest. */
 const ask = async (
-  shared: Shared,
+  shared: ContentsBatcher,
   ids: readonly string[],
   take: (row: Row) => Promise<void>,
 ): Promise<readonly string[]> => {

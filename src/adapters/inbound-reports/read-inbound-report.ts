@@ -44,9 +44,9 @@ const failedOf = (fields: Fields): readonly string[] => {
 };
 
 /** Text of a report for people about one recipient; '': none. */
-type Said = (addresses: readonly string[]) => string;
+type ReportTextOf = (addresses: readonly string[]) => string;
 
-const readSaid = (text: string): Said => {
+const readSaid = (text: string): ReportTextOf => {
   const byAddress = saidByAddress(text);
   return (addresses) => addresses.map((address) => byAddress.get(address)).find((said) => said !== undefined) ?? '';
 };
@@ -58,7 +58,7 @@ const EXPIRED = /^[45]\.4\.7/;
  * OpenSMTPD writes its final report like a report of a delay, even claiming that it goes on trying. Only the text about
  * the recipient differs (`Envelope expired`). Other servers use this status for a delay (Exchange), and add a deadline.
  */
-const isLastDelay = (fields: Fields, status: string, said: Said): boolean =>
+const isLastDelay = (fields: Fields, status: string, said: ReportTextOf): boolean =>
   EXPIRED.test(status) && !fields.has('will-retry-until') && /\bexpired\b/i.test(said(addressesOf(fields)));
 
 /** RFC 3464 §2.3.3. If the action is missing, the status determines it. */
@@ -78,18 +78,18 @@ const enhancedOf = (status: string, quoted: string | null): string | null => {
 };
 
 /** SendGrid writes `expired`, which RFC 3464 §2.3.3 does not define. */
-const isGivenUp = (fields: Fields, status: string, said: Said): boolean => {
+const isGivenUp = (fields: Fields, status: string, said: ReportTextOf): boolean => {
   const action = actionOf(fields, status);
   return action === 'failed' || action === 'expired' || (action === 'delayed' && isLastDelay(fields, status, said));
 };
 
 /** The diagnostic of a recipient, or else the text for people about it. */
-const diagnosticOf = (fields: Fields, addresses: readonly string[], said: Said): string => {
+const diagnosticOf = (fields: Fields, addresses: readonly string[], said: ReportTextOf): string => {
   const diagnostic = withoutType(firstField(fields, 'diagnostic-code') ?? '');
   return diagnostic === '' ? said(addresses) : diagnostic;
 };
 
-const failureIn = (fields: Fields, said: Said): ReportedFailure | null => {
+const failureIn = (fields: Fields, said: ReportTextOf): ReportedFailure | null => {
   const [status = ''] = STATUS.exec(firstField(fields, 'status') ?? '') ?? [];
   if (!isGivenUp(fields, status.trim(), said)) return null;
   const addresses = addressesOf(fields);

@@ -11,14 +11,14 @@ import { readInboundReport } from './read-inbound-report.ts';
 const KEPT_BYTES_MAX = 1_000_000;
 
 /** The beginning of a mail. */
-interface Kept {
+interface MailHead {
   readonly raw: Buffer;
   /** True if nothing was cut off. */
   readonly isWhole: boolean;
 }
 
 /** Reads the whole mail, as the protocol requires, but keeps only the part within the limit. */
-const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
+const keptOf = async (stream: AsyncIterable<Buffer>): Promise<MailHead> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of withTurns(stream)) {
@@ -29,7 +29,7 @@ const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
 };
 
 /** Returned mail, as described by its envelope and its parts. */
-interface Received {
+interface ReturnedMail {
   /** Tokens of the recipient addresses; null: the address for feedback loops. */
   readonly tokens: readonly (ReturnToken | null)[];
   readonly mail: InboundReport;
@@ -39,7 +39,7 @@ interface InboundReportOptions {
   /** `BOUNCE_DOMAIN`, lower case. */
   readonly domain: string;
   /** Resolves once its consequences, if any, are in the log. If it rejects, the sender must retry. */
-  take(received: Received): Promise<void>;
+  take(received: ReturnedMail): Promise<void>;
   /** Absent: mail to the postmaster is rejected. */
   readonly postmaster?: Postmaster | undefined;
   readonly reader: InboundReportReader;
@@ -104,7 +104,7 @@ const refusalOf = (destination: Destination | undefined, { domain, postmaster }:
 export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
   const { domain, reader, take, postmaster, logger } = options;
 
-  const takeFor = async (destinations: readonly Destination[], { raw }: Kept, network: string): Promise<void> => {
+  const takeFor = async (destinations: readonly Destination[], { raw }: MailHead, network: string): Promise<void> => {
     const tokens = destinations.filter((each) => each !== 'postmaster');
     if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw, network) });
   };

@@ -181,7 +181,7 @@ const AGAIN_MS = 600_000;
  * while they accept mail over others, which is not a fault. Longer delays the report about a changed password.
  */
 const WORKING_MS = 30_000;
-interface Said {
+interface ReplyCodes {
   readonly code: number;
   readonly enhanced: string | null;
 }
@@ -198,7 +198,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
 
   const isWorking = (): boolean => system.monotonicMs() - workedMs < WORKING_MS;
 
-  const tell = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
+  const tell = (problem: SmarthostProblem, { code, enhanced }: ReplyCodes): void => {
     const nowMs = system.monotonicMs();
     if (isWorking() || (toldMs !== null && nowMs - toldMs < AGAIN_MS)) return;
     toldMs = nowMs;
@@ -206,7 +206,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
   };
 
   /** Other mail is accepted, but this rejection is about us too. */
-  const tellOfSome = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
+  const tellOfSome = (problem: SmarthostProblem, { code, enhanced }: ReplyCodes): void => {
     const nowMs = system.monotonicMs();
     if (nowMs - refusedMs < AGAIN_MS) return;
     refusedMs = nowMs;
@@ -214,7 +214,7 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
     logger.error({ host, port, code, enhanced }, sentence);
   };
 
-  const tellOfRefusal = (problem: SmarthostProblem, said: Said): void =>
+  const tellOfRefusal = (problem: SmarthostProblem, said: ReplyCodes): void =>
     isWorking() ? tellOfSome(problem, said) : tell(problem, said);
 
   const works = (): void => {

@@ -68,7 +68,7 @@ export interface Take {
 }
 
 /** Result of a take, in units that both adapters share. The Redis script returns these four values. */
-export interface Taken {
+export interface TakeResult {
   readonly allowed: boolean;
   /** Cost in the window, this take included. */
   readonly used: number;
@@ -112,7 +112,7 @@ const byTime = (one: Run, other: Run): number => one.lastMs - other.lastMs;
  * Takes from a bucket, all or nothing. `runs` has the local takes, oldest first, and is changed.
  * @param elsewhere runs of other processes that also count, in any order.
  */
-export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []): Taken => {
+export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []): TakeResult => {
   const { cost, limit, nowMs, windowMs } = take;
   while (runs[0] !== undefined && !isInWindow(runs[0], take)) runs.shift();
   const others = elsewhere.filter((run) => isInWindow(run, take));
@@ -128,7 +128,7 @@ export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []
   };
 };
 
-export const resultOf = ({ allowed, used, resetMs, retryAfterMs }: Taken, limit: number): RateLimitResult => ({
+export const resultOf = ({ allowed, used, resetMs, retryAfterMs }: TakeResult, limit: number): RateLimitResult => ({
   allowed,
   limit,
   remaining: Math.max(limit - used, 0),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { RateLimiter } from '../../domain/kernel/rate-limits.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { connectRedis } from '../redis.ts';
-import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type Taken, WINDOW_MS } from './in-memory.ts';
+import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type TakeResult, WINDOW_MS } from './in-memory.ts';
 
 /** Maximum wait of a request for its count. Shorter falls back on every hiccup, longer is noticed by all clients. */
 const ANSWER_MS = 50;
@@ -64,7 +64,7 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
     }
   };
 
-  const takeShared = async (bucket: string, cost: number, limit: number): Promise<Taken> => {
+  const takeShared = async (bucket: string, cost: number, limit: number): Promise<TakeResult> => {
     const answer = await inTime(takeFromBucket(PREFIX + bucket, cost, limit, windowMs));
     const [allowed = 0, used = 0, resetMs = 0, retryAfterMs = 0] = answer;
     return { allowed: allowed === 1, used, resetMs, retryAfterMs };

@@ -218,7 +218,7 @@ interface ProgressRow extends CountRow {
   readonly updated_at: Date;
 }
 
-interface Removed {
+interface RemovalCount {
   readonly removed: number;
 }
 
@@ -254,7 +254,7 @@ export const createPostgresRetention = ({ pool, codec = PLAIN_CONTENTS }: Postgr
     expire: async (ids, at) => {
       const { rows: found } = await pool.query<Removable>({ ...EXPIRABLE, values: [ids] });
       const going = await removals(found, { kind: 'expired', at: at.toISOString() });
-      const { rows } = await pool.query<Removed>({ ...EXPIRE, values: [...columnsOf(going)] });
+      const { rows } = await pool.query<RemovalCount>({ ...EXPIRE, values: [...columnsOf(going)] });
       return rows[0]?.removed ?? 0;
     },
     deleteWebhookTries: async (rows) =>
@@ -283,7 +283,7 @@ export const createPostgresRetention = ({ pool, codec = PLAIN_CONTENTS }: Postgr
         const reason = { kind: 'erased', at: at.toISOString(), erasureId } as const;
         const found = await removals(await erasable(going), reason, going.recipientIds);
         const values = [...columnsOf(found), ...others];
-        const { rows } = await pool.query<Removed & { readonly contents: number }>({ ...ERASE, values });
+        const { rows } = await pool.query<RemovalCount & { readonly contents: number }>({ ...ERASE, values });
         removed += rows[0]?.removed ?? 0;
         if (rows[0]?.contents === found.length) return removed;
       }

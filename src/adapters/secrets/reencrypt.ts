@@ -20,7 +20,7 @@ export interface Progress {
   readonly ofAbout: number;
 }
 
-export interface Reencrypted {
+export interface ReencryptionResult {
   /** Rows encrypted under the current key by this run. */
   readonly reencrypted: number;
   /** Ids of rows that no available key opens. At most ten. */
@@ -85,7 +85,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
  * it stopped. The row that lets a process start is the last, so that the previous key is required until all others are
  * done.
  */
-export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted> => {
+export const reencrypt = async (options: ReencryptOptions): Promise<ReencryptionResult> => {
   const { pool, system, secretKeys, encryptsContents, onProgress = () => undefined } = options;
   const contentsBox = createSecretBox(secretKeys, 'vault.contents', system);
   const secretsBox = createSecretBox(secretKeys, 'vault.secrets', system);

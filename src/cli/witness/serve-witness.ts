@@ -8,13 +8,13 @@ import {
   ADD_CHECKPOINT,
   type Answer,
   type Checkpoint,
+  type CosignRequest,
   MalformedNote,
   parseCheckpoint,
   parseNote,
   problemWith,
   REQUEST_BYTES_MAX,
   readRequest,
-  type Shown,
   type Signer,
   signedAt,
   signedNote,
@@ -58,7 +58,7 @@ export const readIfThere = async (path: string): Promise<string | null> => {
 
 interface CosignedCheckpoints {
   /** Cosigns a checkpoint that extends the last one. Requests for one log are processed in sequence. */
-  cosign(shown: Shown, seconds: number): Promise<Answer>;
+  cosign(shown: CosignRequest, seconds: number): Promise<Answer>;
 }
 
 export const createCosignedCheckpoints = (directory: string, signer: Signer): CosignedCheckpoints => {
@@ -78,7 +78,7 @@ export const createCosignedCheckpoints = (directory: string, signer: Signer): Co
     throw new DamagedState(`${join(directory, name)} was not written by this witness for ${origin}`);
   };
 
-  const cosignNow = async (shown: Shown, seconds: number): Promise<Answer> => {
+  const cosignNow = async (shown: CosignRequest, seconds: number): Promise<Answer> => {
     const { origin } = shown.checkpoint;
     const name = `${hash('sha256', origin)}.note`;
     const problem = problemWith(shown, await readLatest(name, origin));

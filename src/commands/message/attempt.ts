@@ -29,7 +29,7 @@ import {
   eventContext,
   execute,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
 } from '../execute.ts';
@@ -40,7 +40,7 @@ import {
 export type Claim =
   | {
       readonly claimed: true;
-      readonly message: Loaded<ExistingMessage>;
+      readonly message: LoadedStream<ExistingMessage>;
       readonly attempt: number;
       readonly recipientIds: readonly string[];
       readonly events: readonly MessageEvent[];
@@ -72,7 +72,7 @@ export interface ClaimAttempt {
   /** Whether a claim was written is asked until this aborts. Default: for some hundred milliseconds. */
   readonly patience?: AbortSignal | undefined;
   /** The message as loaded before, possibly stale: saves the read. */
-  readonly known?: Loaded<Message> | undefined;
+  readonly known?: LoadedStream<Message> | undefined;
 }
 
 /** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
@@ -168,7 +168,7 @@ export const suppressedRecipients = async (
 
 interface RecordAttempt {
   /** The message as claimed, which saves reading it again. */
-  readonly message: Loaded<ExistingMessage>;
+  readonly message: LoadedStream<ExistingMessage>;
   /** Number of the claimed attempt. A message that is read again may be in another worker's attempt. */
   readonly attempt: number;
   readonly outcomes: readonly AttemptOutcome[];
@@ -185,7 +185,7 @@ interface RecordAttempt {
 export const recordAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { message: claimed, attempt, outcomes, replies, random }: RecordAttempt,
-): Promise<Loaded<ExistingMessage>> => {
+): Promise<LoadedStream<ExistingMessage>> => {
   const now = context.system.now().toISOString();
   const { state, revision } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
     aggregate: message,

@@ -30,7 +30,7 @@ import {
   eventContext,
   execute,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
 } from '../execute.ts';
@@ -57,7 +57,7 @@ type Tools = Pick<CommandContext, 'store' | 'system'>;
 
 /** A recipient that a link or address identifies. */
 export interface LinkedRecipient {
-  readonly message: Loaded<ExistingMessage>;
+  readonly message: LoadedStream<ExistingMessage>;
   readonly recipientId: string;
 }
 

@@ -25,7 +25,7 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import { erasedRecord } from '../erasure.ts';
-import { type CommandContext, eventContext, execute, type Loaded, load } from '../execute.ts';
+import { type CommandContext, eventContext, execute, type LoadedStream, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { addressDigest } from '../suppression.ts';
 import { workerOrigin } from './attempt.ts';
@@ -39,7 +39,7 @@ export const secretOfMessage = async (secrets: Secrets, state: Message): Promise
 
 /** A message that came back, proved to be ours. */
 export interface ReturnedMessage {
-  readonly message: Loaded<ExistingMessage>;
+  readonly message: LoadedStream<ExistingMessage>;
   /** Places of those who had this copy: it is about one of them. */
   readonly places: readonly number[];
   /** No other recipient can have caused it: the copy was one recipient's, or the reporter knows the envelope id. */
@@ -100,7 +100,7 @@ const prove = async (
   proof: Proof,
   envelopeId: string | null,
 ): Promise<ReturnedMessage | null> => {
-  const { state, revision }: Loaded<Message> = await load(store, message, messageStream(proof.messageId));
+  const { state, revision }: LoadedStream<Message> = await load(store, message, messageStream(proof.messageId));
   const secret = await secretOfMessage(secrets, state);
   const isOurs = proof.isOurs(secret);
   if (!isOurs || state.status === 'absent') return null;
@@ -186,7 +186,7 @@ interface ReportedFailures {
 
 /** Events for reported failures, and their texts, which are stored outside the log. */
 const reportFailures = (
-  { state }: Loaded<ExistingMessage>,
+  { state }: LoadedStream<ExistingMessage>,
   failures: readonly AttributedFailure[],
   erased: ErasedContent | null,
   { uuid, randomBytes }: Pick<System, 'uuid' | 'randomBytes'>,

@@ -13,7 +13,14 @@ import { type Contents, isRemoved, type MessageBody } from '../../domain/ports/c
 import { CONFIDENTIAL_HEADER } from '../../domain/ports/mail.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { StoredAttachment } from '../../lib/mime/mime.ts';
-import { type CommandContext, eventContext, execute, internalOrigin, type Loaded, type Origin } from '../execute.ts';
+import {
+  type CommandContext,
+  eventContext,
+  execute,
+  internalOrigin,
+  type LoadedStream,
+  type Origin,
+} from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { billableOf, enforceQuota, withRefusal } from './enforce-quota.ts';
 import {
@@ -64,13 +71,13 @@ const repeatedBody = async (
   };
 };
 
-const UNHEARD_OF: Loaded<Message> = { state: message.initial, revision: 'no-stream' };
+const UNHEARD_OF: LoadedStream<Message> = { state: message.initial, revision: 'no-stream' };
 
 const accept = async (
   context: SendContext,
   origin: Origin,
   prepared: PreparedMessage,
-  known: { readonly known?: Loaded<Message> },
+  known: { readonly known?: LoadedStream<Message> },
 ): Promise<SentMessage> => {
   const { accept: command, contents } = prepared;
   const { state, events } = await execute(context, {

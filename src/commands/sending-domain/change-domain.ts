@@ -5,7 +5,7 @@ import {
   type KeyEntry,
   type LoadKeyCache,
   workingAdminKeys,
-} from '../../domain/api-key/key-cache.ts';
+} from '../../domain/api-key/key-cache-projection.ts';
 import { requireOwn } from '../../domain/kernel/aggregate.ts';
 import type { SendingDomainEvent } from '../../domain/kernel/events.ts';
 import { sendingDomainStream } from '../../domain/kernel/streams.ts';
@@ -38,7 +38,7 @@ import {
   execute,
   executeOnce,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   requireRevision,
@@ -96,7 +96,7 @@ export const registerDomain = async (
 const capture = async (
   context: CommandContext,
   origin: Origin,
-  known: Loaded<SendingDomain>,
+  known: LoadedStream<SendingDomain>,
   condition: Condition,
 ): Promise<CheckedDomain> => {
   const { organizationId } = origin;

@@ -13,7 +13,7 @@ import {
   releaseName,
   settleDomain,
 } from '../../domain/sending-domain/domain-records.ts';
-import type { RecordSeen, VerificationMethod } from '../../domain/sending-domain/events.ts';
+import type { SeenRecord, VerificationMethod } from '../../domain/sending-domain/events.ts';
 import {
   type RecordToPublish,
   recordsToPublish,
@@ -30,7 +30,7 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import {
-  type Doubled,
+  type DoubledHost,
   type IncludedAnswers,
   LOOKUPS_MAX,
   type Sighting,
@@ -44,7 +44,7 @@ import {
   execute,
   executeOnce,
   internalOrigin,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   retryConflicts,
@@ -53,7 +53,7 @@ import {
 /** Checks the DNS records of a sending domain; of domains of one name that verify it, one holds the name. */
 
 interface NameHolder {
-  readonly holder: Loaded<DomainName>;
+  readonly holder: LoadedStream<DomainName>;
   /** The domain that last verified the name and has since been deleted or failed. */
   readonly formerHolder: string | null;
 }
@@ -112,7 +112,7 @@ const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {
 interface NoteRecords {
   /** The domain after the check took effect. */
   readonly domain: ExistingSendingDomain;
-  readonly records: readonly RecordSeen[];
+  readonly records: readonly SeenRecord[];
   readonly isAsked: boolean;
 }
 
@@ -170,7 +170,7 @@ const after = (
 };
 
 interface CheckDomain extends Condition {
-  readonly known: Loaded<SendingDomain>;
+  readonly known: LoadedStream<SendingDomain>;
   /** A request asked for the check. */
   readonly isAsked: boolean;
 }
@@ -289,7 +289,7 @@ const lookWhereDoubled = async (
   { resolver, domain }: DomainLookup,
   record: RecordToPublish,
   plain: Sighting,
-): Promise<Doubled | null> => {
+): Promise<DoubledHost | null> => {
   const found = await Promise.all(
     appended(domain.name).map(async (zone) => {
       const host = `${record.host}.${zone}`;
@@ -311,7 +311,7 @@ const lookForWildcard = async (
 };
 
 /** One that is at a host of its own; where it is not as it should be, what else may explain that. */
-const lookAtOwnHost = async (looking: DomainLookup, record: RecordToPublish): Promise<RecordSeen> => {
+const lookAtOwnHost = async (looking: DomainLookup, record: RecordToPublish): Promise<SeenRecord> => {
   const answer = await ask(looking.resolver, record.host);
   const plain = { host: record.host, answer, doubled: null, isWildcard: false, domain: looking.domain };
   const seen = diagnose(record, plain);
@@ -325,14 +325,14 @@ const lookAtSpf = async (
   { resolver, domain }: DomainLookup,
   record: RecordToPublish,
   answer: Answer,
-): Promise<RecordSeen> => {
+): Promise<SeenRecord> => {
   const included = await lookAtIncluded((host) => ask(resolver, host), answer?.records ?? []);
   return diagnose(record, { host: record.host, answer, doubled: null, isWildcard: false, domain, included });
 };
 
 /** The policy of the name itself, or of the nearest name above it that has one (RFC 7489 §6.6.3). */
-const lookAtDmarc = async ({ resolver, domain }: DomainLookup, record: RecordToPublish): Promise<RecordSeen> => {
-  let first: RecordSeen | undefined;
+const lookAtDmarc = async ({ resolver, domain }: DomainLookup, record: RecordToPublish): Promise<SeenRecord> => {
+  let first: SeenRecord | undefined;
   for (const zone of zones(domain.name).slice(0, ABOVE_MAX)) {
     const host = `_dmarc.${zone}`;
     const sighting = { host, answer: await ask(resolver, host), doubled: null, isWildcard: false, domain };
@@ -348,12 +348,12 @@ export const lookAtRecords = async (
   resolver: Resolver,
   name: string,
   records: readonly RecordToPublish[],
-): Promise<readonly RecordSeen[]> => {
+): Promise<readonly SeenRecord[]> => {
   const apex = await ask(resolver, name);
   const domain = { name, exists: apex?.exists ?? true };
   const looking = { resolver, domain };
   const plain = { doubled: null, isWildcard: false, domain };
-  const look = async (record: RecordToPublish): Promise<RecordSeen> => {
+  const look = async (record: RecordToPublish): Promise<SeenRecord> => {
     switch (record.kind) {
       case 'ownership':
       case 'dkim':

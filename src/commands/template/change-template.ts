@@ -42,7 +42,7 @@ import {
   eventContext,
   execute,
   executeOnce,
-  type Loaded,
+  type LoadedStream,
   load,
   type Origin,
   requireRevision,
@@ -61,7 +61,7 @@ interface Change extends Condition {
   readonly templateId: string;
   readonly contents?: readonly MessageContents[];
   /** The state that the change is based on; absent: the current template. */
-  readonly known?: Loaded<Template>;
+  readonly known?: LoadedStream<Template>;
   decide(state: Template): readonly TemplateEvent[];
 }
 
@@ -95,7 +95,7 @@ const loadFor = async (
   { store }: CommandContext,
   { organizationId }: Origin,
   { templateId, ...condition }: TemplateTarget,
-): Promise<{ readonly known: Loaded<Template>; readonly before: ExistingTemplate }> => {
+): Promise<{ readonly known: LoadedStream<Template>; readonly before: ExistingTemplate }> => {
   const known = await load(store, template, templateStream(templateId));
   const before = requireTemplate(known.state, organizationId);
   requireRevision(condition, known);

@@ -59,10 +59,10 @@ const AGAIN_MS = 10_000;
 let failedAtMs = Number.NEGATIVE_INFINITY;
 let reading: { readonly of: string; readonly done: Promise<Access | null> } | null = null;
 
-type Read = () => Promise<SerializedOperations>;
+type ReadOperations = () => Promise<SerializedOperations>;
 
 /** Reads the list again, for example after the role of the member has changed. Concurrent callers share one request. */
-export const refreshAccess = (environment: Environment, read: Read): Promise<Access | null> => {
+export const refreshAccess = (environment: Environment, read: ReadOperations): Promise<Access | null> => {
   const of = credential(environment);
   if (reading?.of === of) return reading.done;
   const note = (found: SerializedOperations | null): Access | null => {
@@ -79,7 +79,7 @@ export const refreshAccess = (environment: Environment, read: Read): Promise<Acc
 };
 
 /** @returns null if the list cannot be read. */
-export const loadAccess = async (environment: Environment, read: Read): Promise<Access | null> => {
+export const loadAccess = async (environment: Environment, read: ReadOperations): Promise<Access | null> => {
   const found = currentAccess(environment);
   if (found || (found === null && performance.now() - failedAtMs < AGAIN_MS)) return found;
   return refreshAccess(environment, read);

@@ -86,9 +86,9 @@ const createReader = (signal: AbortSignal) => {
     request<T>(path, { signal }).catch((error: unknown) => note(name, error));
   return { refused, read };
 };
-type Read = ReturnType<typeof createReader>['read'];
+type ListReader = ReturnType<typeof createReader>['read'];
 
-const readList = async <T>(read: Read, name: string, path: string): Promise<readonly T[]> =>
+const readList = async <T>(read: ListReader, name: string, path: string): Promise<readonly T[]> =>
   (await read<List<T>>(name, `${path}${PAGE}`))?.data ?? [];
 
 const ofReputation = (domain: SerializedDomain | null, reputation: Reputation | null): readonly Trouble[] =>
@@ -97,11 +97,11 @@ const ofReputation = (domain: SerializedDomain | null, reputation: Reputation | 
 const inTrouble = (domains: readonly SerializedDomain[]): readonly Trouble[] =>
   domains.filter(({ status }) => status !== 'verified').map((domain) => ({ of: 'domain', domain }));
 
-const ofRecords = async (read: Read): Promise<readonly Trouble[]> =>
+const ofRecords = async (read: ListReader): Promise<readonly Trouble[]> =>
   inTrouble(await readList<SerializedDomain>(read, 'domains', '/v1/domains'));
 
 /** Problems with domains and their reputation. */
-const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
+const ofDomains = async (read: ListReader): Promise<readonly Trouble[]> => {
   const domains = await readList<SerializedDomain>(read, 'domains', '/v1/domains');
   const reputations = domains
     .slice(0, REPUTATIONS_MAX)
@@ -115,18 +115,18 @@ const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
 const isFailing = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): boolean =>
   status === 'paused' || since !== null || (reason !== null && reason !== 'requested');
 
-const ofWebhooks = async (read: Read): Promise<readonly Trouble[]> =>
+const ofWebhooks = async (read: ListReader): Promise<readonly Trouble[]> =>
   (await readList<SerializedWebhook>(read, 'webhooks', '/v1/webhooks'))
     .filter(isFailing)
     .map((webhook) => ({ of: 'webhook', webhook }));
 
-const ofDestinations = async (read: Read): Promise<readonly Trouble[]> =>
+const ofDestinations = async (read: ListReader): Promise<readonly Trouble[]> =>
   (await readList<SerializedSuspension>(read, 'destinations', '/v1/destinations')).map((destination) => ({
     of: 'destination',
     destination,
   }));
 
-const ofQuota = async (read: Read): Promise<readonly Trouble[]> => {
+const ofQuota = async (read: ListReader): Promise<readonly Trouble[]> => {
   const { quota, period } = (await read<Billing>('the quota', '/v1/billing')) ?? { quota: null };
   if (quota === null || period === undefined) return [];
   return quota.remaining > quota.limit * QUOTA_SHARE_LEFT ? [] : [{ of: 'quota', quota, endsAt: period.end }];
@@ -139,7 +139,7 @@ const ofKey = (apiKey: SerializedApiKey): readonly Trouble[] => {
   return isExpiring ? [{ of: 'expiring key', apiKey, expiresAt }, ...earlier] : earlier;
 };
 
-const ofKeys = async (read: Read): Promise<readonly Trouble[]> =>
+const ofKeys = async (read: ListReader): Promise<readonly Trouble[]> =>
   (await readList<SerializedApiKey>(read, 'API keys', '/v1/api-keys'))
     .filter(({ status, environment }) => status === 'active' && environment === currentEnvironment())
     .flatMap(ofKey);

@@ -12,13 +12,13 @@ import { useDomainNames, useDomains } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
 import { ago } from '../data/time.ts';
 
-interface Made {
+interface NewSecret {
   readonly key: string;
   readonly previous_key_expires_at?: string;
 }
 
 const shownOnce = async (name: string, path: string, body: unknown): Promise<Outcome> => {
-  const made = await request<Made>(path, { method: 'POST', body });
+  const made = await request<NewSecret>(path, { method: 'POST', body });
   return newValue({ value: made.key, name, previousUntil: made.previous_key_expires_at });
 };
 

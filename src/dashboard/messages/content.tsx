@@ -65,13 +65,13 @@ const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
     <Fault error={error} />
   );
 
-interface Read<T> {
+interface ReadResult<T> {
   readonly data: T | undefined;
   readonly error: Error | null;
 }
 
 /** Shows the data, or the reason why it could not be loaded. */
-const shown = <T,>({ data, error }: Read<T>, show: (data: T) => JSX.Element): JSX.Element => {
+const shown = <T,>({ data, error }: ReadResult<T>, show: (data: T) => JSX.Element): JSX.Element => {
   if (error !== null) return <Gone error={error} />;
   return data === undefined ? <Skeleton rows={4} /> : show(data);
 };
@@ -80,10 +80,10 @@ interface OfMessage {
   readonly id: string;
 }
 
-const useContent = (id: string): Read<SerializedMessageContent> =>
+const useContent = (id: string): ReadResult<SerializedMessageContent> =>
   useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
 
-const useRaw = (id: string): Read<RawMessage> =>
+const useRaw = (id: string): ReadResult<RawMessage> =>
   useRead<RawMessage>([rawPath(id)], (signal) => readRaw(rawPath(id), signal));
 
 const Source = ({ text }: { readonly text: string }): JSX.Element => (

@@ -4,7 +4,7 @@ import { request } from '../data/api.ts';
 
 /** Finds the messages before and after one that was not opened from a list. */
 
-export type Placed = Pick<SerializedListedMessage, 'id' | 'created_at'>;
+export type MessagePlace = Pick<SerializedListedMessage, 'id' | 'created_at'>;
 
 const PAGE = 100;
 /**
@@ -13,13 +13,13 @@ const PAGE = 100;
  */
 const WINDOWS_MS = [1_000, 60_000, 86_400_000, null] as const;
 
-const list = async (query: Readonly<Record<string, string | number | null>>): Promise<readonly Placed[]> =>
-  (await request<List<Placed>>('/v1/messages', { query })).data;
+const list = async (query: Readonly<Record<string, string | number | null>>): Promise<readonly MessagePlace[]> =>
+  (await request<List<MessagePlace>>('/v1/messages', { query })).data;
 
-const olderThan = async ({ id, created_at: until }: Placed): Promise<string | null> =>
+const olderThan = async ({ id, created_at: until }: MessagePlace): Promise<string | null> =>
   (await list({ until, limit: 2 })).find((one) => one.id !== id)?.id ?? null;
 
-const newerThan = async ({ id, created_at: since }: Placed): Promise<string | null> => {
+const newerThan = async ({ id, created_at: since }: MessagePlace): Promise<string | null> => {
   for (const windowMs of WINDOWS_MS) {
     const until = windowMs === null ? null : new Date(Date.parse(since) + windowMs).toISOString();
     const found = (await list({ since, until, limit: PAGE })).findLast((one) => one.id !== id);
@@ -29,5 +29,5 @@ const newerThan = async ({ id, created_at: since }: Placed): Promise<string | nu
 };
 
 /** Id of the next older or newer message of the environment; null: none. */
-export const neighbourOf = (message: Placed, to: 'older' | 'newer'): Promise<string | null> =>
+export const neighbourOf = (message: MessagePlace, to: 'older' | 'newer'): Promise<string | null> =>
   to === 'older' ? olderThan(message) : newerThan(message);

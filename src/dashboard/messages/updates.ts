@@ -6,7 +6,7 @@ import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace } from '../data/location.ts';
 import { client, cutToFirstPage, type Pages } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { neighbourOf, type Placed } from './neighbours.ts';
+import { type MessagePlace, neighbourOf } from './neighbours.ts';
 
 /** Remembers the list from which a message was opened, for the next and previous message and the way back. */
 
@@ -67,13 +67,13 @@ export interface Steps {
  *
  * @param message undefined: not loaded yet.
  */
-export const useTrail = (id: string, message: Placed | undefined): Steps => {
+export const useTrail = (id: string, message: MessagePlace | undefined): Steps => {
   const tab = usePlace().query.get('tab');
   const [ended, setEnded] = useState<ReadonlySet<keyof Steps>>(new Set());
   useEffect(() => noteSeen(id), [id]);
   const at = trail.ids.indexOf(id);
   const go = (to: string): void => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
-  const find = async (to: keyof Steps, from: Placed): Promise<void> => {
+  const find = async (to: keyof Steps, from: MessagePlace): Promise<void> => {
     const next = await neighbourOf(from, to).catch(() => null);
     if (next === null) setEnded(new Set([...ended, to]));
     else go(next);

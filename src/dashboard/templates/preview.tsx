@@ -49,12 +49,12 @@ export interface Draft {
   keepMine(): Promise<void>;
 }
 
-interface Read {
+interface LoadedTemplate {
   readonly template: SerializedWholeTemplate;
   readonly revision: string | null;
 }
 
-const readOf = async (response: Response): Promise<Read> => ({
+const readOf = async (response: Response): Promise<LoadedTemplate> => ({
   template: (await response.json()) as SerializedWholeTemplate,
   revision: response.headers.get('etag'),
 });
@@ -62,7 +62,7 @@ const readOf = async (response: Response): Promise<Read> => ({
 const CONFLICTS: readonly string[] = ['precondition_failed', 'resource_conflict'];
 const isConflict = (error: unknown): boolean => error instanceof ApiFault && CONFLICTS.includes(error.code);
 
-const saved = async (path: string, body: Edits, revision: string | null): Promise<Read> =>
+const saved = async (path: string, body: Edits, revision: string | null): Promise<LoadedTemplate> =>
   readOf(await send(path, { method: 'PATCH', body, headers: revision === null ? {} : { 'if-match': revision } }));
 
 /** Edits made after the ones that were sent. */
@@ -71,7 +71,7 @@ const without = (edits: Edits, sent: Edits): Edits =>
 
 export const useDraft = (id: string): Draft => {
   const path = `/v1/templates/${id}`;
-  const [read, setRead] = useState<Read | null>(null);
+  const [read, setRead] = useState<LoadedTemplate | null>(null);
   const [edits, setEdits] = useState<Edits>({});
   const [state, setState] = useState<Draft['state']>('saved');
   const [epoch, setEpoch] = useState(0);
@@ -81,7 +81,7 @@ export const useDraft = (id: string): Draft => {
   now.current = { read, edits };
   const saving = useRef<Promise<void>>(Promise.resolve());
 
-  const keep = (found: Read, rest: Edits): void => {
+  const keep = (found: LoadedTemplate, rest: Edits): void => {
     now.current = { read: found, edits: rest };
     setRead(found);
     setEdits(rest);

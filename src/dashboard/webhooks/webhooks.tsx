@@ -30,7 +30,7 @@ export const WebhookStatus = ({ webhook, isPill }: WebhookStatusProps): JSX.Elem
   return isPill ? <Pill state={state} word={word} /> : <Status state={state} word={word} />;
 };
 
-interface Made {
+interface NewSecret {
   readonly url: string;
   readonly secret: string;
   /** null: a format that has none. */
@@ -39,7 +39,7 @@ interface Made {
 }
 
 const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
-  const made = await request<Made>(path, { method: 'POST', body });
+  const made = await request<NewSecret>(path, { method: 'POST', body });
   const { secret, url, previous_secret_expires_at: previousUntil, verification_key: verificationKey } = made;
   return newValue({ value: secret, name: url, previousUntil, verificationKey });
 };

@@ -100,9 +100,9 @@ export const hiddenText: Check = function* ({ html }) {
 
 /** Rules about links: their targets, their texts and their hosts. */
 
-type Told = readonly [rule: RuleName, sentence: (link: LinkFact) => string];
+type LinkRule = readonly [rule: RuleName, sentence: (link: LinkFact) => string];
 
-const BY_KIND: Readonly<Partial<Record<Target['kind'], Told>>> = {
+const BY_KIND: Readonly<Partial<Record<Target['kind'], LinkRule>>> = {
   script: ['link-script', ({ href }) => `a link runs the script ${quoted(href)}`],
   data: ['link-script', ({ href }) => `a link opens the data URI ${quoted(href)}`],
   file: ['link-private-host', ({ href }) => `a link goes to ${quoted(href)}, a file on your machine`],

@@ -96,7 +96,7 @@ type Part = Pick<InvoiceLine, 'month' | 'from' | 'to' | 'plan'>;
 /** Each plan applies from its first day until the first day of a later choice. */
 const partsOf = (
   period: Period,
-  { chosenPlans, createdAt }: Billed,
+  { chosenPlans, createdAt }: BilledOrganization,
   plans: Pick<Plans, 'default'>,
 ): readonly Part[] => {
   const { month, start, end } = periodSince(period, createdAt);
@@ -184,7 +184,7 @@ const lateLines = (days: CountedDays, earlier: readonly Invoice[], since: Month)
 export const LATE_MONTHS = 3;
 
 /** Facts about an organization that its invoices need. */
-export interface Billed {
+export interface BilledOrganization {
   readonly organizationId: string;
   readonly createdAt: string;
   readonly chosenPlans: readonly ChosenPlan[];
@@ -203,14 +203,14 @@ const monthsUntil = (month: Month): number =>
  * The number of a month's invoice, consecutive within its organization: each month since the creation is closed once, in
  * order, with one invoice.
  */
-const numberOf = ({ organizationId, createdAt }: Billed, month: Month, prefix: string | null): string => {
+const numberOf = ({ organizationId, createdAt }: BilledOrganization, month: Month, prefix: string | null): string => {
   const id = organizationId.slice('org_'.length, 'org_'.length + ID_CHARACTERS).toUpperCase();
   const count = monthsUntil(month) - monthsUntil(monthOf(createdAt)) + 1;
   return `${prefix ?? ''}${id}-${String(count).padStart(DIGITS, '0')}`;
 };
 
 interface InvoicedParties {
-  readonly billed: Billed;
+  readonly billed: BilledOrganization;
   readonly issuer: Issuer | undefined;
   readonly month: Month;
   readonly total: number;
@@ -228,7 +228,7 @@ const partiesOf = ({ billed, issuer, month, total }: InvoicedParties): Partial<I
 };
 
 export interface CloseInvoice {
-  readonly billed: Billed;
+  readonly billed: BilledOrganization;
   readonly plans: Pick<Plans, 'default' | 'issuer'>;
   readonly period: Period;
   /** Days of this month and of the months of `earlier`, from the log up to `countedTo`. */

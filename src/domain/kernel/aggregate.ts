@@ -26,13 +26,13 @@ export const fold = <State, E extends AnyEvent>(
   events.reduce((state, event) => aggregate.evolve(state, event as unknown as E, event.metadata, event.position), from);
 
 /** A resource that is either absent or owned by an organization. */
-type Owned = { readonly status: 'absent' } | { readonly status: string; readonly organizationId: string };
+type OwnedState = { readonly status: 'absent' } | { readonly status: string; readonly organizationId: string };
 
 /**
  * Returns the resource if it exists and belongs to the caller.
  * @throws {DomainError} `not_found`, or `other_organization` (spec §7).
  */
-export const requireOwn = <State extends Owned>(
+export const requireOwn = <State extends OwnedState>(
   state: State,
   organizationId: string,
   noun: string,

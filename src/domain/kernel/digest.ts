@@ -12,7 +12,7 @@ const TEXT_BYTES_MAX = 1_024;
 const UNIT_BYTES_MAX = 3;
 
 /** State prepared once for each secret. */
-interface Prepared {
+interface PreparedSecret {
   /** Short stand-in for the secret in cache keys. */
   readonly id: number;
   /** The key's block of the inner hash, with room for a text. */
@@ -28,10 +28,10 @@ const paddedBlock = (key: Uint8Array, pad: number, messageBytes: number): Buffer
   return bytes;
 };
 
-const prepared = new WeakMap<Uint8Array, Prepared>();
+const prepared = new WeakMap<Uint8Array, PreparedSecret>();
 let secrets = 0;
 
-const preparedOf = (secret: Uint8Array): Prepared => {
+const preparedOf = (secret: Uint8Array): PreparedSecret => {
   const known = prepared.get(secret);
   if (known !== undefined) return known;
   const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
@@ -57,7 +57,7 @@ export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string
   repeated(keyedText(secret, `${purpose}\0${text}`), () => keyedDigest(secret, purpose, text));
 
 /** The key's inner block followed by the text. */
-const innerOf = ({ inner }: Prepared, text: string): Buffer => {
+const innerOf = ({ inner }: PreparedSecret, text: string): Buffer => {
   if (text.length * UNIT_BYTES_MAX <= TEXT_BYTES_MAX) {
     return inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES));
   }

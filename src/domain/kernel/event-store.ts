@@ -14,8 +14,8 @@ import type { OutboxEvent } from './events.ts';
 /** PORT: the log (`lib/event-log`), with the events, contexts and contents of this service. */
 
 export {
-  type Appended,
   AppendOutcomeUnknown,
+  type AppendResult,
   categoryOf,
   EventsDetached,
   type Filter,

@@ -131,10 +131,10 @@ export const isOneClickHeader = (name: string): boolean => ONE_CLICK.test(name);
 /** Characters decoded and hashed before yielding, about 3 ms. A multiple of four. */
 const TURN_CHARACTERS = 1_000_000;
 
-type Attached = StoredAttachment | StoredAlternative;
+type AttachedFile = StoredAttachment | StoredAlternative;
 
 /** Describes an attachment by its SHA-256, so that it can be compared without being disclosed. */
-const attachedValue = function* ({ content, contentType, filename, ...rest }: Attached): Generator<void, unknown> {
+const attachedValue = function* ({ content, contentType, filename, ...rest }: AttachedFile): Generator<void, unknown> {
   const digest = createHash('sha256');
   // Base64 with line breaks is decoded in one go, because a cut could fall within a group of four characters.
   const characters = isBase64(content) ? TURN_CHARACTERS : Math.max(1, content.length);
@@ -148,7 +148,7 @@ const attachedValue = function* ({ content, contentType, filename, ...rest }: At
   return { ...rest, name: filename, type: contentType, size, sha256: digest.digest('hex') };
 };
 
-const attachedParts = function* (kind: string, attached: readonly Attached[]): Generator<void, ContentPart[]> {
+const attachedParts = function* (kind: string, attached: readonly AttachedFile[]): Generator<void, ContentPart[]> {
   const parts: ContentPart[] = [];
   for (const [index, each] of attached.entries()) {
     parts.push({ name: `${kind}/${index}`, value: yield* attachedValue(each) });

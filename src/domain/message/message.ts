@@ -3,7 +3,7 @@ import type { Aggregate } from '../kernel/aggregate.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { Said } from '../suppression/suppression.ts';
+import type { Statement } from '../suppression/suppression.ts';
 import type { HoldReason, RecipientKind, ReportDoubt, SmtpFacts } from './events.ts';
 
 /** The state of a message, and how each event changes it. */
@@ -157,7 +157,7 @@ type LaterEvent = Exclude<MessageEvent, { readonly type: 'MessageAccepted' }>;
 const evolveExisting = (
   state: ExistingMessage,
   { type, data }: LaterEvent,
-  { at: updatedAt, position }: Said,
+  { at: updatedAt, position }: Statement,
 ): ExistingMessage => {
   switch (type) {
     case 'MessageScheduled':
@@ -270,7 +270,7 @@ interface Lease {
 }
 
 /** Hold on a recipient that could otherwise be sent to. */
-export interface Held {
+export interface HoldState {
   readonly reason: HoldReason;
   /** Holder whose release ends the hold, as in `RecipientsHeld`; null if only time does. */
   readonly heldBy: string | null;
@@ -300,7 +300,7 @@ export interface Recipient {
   readonly category: BounceCategory | null;
   readonly nextAttemptAt: string | null;
   /** Null if not held. A hold leaves `nextAttemptAt` unchanged: once it ends, the recipient may be due. */
-  readonly held: Held | null;
+  readonly held: HoldState | null;
   /** Null if no attempt is in flight. */
   readonly lease: Lease | null;
   /** Number of attempts started for this recipient. */
@@ -313,9 +313,9 @@ export interface Recipient {
   /** Reports that had no effect, each kind once. */
   readonly reportsNoted: readonly { readonly report: 'failure' | 'complaint'; readonly doubt: ReportDoubt }[];
   /** Last time the recipient unsubscribed from all mail like this; null: never. */
-  readonly unsubscribed: Said | null;
+  readonly unsubscribed: Statement | null;
   /** Last time the recipient unsubscribed from the message's topic only; null: never. */
-  readonly leftTopic: Said | null;
+  readonly leftTopic: Statement | null;
   /** Time at which a server accepted the message; null if none has. */
   readonly deliveredAt: string | null;
   /** Id of the message that was sent to it instead; null if it was not sent to again. */

@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../kernel/events.ts';
-import { isUnsubscribed, type Said, type Suppression } from '../suppression/suppression.ts';
+import { isUnsubscribed, type Statement, type Suppression } from '../suppression/suppression.ts';
 import type { Client, MachineReason } from '../tracking/tracking.ts';
 import type { ReportDoubt, SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, type Recipient, type UnnumberedEvent, withSequence } from './message.ts';
@@ -203,7 +203,7 @@ export interface UnsubscribeRecipient extends Pick<UnsubscriptionData, 'recipien
 export const lastUnsubscription = (
   state: Message,
   { recipientId, topicId }: Pick<UnsubscribeRecipient, 'recipientId' | 'topicId'>,
-): Said | null => {
+): Statement | null => {
   if (state.status === 'absent') return null;
   const recipient = state.recipients.find(({ id }) => id === recipientId);
   if (topicId === null) return recipient?.unsubscribed ?? null;

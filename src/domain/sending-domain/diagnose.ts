@@ -1,4 +1,4 @@
-import type { DkimKey, RecordSeen } from './events.ts';
+import type { DkimKey, SeenRecord } from './events.ts';
 import {
   asSentence,
   dkimValue,
@@ -106,7 +106,7 @@ const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sight
 };
 
 /** The state of one record, with an explanation for the person who published it. */
-export const diagnose = (record: RecordToPublish, sighting: Sighting): RecordSeen => {
+export const diagnose = (record: RecordToPublish, sighting: Sighting): SeenRecord => {
   const { state, problem } = verdictOn(record, sighting);
   const { answer, doubled } = sighting;
   const found = record.type === 'CNAME' ? answer?.aliases : (doubled?.texts ?? answer?.records);

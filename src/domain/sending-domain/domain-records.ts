@@ -3,7 +3,7 @@ import { sha256 } from '../kernel/digest.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { DomainNameEvent, DomainRecordsEvent, SendingDomainEvent } from '../kernel/events.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { DkimKey, RecordKind, RecordSeen, RecordState, VerificationMethod } from './events.ts';
+import type { DkimKey, RecordKind, RecordState, SeenRecord, VerificationMethod } from './events.ts';
 import {
   type DkimPair,
   decidingPair,
@@ -21,7 +21,7 @@ export interface DomainRecords {
   readonly dkim: RecordState;
   readonly dmarc: RecordState;
   /** State of each record. */
-  readonly records: readonly RecordSeen[];
+  readonly records: readonly SeenRecord[];
   /** Time of the check that first found this state, or of the last requested check; null if none was made. */
   readonly checkedAt: string | null;
 }
@@ -52,7 +52,7 @@ export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
 
 interface CheckRecords {
   readonly domainId: string;
-  readonly records: readonly RecordSeen[];
+  readonly records: readonly SeenRecord[];
   /** Host of the key record that determines the state; otherwise null. */
   readonly dkimHost: string | null;
   /** True if the check was requested. It is then recorded even if nothing has changed. */
@@ -63,13 +63,13 @@ interface CheckRecords {
 /** A repeated request within this time gets the same response without an event. Lower: polling fills the log. */
 const NOTED_AGAIN_MS = 60_000;
 
-const same = (a: readonly RecordSeen[], b: readonly RecordSeen[]): boolean => JSON.stringify(a) === JSON.stringify(b);
+const same = (a: readonly SeenRecord[], b: readonly SeenRecord[]): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 const isOld = (checkedAt: string | null, now: string): boolean =>
   checkedAt === null || Date.parse(now) - Date.parse(checkedAt) >= NOTED_AGAIN_MS;
 
 /** Sorts the values, because name servers rotate the order of their answers. */
-const inOrder = (records: readonly RecordSeen[]): RecordSeen[] =>
+const inOrder = (records: readonly SeenRecord[]): SeenRecord[] =>
   records.map((record) => ({ ...record, seen: record.seen.toSorted() }));
 
 /** Records a check if its result differs from the previous one. */
@@ -79,7 +79,7 @@ export const checkRecords = (
 ): readonly DomainRecordsEvent[] => {
   const seen = inOrder(records);
   if (same(state.records, seen) && !(isAsked && isOld(state.checkedAt, now))) return [];
-  const stateOf = (isIt: (record: RecordSeen) => boolean): RecordState => seen.find(isIt)?.state ?? 'unknown';
+  const stateOf = (isIt: (record: SeenRecord) => boolean): RecordState => seen.find(isIt)?.state ?? 'unknown';
   const ofKind = (kind: RecordKind): RecordState => stateOf((record) => record.kind === kind);
   const dkim = stateOf(({ host }) => host === dkimHost);
   return [
@@ -237,7 +237,7 @@ const SAFE_TO_REMOVE_AFTER_MS = 7 * 24 * HOUR_MS;
 
 interface Look {
   /** DNS results for this registration of the domain. */
-  readonly records: readonly RecordSeen[];
+  readonly records: readonly SeenRecord[];
   readonly token: string;
   readonly now: string;
 }

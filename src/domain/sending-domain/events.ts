@@ -96,7 +96,7 @@ const recordSeen = z.object({
   /** DNS answers, without addresses and shortened (`records-to-publish.ts`). */
   seen: z.array(z.string()),
 });
-export type RecordSeen = Readonly<z.infer<typeof recordSeen>>;
+export type SeenRecord = Readonly<z.infer<typeof recordSeen>>;
 
 /** Stream `domainRecords-<domainId>`: DNS checks whose result differs from the previous one. */
 export const domainRecordsEvents = {

@@ -20,9 +20,12 @@ interface SpfReach {
 
 type UsableRecord = Extract<SpfRecord, { kind: 'record' }>;
 
-type Found = { readonly kind: 'unknown' } | { readonly kind: 'broken'; readonly problem: string } | UsableRecord;
+type IncludedRecord =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'broken'; readonly problem: string }
+  | UsableRecord;
 
-const recordAt = (host: string, included: IncludedAnswers): Found => {
+const recordAt = (host: string, included: IncludedAnswers): IncludedRecord => {
   if (host.includes('%')) return { kind: 'unknown' };
   if (!canBeAsked(host)) return { kind: 'broken', problem: 'is not a valid name' };
   const answer = included.get(host) ?? null;
@@ -281,7 +284,7 @@ export const parseTagList = (text: string): ReadonlyMap<string, string> | null =
 export type IncludedAnswers = ReadonlyMap<string, DnsAnswer<string> | null>;
 
 /** Records at a doubled host name: the provider's form appended the domain once more. */
-export interface Doubled {
+export interface DoubledHost {
   readonly host: string;
   readonly texts: readonly string[];
 }
@@ -291,7 +294,7 @@ export interface Sighting {
   readonly host: string;
   /** Null if the DNS did not answer. For a CNAME record, the answer to a query that follows it. */
   readonly answer: DnsAnswer<string> | null;
-  readonly doubled: Doubled | null;
+  readonly doubled: DoubledHost | null;
   /** True if an unpublished, random name has the same answer. */
   readonly isWildcard: boolean;
   /** For an SPF record: answers for the names that it includes. */

@@ -226,7 +226,7 @@ export const strongestEntry = (state: Suppression, mail: MailKind, now: string):
 };
 
 /** Time of a statement by the recorder's clock, and its log position; null: it is being recorded now. */
-export interface Said {
+export interface Statement {
   readonly at: string;
   readonly position: Position | null;
 }
@@ -236,7 +236,7 @@ interface IsUnsubscribed {
   /** Topic to unsubscribe from; null for all mail of the message class. */
   readonly topicId: string | null;
   /** The recipient's last unsubscription. */
-  readonly said: Said;
+  readonly said: Statement;
   /** ISO 8601. */
   readonly now: string;
 }
@@ -299,7 +299,7 @@ export interface Resubscribe
     /** Null for all mail except topics that were unsubscribed from separately. */
     readonly topicId: string | null;
     /** The owner's last unsubscription through the message whose link was followed; otherwise null. */
-    readonly said: Said | null;
+    readonly said: Statement | null;
     /**
      * True if it must be recorded even if nothing seems to need reversal: an unsubscription may not be on the list yet.
      */

@@ -176,7 +176,7 @@ export interface ReserveQuota {
   readonly unused: RecipientCounts;
 }
 
-export interface Reserved {
+export interface Reservation {
   /** The provider whose quota is used up, for each request; null if granted. */
   readonly refusedBy: readonly (string | null)[];
   /** Reserved but not used yet. */
@@ -199,7 +199,10 @@ const PROVIDERS_MAX = 2_000;
  * Reserves quota. A message is granted while any quota is left, so that one with many recipients does not wait forever
  * behind smaller ones.
  */
-export const reserveQuota = (state: DailyQuota, { domainId, day, cap, requests, unused }: ReserveQuota): Reserved => {
+export const reserveQuota = (
+  state: DailyQuota,
+  { domainId, day, cap, requests, unused }: ReserveQuota,
+): Reservation => {
   const lot = Math.ceil(cap / LOTS);
   const left = new Map(unused);
   const taken = new Map<string, number>();

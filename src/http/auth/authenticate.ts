@@ -172,7 +172,7 @@ declare module 'fastify' {
     /** null until the request is authenticated. */
     caller: Caller | null;
     /** The caller with its rate limits; null until the request is authenticated. */
-    authenticated: Authenticated | null;
+    authenticated: AuthResult | null;
     /** The rate limit is used up. The handler answers with it once it has read what the request would cost. */
     overLimit: DomainError | null;
     /** The request was answered 503 because it took too long: work still done for it must have no effect. */
@@ -194,7 +194,7 @@ export interface AuthContext {
   ownersOf(organizationId: string): Promise<readonly string[]>;
 }
 
-export interface Authenticated {
+export interface AuthResult {
   readonly caller: Caller;
   readonly rateLimits: RateLimits;
   readonly presented: PresentedCredential;
@@ -307,7 +307,7 @@ export const authenticate = async (
   presented: PresentedCredential,
   address: string,
   onKnown: (caller: Caller) => void = () => undefined,
-): Promise<Authenticated> => {
+): Promise<AuthResult> => {
   const { keyCache, system } = context;
   const credential = await findWorking(context, presented, address);
   const caller = credential === null ? null : keyCache.callerOf(credential.holder, presented.environment);
@@ -374,7 +374,7 @@ export const authenticateRequest = async (
 };
 
 /** Nothing can have changed since the check. */
-const isRecent = ({ keyCache, system }: AuthContext, { atMs, changes }: Authenticated): boolean =>
+const isRecent = ({ keyCache, system }: AuthContext, { atMs, changes }: AuthResult): boolean =>
   system.monotonicMs() - atMs < REAUTHENTICATE_AFTER_MS && changes === keyCache.changes();
 
 /**

@@ -1,7 +1,12 @@
 import type { DomainFacts } from '../../domain/analysis/facts.ts';
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { KeyCacheProjection, KeyCacheState, KeyChange, KeyEntry } from '../../domain/api-key/key-cache.ts';
+import type {
+  KeyCacheProjection,
+  KeyCacheState,
+  KeyChange,
+  KeyEntry,
+} from '../../domain/api-key/key-cache-projection.ts';
 import type { ExistingAuditor } from '../../domain/audit/audit.ts';
 import { type AddressRange, parseRange } from '../../domain/kernel/addresses.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';

@@ -1,4 +1,8 @@
-import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/api-key/key-cache.ts';
+import {
+  createKeyCacheProjection,
+  KEY_CACHE_CATEGORIES,
+  type LoadKeyCache,
+} from '../../domain/api-key/key-cache-projection.ts';
 import type { UsageMarks } from '../../domain/api-key/secret.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { type EventStore, LOG_START, type Position, type RecordedEvent } from '../../domain/kernel/event-store.ts';

@@ -18,7 +18,7 @@ const WORDS_MAX = 8;
 /** More would not be read, and make the page long. */
 const RESULTS_MAX = 30;
 
-interface Prepared {
+interface IndexedEntry {
   readonly entry: SearchEntry;
   readonly title: string;
   readonly subtitle: string;
@@ -28,11 +28,11 @@ interface Prepared {
 const normal = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /** How well a word fits an entry in which it occurs. */
-const wordScore = ({ title, subtitle }: Prepared, word: string): number =>
+const wordScore = ({ title, subtitle }: IndexedEntry, word: string): number =>
   1 + Number(title.includes(word)) * 8 + Number(title.startsWith(word)) * 4 + Number(subtitle.includes(word)) * 4;
 
 /** How well an entry fits; 0: it does not contain every word. */
-const scoreOf = (one: Prepared, words: readonly string[]): number =>
+const scoreOf = (one: IndexedEntry, words: readonly string[]): number =>
   words.every((word) => one.all.includes(word)) ? words.reduce((sum, word) => sum + wordScore(one, word), 0) : 0;
 
 export const createSearch = (entries: readonly SearchEntry[]) => {

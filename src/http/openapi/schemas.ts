@@ -109,12 +109,12 @@ const open = (converting: Converting): void => {
 
 const OVERRIDES = { body: asked, parameters: enforced, answer: open } as const;
 
-interface Converted {
+interface ConvertedSchemas {
   readonly roots: Readonly<Record<string, Json>>;
   readonly named: Readonly<Record<string, Json>>;
 }
 
-const convert = (schemas: Readonly<Record<string, z.ZodType>>, purpose: Purpose): Converted => {
+const convert = (schemas: Readonly<Record<string, z.ZodType>>, purpose: Purpose): ConvertedSchemas => {
   const all = z.toJSONSchema(z.object(schemas), {
     io: purpose === 'answer' ? 'output' : 'input',
     unrepresentable: 'any',
@@ -147,7 +147,7 @@ const byId = (
   );
 
 /** Named schemas, and roots that are not a mere reference. */
-const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => string): Json =>
+const componentsOf = ({ roots, named }: ConvertedSchemas, nameOf: (name: string) => string): Json =>
   Object.fromEntries([
     ...Object.entries(named).map(([name, schema]) => [nameOf(name), relinked(schema, nameOf)]),
     ...Object.entries(roots)
@@ -156,7 +156,7 @@ const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => str
   ]);
 
 /** Reference to a root, or to its target. */
-const linkTo = ({ roots }: Converted, name: string, nameOf: (name: string) => string): Json => {
+const linkTo = ({ roots }: ConvertedSchemas, name: string, nameOf: (name: string) => string): Json => {
   const root = roots[name] ?? {};
   return isReference(root) ? (relinked(root, nameOf) as Json) : { $ref: COMPONENT + name };
 };

@@ -5,7 +5,7 @@ import { DomainError, type ErrorCode } from '../../domain/kernel/errors.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { escapeHtml } from '../../lib/html/html.ts';
 import { FORM_TYPES } from '../../lib/http/http.ts';
-import { type Described, type Registration, type RouteContext, routeSchema } from '../endpoint.ts';
+import { type Registration, type RouteContext, type RouteDescription, routeSchema } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors.ts';
 import { pageSchema } from '../fields.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
@@ -250,7 +250,7 @@ const readForm = async ({ body, headers }: FastifyRequest): Promise<FormData> =>
   }
 };
 
-interface DefinePage extends Pick<Described, 'summary' | 'description' | 'body' | 'examples'> {
+interface DefinePage extends Pick<RouteDescription, 'summary' | 'description' | 'body' | 'examples'> {
   /** Default: 4 kB. */
   readonly formBytesMax?: number;
 }

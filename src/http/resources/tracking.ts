@@ -11,7 +11,7 @@ import {
   type TrackedRecipient,
 } from '../../domain/tracking/tracking.ts';
 import { createSemaphore, withTimeout } from '../../lib/async/async.ts';
-import { type Described, type RouteContext, routeSchema } from '../endpoint.ts';
+import { type RouteContext, type RouteDescription, routeSchema } from '../endpoint.ts';
 import type { EngagementRecorder } from '../engagement-recorder.ts';
 import { sendErrorPage } from '../pages/page.ts';
 import { methodAndUrl } from '../route-table.ts';
@@ -105,7 +105,7 @@ const isSuspended = (
 const defineTracked = (
   route: RouteContext,
   name: 'GET /c/:token' | 'GET /o/:token',
-  described: Pick<Described, 'summary' | 'description' | 'query' | 'answer' | 'mediaType'>,
+  described: Pick<RouteDescription, 'summary' | 'description' | 'query' | 'answer' | 'mediaType'>,
   read: (token: string, request: FastifyRequest) => Target,
 ): void => {
   const { server, deps, operationId } = route;

@@ -54,20 +54,21 @@ export interface StoredEvent {
   readonly metadata: string;
 }
 
-interface Decoded<C extends ContextShape> {
+interface DecodedFields<C extends ContextShape> {
   readonly id: string;
   readonly metadata: C & { readonly schemaVersion: number };
   /** The stored form, in whatever schema version it was written. */
   readonly stored: StoredEvent;
 }
 
-interface Recorded<C extends ContextShape> extends Decoded<C> {
+interface RecordedFields<C extends ContextShape> extends DecodedFields<C> {
   readonly stream: StreamName;
   readonly revision: Revision;
   readonly position: Position;
 }
 
-export type RecordedEvent<E extends EventShape = EventShape, C extends ContextShape = ContextShape> = E & Recorded<C>;
+export type RecordedEvent<E extends EventShape = EventShape, C extends ContextShape = ContextShape> = E &
+  RecordedFields<C>;
 
 /** True if the owner of the log wrote this event, at this revision of this stream. */
 export type IsAuthentic = (event: Pick<RecordedEvent, 'stored' | 'stream' | 'revision'>) => boolean;
@@ -80,7 +81,7 @@ export interface EventCodec<E extends EventShape = EventShape, C extends Context
    */
   encode(events: readonly NewEvent<E>[], context: C, target: Target): readonly StoredEvent[];
   /** @throws if this process cannot read it. Readers stop before it. */
-  decode(stored: StoredEvent): E & Decoded<C>;
+  decode(stored: StoredEvent): E & DecodedFields<C>;
   /** Absent: events carry no proof of who wrote them. */
   readonly isAuthentic?: IsAuthentic | undefined;
 }
@@ -111,7 +112,7 @@ export interface Append<E extends EventShape = EventShape, C extends ContextShap
   readonly isUrgent?: boolean;
 }
 
-export interface Appended {
+export interface AppendResult {
   /** Revision of the last event appended. */
   readonly revision: Revision;
   /** Position of the last event appended. */
@@ -207,10 +208,10 @@ export interface EventStore<E extends EventShape = EventShape, C extends Context
    * expectation.
    * @throws {StoreUnavailable} if nothing was written.
    */
-  append(append: Append<E, C, K>): Promise<Appended>;
+  append(append: Append<E, C, K>): Promise<AppendResult>;
 
   /** Like `append`, for a copy of another log: events are stored byte for byte. */
-  appendStored(append: StoredAppend): Promise<Appended>;
+  appendStored(append: StoredAppend): Promise<AppendResult>;
 
   /**
    * Events of one stream, at most `limit` (default `READ_STREAM_LIMIT`); empty if it does not exist.

@@ -4,8 +4,8 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { StoreUnavailable } from '../async/async.ts';
 import {
   type Append,
-  type Appended,
   AppendOutcomeUnknown,
+  type AppendResult,
   type EventCodec,
   type StoredAppend,
   type StoredEvent,
@@ -237,7 +237,7 @@ export type AppendEvents = (
   expected: ExpectedRevision,
   events: readonly EncodedEvent[],
   isUrgent?: boolean,
-) => Promise<Appended>;
+) => Promise<AppendResult>;
 
 /** Keeps the call order of ordinary appends, and separately that of urgent ones. */
 export const createAppendEvents = (connection: Connection): AppendEvents => {
@@ -263,8 +263,8 @@ export interface ContentsStore<K = unknown> {
 }
 
 interface Appending {
-  append(append: Append): Promise<Appended>;
-  appendStored(append: StoredAppend): Promise<Appended>;
+  append(append: Append): Promise<AppendResult>;
+  appendStored(append: StoredAppend): Promise<AppendResult>;
   /** Resolves once no append is in flight. */
   settled(): Promise<void>;
 }
@@ -277,7 +277,7 @@ export const createAppending = (
 ): Appending => {
   const inFlight = new Set<Promise<unknown>>();
 
-  const append = async (one: Append): Promise<Appended> => {
+  const append = async (one: Append): Promise<AppendResult> => {
     const { events, context, contents: personal = [] } = one;
     assertOpen();
     const stored = codec.encode(events, context, one);
@@ -285,14 +285,14 @@ export const createAppending = (
     return appendStored({ ...one, events: stored });
   };
 
-  const appendStored = async (one: StoredAppend & Pick<Append, 'isUrgent'>): Promise<Appended> => {
+  const appendStored = async (one: StoredAppend & Pick<Append, 'isUrgent'>): Promise<AppendResult> => {
     const { stream, expected, events, isUrgent = false } = one;
     assertOpen();
     if (events.length === 0) throw new RangeError(`an append of no events to ${stream}`);
     return appendEvents(stream, expected, sized(events), isUrgent);
   };
 
-  const tracked = (appending: Promise<Appended>): Promise<Appended> => {
+  const tracked = (appending: Promise<AppendResult>): Promise<AppendResult> => {
     const forget = (): void => {
       inFlight.delete(appending);
     };

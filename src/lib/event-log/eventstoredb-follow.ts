@@ -201,7 +201,7 @@ const QUIET_MS = 100;
 /** Events read in one go if the feed was silent and the log grew. Larger than the distance between two checkpoints. */
 const SWEEP_EVENTS = 500;
 
-interface Searched {
+interface SearchedLog {
   readonly connection: Connection;
   readonly reader: Reader;
   readonly codec: EventCodec;
@@ -230,7 +230,7 @@ const isCheckpointTrusted = async ({ serverVersion }: Connection): Promise<boole
  * @throws the error that ended the client's subscription, which never recovers.
  */
 async function* follow(
-  { connection, reader, codec }: Searched,
+  { connection, reader, codec }: SearchedLog,
   after: Position,
   filter: Filter,
   signal: AbortSignal,
@@ -302,7 +302,7 @@ const earlier = (a: Position, b: Position): Position => (a < b ? a : b);
  * Events further ahead are therefore searched by the server, in a subscription that ends at the head. If the server's
  * checkpoints cannot be trusted, the progress of its search is unknown, and everything is read.
  */
-export const createReadAll = (searched: Searched): EventStore['readAll'] => {
+export const createReadAll = (searched: SearchedLog): EventStore['readAll'] => {
   const { connection, reader } = searched;
 
   /** Finds at least `limit` events after `from`, or all up to the head, or up to where the search was ended. */
@@ -403,7 +403,7 @@ interface KeptEvent {
 }
 
 /** All events after `start`, up to and including `end`. */
-interface Kept {
+interface EventWindow {
   start: Position;
   end: Position;
   readonly events: KeptEvent[];
@@ -434,12 +434,12 @@ const matching = (
   return found;
 };
 
-const isTooMuch = ({ start, end, events }: Kept): boolean =>
+const isTooMuch = ({ start, end, events }: EventWindow): boolean =>
   events.length > KEPT_EVENTS_MAX || (start !== LOG_START && bytesBetween(start, end) > KEPT_BYTES_MAX);
 
 export const createTail = ({ connection, reader, codec, recovery }: TailOptions): Tail => {
   const { system, closing } = connection;
-  let kept: Kept | null = null;
+  let kept: EventWindow | null = null;
   let feed: Feed | null = null;
   /** The head at the last silent moment in which the subscription was behind it. */
   let missed: Position | null = null;
@@ -461,7 +461,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
     return event.recorded;
   };
 
-  const keep = (into: Kept, events: readonly RawEvent[], end: Position): void => {
+  const keep = (into: EventWindow, events: readonly RawEvent[], end: Position): void => {
     for (const raw of events) into.events.push({ raw, recorded: null });
     into.end = end;
     while (into.events.length > 1 && isTooMuch(into)) {
@@ -471,7 +471,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
   };
 
   /** Fails if the subscription was silent twice in a row and behind the same head both times. @throws {NoAnswer} */
-  const assertNotSilent = async ({ end }: Kept): Promise<void> => {
+  const assertNotSilent = async ({ end }: EventWindow): Promise<void> => {
     const head = await reader.head();
     if (missed !== null && missed > end) throw new NoAnswer(`a subscription was silent for ${TAIL_QUIET_MS} ms`);
     missed = head > end ? head : null;
@@ -524,7 +524,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
   };
 
   /** Kept events after a position that match a filter. `position` is how far the selection reaches. */
-  const select = ({ events, end }: Kept, from: Position, filter: Filter | undefined, limit: number): Page => {
+  const select = ({ events, end }: EventWindow, from: Position, filter: Filter | undefined, limit: number): Page => {
     const found = matching(events, indexAfter(events, from), filter, limit);
     const last = found.length === limit ? found.at(-1)?.raw.position : undefined;
     return { events: found.map(recorded), position: last ?? (end > from ? end : from) };

@@ -1,4 +1,4 @@
-import { type Appended, LOG_START, type Position } from './event-log.ts';
+import { type AppendResult, LOG_START, type Position } from './event-log.ts';
 
 /**
  * The wire format of protocol buffers, as far as EventStoreDB's messages use it. A field is a tag (its number and wire
@@ -166,7 +166,7 @@ const writeEmpty = (writer: Writer, field: number): void => {
 
 /** The answer to an append, identified by the number sent with it. */
 export type AppendMessage =
-  | { readonly number: number; readonly appended: Appended }
+  | { readonly number: number; readonly appended: AppendResult }
   /** The whole message, to be decoded by the generated classes. */
   | { readonly number: number; readonly refusal: Uint8Array };
 
@@ -188,7 +188,7 @@ const NUMBER_DIGITS = 12;
 const HEXADECIMAL = 16;
 
 /** `BatchAppendResp.Success` */
-const readSuccess = (reader: Reader): Appended => {
+const readSuccess = (reader: Reader): AppendResult => {
   let [revision, position] = [0, ''];
   readMessage(reader, (inner, field) => {
     if (field === 1) revision = readNumber(inner);
@@ -202,7 +202,7 @@ const readSuccess = (reader: Reader): Appended => {
 /** `BatchAppendResp` */
 export const decodeAppended = (bytes: Buffer): AppendMessage => {
   let number = 0;
-  let appended: Appended | undefined;
+  let appended: AppendResult | undefined;
   readFields({ bytes, at: 0 }, bytes.length, (reader, field) => {
     if (field === 1) number = Number.parseInt(readOnlyText(reader, UUID_TEXT).slice(CORRELATION.length), HEXADECIMAL);
     else if (field === 3) appended = readSuccess(reader);

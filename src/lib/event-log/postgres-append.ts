@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import { createBatcher, eachPausing, inTurns, type Pausing, type System } from '../async/async.ts';
 import {
   type Append,
-  type Appended,
   AppendOutcomeUnknown,
+  type AppendResult,
   type EventCodec,
   type StoredAppend,
   type StoredEvent,
@@ -152,7 +152,10 @@ const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
   ];
 };
 
-const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined): PromiseSettledResult<Appended> => {
+const outcomeOf = (
+  { stream, expected }: EncodedAppend,
+  row: TextRow | undefined,
+): PromiseSettledResult<AppendResult> => {
   if (row === undefined) return { status: 'rejected', reason: new AppendOutcomeUnknown('the answer had no such row') };
   const [text, position] = row;
   const revision = Number(text);
@@ -165,7 +168,7 @@ const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined
  * Events of this process that are now in the log, with their positions. An earlier attempt may have written them: a
  * retry sends the same events, since ids are made for one append.
  */
-export interface Written {
+export interface WrittenEvents {
   readonly stream: StreamName;
   readonly events: readonly StoredEvent[];
   /** Revision of the first event. */
@@ -175,14 +178,14 @@ export interface Written {
 
 /** Receives what was appended. */
 export interface AppendListener {
-  onWritten(written: Written): void;
+  onWritten(written: WrittenEvents): void;
   /** Something was written, or may have been. */
   onCommit(): void;
 }
 
 const IS_TRUE = 't';
 
-const writtenBy = ({ stream, events, isOwn }: EncodedAppend, row: TextRow | undefined): Written | null => {
+const writtenBy = ({ stream, events, isOwn }: EncodedAppend, row: TextRow | undefined): WrittenEvents | null => {
   const [revision, position, isWritten] = row ?? [];
   if (!isOwn || isWritten !== IS_TRUE) return null;
   const before = events.length - 1;
@@ -190,8 +193,8 @@ const writtenBy = ({ stream, events, isOwn }: EncodedAppend, row: TextRow | unde
 };
 
 export interface Appending {
-  append(append: Append): Promise<Appended>;
-  appendStored(append: StoredAppend): Promise<Appended>;
+  append(append: Append): Promise<AppendResult>;
+  appendStored(append: StoredAppend): Promise<AppendResult>;
   close(): Promise<void>;
 }
 
@@ -236,8 +239,8 @@ export const createAppending = (
   /** Commits each append separately, independent of the others' outcomes. */
   const commitOneByOne = async (
     group: readonly EncodedAppend[],
-  ): Promise<readonly PromiseSettledResult<Appended>[]> => {
-    const settled: PromiseSettledResult<Appended>[] = [];
+  ): Promise<readonly PromiseSettledResult<AppendResult>[]> => {
+    const settled: PromiseSettledResult<AppendResult>[] = [];
     for (const append of group) {
       try {
         settled.push(...(await commit([append])));
@@ -249,7 +252,7 @@ export const createAppending = (
   };
 
   /** @throws {StoreUnavailable} if nothing was sent. */
-  const commit = async (group: readonly EncodedAppend[]): Promise<readonly PromiseSettledResult<Appended>[]> => {
+  const commit = async (group: readonly EncodedAppend[]): Promise<readonly PromiseSettledResult<AppendResult>[]> => {
     const client = await connect();
     try {
       const rows = await send(client, group);
@@ -263,7 +266,7 @@ export const createAppending = (
     }
   };
 
-  const batcher = createBatcher<EncodedAppend, Appended>({
+  const batcher = createBatcher<EncodedAppend, AppendResult>({
     name: 'the log',
     inFlightMax: APPENDS_IN_FLIGHT_MAX,
     waitingMax: WAITING_APPENDS_MAX,

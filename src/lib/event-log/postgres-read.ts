@@ -288,7 +288,7 @@ const readStreams = (name: string, comparison: '>=' | '<=', order: 'asc' | 'desc
 const FORWARDS = readStreams('event-log-read-streams', '>=', 'asc');
 const BACKWARDS = readStreams('event-log-read-streams-backwards', '<=', 'desc');
 
-interface StreamRead {
+interface StreamRange {
   readonly stream: StreamName;
   readonly from: number;
   readonly limit: number;
@@ -297,11 +297,11 @@ interface StreamRead {
 type StreamRows = readonly TextRow[];
 
 /** Number of events that a read finds if none are missing. */
-const expectedCount = ({ from, limit }: StreamRead, last: number, backwards: boolean): number =>
+const expectedCount = ({ from, limit }: StreamRange, last: number, backwards: boolean): number =>
   Math.min(limit, Math.max(0, backwards ? Math.min(from, last) + 1 : last - from + 1));
 
 /** @param rows at least one for an existing stream, without an event if nothing was found. @throws {EventsDetached} */
-const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): StreamRows => {
+const allOf = (read: StreamRange, rows: StreamRows, backwards: boolean): StreamRows => {
   const found = rows.filter((row) => row[2] !== null);
   const last = rows[0]?.[1];
   if (last == null || found.length >= expectedCount(read, Number(last), backwards)) return found;
@@ -313,7 +313,7 @@ type StreamEvents = readonly RecordedEvent[];
 /** Outcome of each read. A stream that cannot be decoded fails only its own readers. */
 function* settledReads(
   codec: EventCodec,
-  found: readonly { readonly read: StreamRead; readonly rows: StreamRows }[],
+  found: readonly { readonly read: StreamRange; readonly rows: StreamRows }[],
   backwards: boolean,
 ): Pausing<readonly PromiseSettledResult<StreamEvents>[]> {
   const settled: PromiseSettledResult<StreamEvents>[] = [];
@@ -352,7 +352,7 @@ export const createStreamReading = (
 ): StreamReading => {
   const query = async (
     statement: typeof FORWARDS,
-    reads: readonly StreamRead[],
+    reads: readonly StreamRange[],
   ): Promise<readonly PromiseSettledResult<StreamEvents>[]> => {
     const values = [
       textArray(reads.map(({ stream }) => stream)),
@@ -369,7 +369,7 @@ export const createStreamReading = (
     return inTurns(settledReads(codec, found, statement === BACKWARDS));
   };
 
-  const batcherOf = (statement: typeof FORWARDS): Batcher<StreamRead, StreamEvents> =>
+  const batcherOf = (statement: typeof FORWARDS): Batcher<StreamRange, StreamEvents> =>
     createBatcher({
       name: 'the log',
       inFlightMax: READS_IN_FLIGHT_MAX,

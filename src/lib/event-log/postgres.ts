@@ -19,7 +19,7 @@ import {
   type ReadAllOptions,
   type RecordedEvent,
 } from './event-log.ts';
-import { APPENDS_IN_FLIGHT_MAX, type ContentsEncoder, createAppending, type Written } from './postgres-append.ts';
+import { APPENDS_IN_FLIGHT_MAX, type ContentsEncoder, createAppending, type WrittenEvents } from './postgres-append.ts';
 import { compareColumns } from './postgres-check.ts';
 import {
   asText,
@@ -240,7 +240,7 @@ async function* followLog(
   }
 }
 
-type Read = (request: ReadAllOptions) => Promise<Page>;
+type ReadPage = (request: ReadAllOptions) => Promise<Page>;
 
 /** Events kept, some 10 MB. Fewer force paused followers to read on their own, more is unused memory. */
 const KEPT_EVENTS_MAX = 5_000;
@@ -255,14 +255,14 @@ const bytesOfAll = (events: readonly RecordedEvent[]): number =>
   events.reduce((bytes, event) => bytes + heldBytes(event), 0);
 
 /** All events after `start`, up to and including `end`. */
-interface Kept {
+interface EventWindow {
   start: Position;
   end: Position;
   bytes: number;
   readonly events: RecordedEvent[];
 }
 
-const isTooMuch = ({ events, bytes }: Kept): boolean =>
+const isTooMuch = ({ events, bytes }: EventWindow): boolean =>
   events.length > 1 && (events.length > KEPT_EVENTS_MAX || bytes > KEPT_BYTES_MAX);
 
 /** Index of the first event after a position. */
@@ -292,7 +292,7 @@ const fitting = (
 
 /** Reads shared by followers near the head. */
 export interface SharedReading {
-  readonly read: Read;
+  readonly read: ReadPage;
   /**
    * Adds events that this process has just appended. If they follow the kept events without a gap, they are never read
    * from the database. Positions have no gaps, so no event of another process lies in between.
@@ -307,9 +307,9 @@ export interface SharedReading {
  * excludes messages, reads on its own.
  * @param read reads a page after a position, without a filter if it is shared.
  */
-export const createSharedReading = (read: Read): SharedReading => {
+export const createSharedReading = (read: ReadPage): SharedReading => {
   /** null: no follower yet. */
-  let kept: Kept | null = null;
+  let kept: EventWindow | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 
   const keep = (page: Page): void => {
@@ -475,7 +475,7 @@ export const createPostgresEventStore = async <E extends EventShape, C extends C
   const streams = createStreamReading(reads, codec, system, patienceMs);
   const read = (request: ReadAllOptions): ReturnType<typeof readPage> => readPage(reads, codec, request);
   const follow = createSharedReading(read);
-  const onWritten = ({ stream, events, revision, position }: Written): void =>
+  const onWritten = ({ stream, events, revision, position }: WrittenEvents): void =>
     follow.take(positionAt(position), () =>
       events.map((event, index) => ({
         ...codec.decode(event),

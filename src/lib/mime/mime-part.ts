@@ -244,7 +244,7 @@ export const textPart = (subtype: 'plain' | 'html', text: string, boundary: stri
   return { head: head('quoted-printable'), content: [`${quotedPrintable(content)}\r\n`] };
 };
 
-interface Encoded {
+interface EncodedPart {
   /** `Content-Type` and `Content-Transfer-Encoding` as they are written, the first without a name. */
   readonly type: string;
   readonly encoding: '7bit' | 'base64';
@@ -252,7 +252,7 @@ interface Encoded {
 }
 
 /** Requests with another type are rejected earlier; any other invalid type is sent as bytes. */
-const encoded = (contentType: string, base64: string): Encoded => {
+const encoded = (contentType: string, base64: string): EncodedPart => {
   if (isAttachmentType(contentType)) return { type: contentType, encoding: 'base64', content: [{ base64 }] };
   const text = isMessageType(contentType) ? Buffer.from(base64, 'base64').toString('latin1') : null;
   if (text === null || !isSevenBit(text)) {

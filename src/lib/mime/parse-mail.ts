@@ -121,7 +121,7 @@ const unflowed = (flowed: string, delSp: boolean): string => {
 };
 
 /** Content shown at one place of a message: text, html, or both with the same meaning. Several items are stacked. */
-interface Shown {
+interface ShownContent {
   readonly text: string[];
   readonly html: string[];
 }
@@ -129,7 +129,7 @@ interface Shown {
 const asHtml = (text: string): string =>
   `<div>${escapeHtml(text.replace(/\n$/, '')).replaceAll('\n', '<br>\n')}</div>\n`;
 
-interface Framed {
+interface BodyFrame {
   /** Everything through the end of `<body …>`. */
   readonly before: string;
   readonly content: string;
@@ -146,7 +146,7 @@ const bodyEnd = (html: string): number => {
 };
 
 /** Splits a document into its content and its frame. Only one of several joined documents keeps its frame. */
-const framed = (html: string): Framed => {
+const framed = (html: string): BodyFrame => {
   const start = /<body[\s>]/i.exec(html);
   const from = start === null ? 0 : html.indexOf('>', start.index) + 1;
   if (from === 0) return { before: '', content: html, after: '' };
@@ -167,7 +167,7 @@ const joinedHtml = (pages: readonly string[]): string => {
  * The body of a message that shows several texts, one below the other. If only some are html, all become html. Text
  * alternatives for only some parts are left out: they would hide the rest from readers of the text.
  */
-const joinedBody = (shown: readonly Shown[]): { readonly text?: string; readonly html?: string } => {
+const joinedBody = (shown: readonly ShownContent[]): { readonly text?: string; readonly html?: string } => {
   const places = shown.filter(({ text, html }) => text.length + html.length > 0);
   if (places.length === 0) return {};
   const isHtml = places.some(({ html }) => html.length > 0);
@@ -182,7 +182,7 @@ const joinedBody = (shown: readonly Shown[]): { readonly text?: string; readonly
 
 /** Contents of a message, sorted the way this service builds one. */
 interface Contents {
-  readonly shown: Shown[];
+  readonly shown: ShownContent[];
   readonly alternatives: ParsedAlternative[];
   readonly attachments: ParsedPart[];
 }
@@ -259,14 +259,14 @@ const rootFirst = (type: ContentField, parts: readonly MimeEntity[]): readonly M
 const createSorting = (contents: Contents) => {
   const { shown, alternatives, attachments } = contents;
 
-  const newPlace = (): Shown => {
+  const newPlace = (): ShownContent => {
     const place = { text: [], html: [] };
     shown.push(place);
     return place;
   };
 
   /** @param group content shown by the multipart/alternative around it. */
-  const sortPart = (entity: MimeEntity, group: Shown | null): void => {
+  const sortPart = (entity: MimeEntity, group: ShownContent | null): void => {
     const kind = shownKind(entity);
     // A text file after the text is an attachment, whatever its disposition.
     const isFile = group === null && shown.length > 0 && filenameOf(entity) !== null;
@@ -274,7 +274,7 @@ const createSorting = (contents: Contents) => {
     else (group ?? newPlace())[kind].push(textOf(entity));
   };
 
-  const sortAlternatives = (parts: readonly MimeEntity[], group: Shown): void => {
+  const sortAlternatives = (parts: readonly MimeEntity[], group: ShownContent): void => {
     const html = parts.findLastIndex(leadsToHtml);
     for (const [index, part] of parts.entries()) {
       if (part.parts !== null || shownKind(part) !== null) sort(part, group);
@@ -282,14 +282,14 @@ const createSorting = (contents: Contents) => {
     }
   };
 
-  const sort = (entity: MimeEntity, group: Shown | null): void => {
+  const sort = (entity: MimeEntity, group: ShownContent | null): void => {
     const { type, parts } = entity;
     if (parts === null) sortPart(entity, group);
     else if (type.value === 'multipart/alternative') sortAlternatives(parts, group ?? newPlace());
     else sortAll(rootFirst(type, parts), group);
   };
 
-  const sortAll = (parts: readonly MimeEntity[], group: Shown | null): void => {
+  const sortAll = (parts: readonly MimeEntity[], group: ShownContent | null): void => {
     for (const part of parts) sort(part, group);
   };
 

@@ -317,14 +317,14 @@ const problemOfError = (source: string, text: string, { line, tagName, message }
 const errorsOf = (error: unknown): readonly MjmlError[] | null =>
   error instanceof Error && 'errors' in error ? (error.errors as readonly MjmlError[]) : null;
 
-interface Compiled {
+interface CompileResult {
   /** null: compiling failed. */
   readonly html: string | null;
   readonly errors: readonly MjmlError[];
   readonly reason: string;
 }
 
-const attempt = (compile: () => { readonly html: string }): Compiled => {
+const attempt = (compile: () => { readonly html: string }): CompileResult => {
   try {
     return { html: compile().html, errors: [], reason: '' };
   } catch (error) {
@@ -334,7 +334,7 @@ const attempt = (compile: () => { readonly html: string }): Compiled => {
 };
 
 /** Attributes that MJML does not know, and values of another type, are accepted, because mail clients ignore them. */
-const compileText = async (text: string): Promise<Compiled> => {
+const compileText = async (text: string): Promise<CompileResult> => {
   const { default: compile } = await import('mjml');
   const strict = attempt(() => compile(text, { ...OPTIONS, validationLevel: 'strict' }));
   if (strict.html !== null || !strict.errors.every(isAboutAttribute)) return strict;
@@ -353,7 +353,7 @@ const calculationProblem = (
   return offset === null ? null : problemAt(source, offset, PLAIN_VALUE);
 };
 
-const problemOf = (source: string, placeholders: WithPlaceholders, compiled: Compiled): TemplateProblem | null => {
+const problemOf = (source: string, placeholders: WithPlaceholders, compiled: CompileResult): TemplateProblem | null => {
   const { html, errors, reason } = compiled;
   const misplaced = errors.find((each) => !isAboutAttribute(each));
   if (misplaced !== undefined) return problemOfError(source, placeholders.text, misplaced);

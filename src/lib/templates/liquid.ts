@@ -221,13 +221,13 @@ const truncateText = (filter: FilterImpl, text: string, length: number, ellipsis
 };
 
 /** @returns undefined to use liquidjs's own filter. */
-type Cut = (filter: FilterImpl, text: string, ...more: unknown[]) => unknown;
+type CutFilter = (filter: FilterImpl, text: string, ...more: unknown[]) => unknown;
 
 /**
  * liquidjs cuts at UTF-16 units or code points, which would show half an emoji, or an accent without its letter, as a
  * box.
  */
-const CUTS: Readonly<Record<string, Cut>> = {
+const CUTS: Readonly<Record<string, CutFilter>> = {
   split: (filter, text, separator) => (separator === '' ? segmentsOf(filter, text) : undefined),
   replace: (filter, text, pattern, replacement) =>
     pattern === '' ? segmentsOf(filter, text).join(textOf(replacement)) : undefined,

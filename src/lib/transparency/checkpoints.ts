@@ -63,7 +63,7 @@ export const sizeInConflict = (contentType: string, body: string): number | null
 /** A witness's response to a checkpoint that a log submits (C2SP tlog-witness, `add-checkpoint`). */
 
 /** A valid request from the log that it names. */
-export interface Shown {
+export interface CosignRequest {
   readonly oldSize: number;
   readonly proof: readonly Buffer[];
   readonly checkpoint: Checkpoint;
@@ -84,7 +84,7 @@ const sentence = (status: number, text: string): Answer => ({
 });
 
 /** Validates a request independently of earlier cosignatures. @throws {MalformedNote} if it is not a request. */
-export const readRequest = (body: string, logs: readonly VerifierKey[]): Shown | Answer => {
+export const readRequest = (body: string, logs: readonly VerifierKey[]): CosignRequest | Answer => {
   const { oldSize, proof, note } = parseAddCheckpoint(body);
   const parsed = parseNote(note);
   const checkpoint = parseCheckpoint(parsed.text);
@@ -97,7 +97,10 @@ export const readRequest = (body: string, logs: readonly VerifierKey[]): Shown |
 };
 
 /** @param latest the last cosigned checkpoint of this log; null: none. @returns null if it may be cosigned. */
-export const problemWith = ({ oldSize, proof, checkpoint }: Shown, latest: Checkpoint | null): Answer | null => {
+export const problemWith = (
+  { oldSize, proof, checkpoint }: CosignRequest,
+  latest: Checkpoint | null,
+): Answer | null => {
   const { size, root } = latest ?? { size: 0, root: EMPTY_ROOT };
   if (oldSize !== size) return { status: 409, contentType: SIZE_MEDIA_TYPE, body: `${size}\n` };
   if (checkpoint.size === size && !checkpoint.root.equals(root)) {

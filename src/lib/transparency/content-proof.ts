@@ -17,13 +17,13 @@ const LONG_CHARACTERS_MAX = 100_000;
  */
 const LONG_KEPT = 2;
 
-interface Quoted {
+interface QuotedText {
   readonly text: string;
   readonly quoted: string;
 }
 
 /** The most recently quoted texts. */
-const kept: Quoted[] = [];
+const kept: QuotedText[] = [];
 
 const quotedLong = (text: string): string => {
   const known = kept.find((one) => one.text === text);

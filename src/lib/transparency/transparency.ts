@@ -18,10 +18,10 @@ export {
   ADD_CHECKPOINT,
   type Answer,
   addCheckpointBody,
+  type CosignRequest,
   problemWith,
   REQUEST_BYTES_MAX,
   readRequest,
-  type Shown,
   SIZE_MEDIA_TYPE,
   sizeInConflict,
 } from './checkpoints.ts';

@@ -143,7 +143,7 @@ export interface StoredCheckpoint {
 }
 
 /** Newest checkpoints that a witness has not cosigned. */
-interface AskUncosigned {
+interface UncosignedQuery {
   /** Key of the witness, `<name>+<id>`. */
   readonly signatory: string;
   /** Trees that are left out. */
@@ -173,7 +173,7 @@ interface AuditTreesAndCheckpoints extends AuditTrees {
   /** Trees that have grown by more than their own checkpoints since they were last signed. */
   unsigned(limit: number): Promise<readonly UnsignedTree[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
-  uncosigned(by: AskUncosigned): Promise<readonly UncosignedCheckpoint[]>;
+  uncosigned(by: UncosignedQuery): Promise<readonly UncosignedCheckpoint[]>;
   /** Trees with an event that this service cannot prove to have written, and the first one of each. */
   foreign(limit: number): Promise<readonly ForeignLeaf[]>;
   /** How many trees are not signed because a witness contradicts them. */

@@ -78,14 +78,14 @@ interface DeferredRow {
   readonly recipients: readonly { readonly id: string }[];
 }
 
-export interface AskDeferred {
+export interface DeferredQuery {
   /** Organization of the messages, whose share of the queries it uses. */
   readonly organizationId: string;
   readonly messageIds: readonly string[];
 }
 
 /** Mail of these messages that still waits after an attempt. */
-export const deferredMail = async (db: Database, { messageIds }: AskDeferred): Promise<readonly DeferredMail[]> => {
+export const deferredMail = async (db: Database, { messageIds }: DeferredQuery): Promise<readonly DeferredMail[]> => {
   const { rows } = await db.query<DeferredRow>({ name: 'deferred-mail', text: DEFERRED, values: [messageIds] });
   return rows.map(({ message_id, destination, due_at, recipients }) => ({
     messageId: message_id,
@@ -190,7 +190,7 @@ const shownDue = (row: DueRow): DueDelivery => ({
   expiresAt: row.expires_at.toISOString(),
 });
 
-export interface AskDue {
+export interface DueQuery {
   readonly bulk: boolean;
   /** ISO 8601. */
   readonly before: string;
@@ -217,7 +217,7 @@ export interface DuePage {
 /** Deliveries due at or before a time, of each mail flow in turn, longest overdue first. */
 export const dueDeliveries = async (
   db: Database,
-  { bulk, before, limit, total, after, flows, without, behind = new Map() }: AskDue,
+  { bulk, before, limit, total, after, flows, without, behind = new Map() }: DueQuery,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
     name: 'due-deliveries',
@@ -234,7 +234,7 @@ export const dueDeliveries = async (
   };
 };
 
-export interface AskHolders {
+export interface HoldersQuery {
   /** End of the last page; empty: start with the first. */
   readonly after: string;
   readonly limit: number;
@@ -269,12 +269,12 @@ const HELD = `
   limit $5`;
 
 /** Domains and organizations that hold mail, in the order of their ids. */
-export const holdersOfMail = async (db: Database, { after, limit }: AskHolders): Promise<readonly string[]> => {
+export const holdersOfMail = async (db: Database, { after, limit }: HoldersQuery): Promise<readonly string[]> => {
   const query = { name: 'holders-of-mail', text: HOLDERS, values: [after, limit] };
   return (await db.query<{ holder: string }>(query)).rows.map(({ holder }) => holder);
 };
 
-export interface AskHeld {
+export interface HeldQuery {
   readonly holder: string;
   /** Destination where the last page ended; empty: from the first. */
   readonly after: string;
@@ -294,7 +294,7 @@ export interface AskHeld {
  */
 export const heldMail = async (
   db: Database,
-  { holder, after, destinations, limit, total, behind = new Map() }: AskHeld,
+  { holder, after, destinations, limit, total, behind = new Map() }: HeldQuery,
 ): Promise<DuePage> => {
   const values = [holder, after, destinations, limit, total, behindJson(behind)];
   const { rows } = await db.query<DueRow>({ name: 'held-mail', text: HELD, values });

@@ -1,4 +1,4 @@
-import type { Loaded } from '../../commands/execute.ts';
+import type { LoadedStream } from '../../commands/execute.ts';
 import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/message/attempt.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
@@ -112,7 +112,7 @@ export const isLive = (state: Message): boolean => state.status !== 'absent' && 
 const claim = async (
   parts: ClaimParts,
   due: DueMail,
-  known: Loaded<Message>,
+  known: LoadedStream<Message>,
   signal: AbortSignal,
 ): Promise<SuccessfulClaim | null> => {
   const { times, system, sendingDomains, holdOf } = parts;
@@ -143,7 +143,7 @@ const claim = async (
 export const claimDue = async (
   parts: ClaimParts,
   due: DueMail,
-  known: Loaded<Message>,
+  known: LoadedStream<Message>,
   signal: AbortSignal,
 ): Promise<SuccessfulClaim | null> => {
   try {

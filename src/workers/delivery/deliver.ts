@@ -1,4 +1,4 @@
-import { type Loaded, load } from '../../commands/execute.ts';
+import { type LoadedStream, load } from '../../commands/execute.ts';
 import { storedBody } from '../../commands/message/send-message.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
@@ -100,7 +100,7 @@ export const deliver = async (parts: Deliver, due: DueMail, signal: AbortSignal)
   return parts.bytesInFlight(sizeBytes).run(claimAndSend, sizeBytes, state.organizationId);
 };
 
-const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string): Promise<Loaded<Message>> =>
+const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string): Promise<LoadedStream<Message>> =>
   acceptedCache.take(messageId) ?? (await load(store, message, messageStream(messageId)));
 
 const composeAndSend = async (

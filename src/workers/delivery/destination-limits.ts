@@ -44,7 +44,7 @@ interface ProvenServers {
 }
 
 /** About 5 MB with their addresses. For an evicted destination any address is accepted. */
-const OPERATORS_MAX = 5_000;
+const PROVIDERS_MAX = 5_000;
 /** Addresses per destination. The largest providers use a few at a time. */
 const ADDRESSES_MAX = 32;
 /**
@@ -54,7 +54,7 @@ const ADDRESSES_MAX = 32;
 const LATELY_MS = 3_600_000;
 
 export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>): ProvenServers => {
-  const servers = new LRUCache<string, Map<string, { ms: number }>>({ max: OPERATORS_MAX });
+  const servers = new LRUCache<string, Map<string, { ms: number }>>({ max: PROVIDERS_MAX });
 
   const knownOf = (provider: string): Map<string, { ms: number }> => {
     const known = servers.get(provider) ?? new Map<string, { ms: number }>();

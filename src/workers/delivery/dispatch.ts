@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Loaded } from '../../commands/execute.ts';
+import type { LoadedStream } from '../../commands/execute.ts';
 import { fold } from '../../domain/kernel/aggregate.ts';
 import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
@@ -31,7 +31,7 @@ export type AcceptedEvent = RecordedEvent<Extract<MessageEvent, { readonly type:
 export interface AcceptedCache {
   add(events: readonly AcceptedEvent[]): void;
   /** Once for each message. */
-  take(messageId: string): Loaded<Message> | undefined;
+  take(messageId: string): LoadedStream<Message> | undefined;
 }
 
 /** About 10 MB with a few recipients each. What is forgotten early is read from the log. */

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { isPaused } from '../../domain/reputation/reputation.ts';
 import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
 import type {
-  AskHeld,
-  AskHolders,
   DueDelivery,
   DuePage,
   DuePlace,
   DuePlaces,
+  HeldQuery,
+  HoldersQuery,
 } from '../../projections/deliveries/queries.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { SendingHolds } from '../reputation.ts';
@@ -86,8 +86,8 @@ export const createSweepCursors = (keyOf: (row: DueDelivery) => string): SweepCu
 
 /** The timetable by holder. */
 export interface HeldMail {
-  holders(ask: AskHolders): Promise<readonly string[]>;
-  held(ask: AskHeld): Promise<DuePage>;
+  holders(ask: HoldersQuery): Promise<readonly string[]>;
+  held(ask: HeldQuery): Promise<DuePage>;
 }
 
 interface FindReleasedParts {

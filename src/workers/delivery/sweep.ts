@@ -1,5 +1,5 @@
 import type { System } from '../../lib/async/async.ts';
-import { type AskDue, type DueDelivery, type DuePage, mailFlowOf } from '../../projections/deliveries/queries.ts';
+import { type DueDelivery, type DuePage, type DueQuery, mailFlowOf } from '../../projections/deliveries/queries.ts';
 import { type Leadership, repeat, type Work } from '../supervise.ts';
 import type { DestinationQueues } from './destination-queues.ts';
 import {
@@ -22,7 +22,7 @@ import { createSweepCursors, type FindReleased } from './released.ts';
 
 /** The timetable: what is due at or before a time, of each mail flow in turn, longest overdue first. */
 export interface Timetable {
-  due(ask: AskDue): Promise<DuePage>;
+  due(ask: DueQuery): Promise<DuePage>;
 }
 
 export interface SweepDeliveries {

@@ -10,7 +10,7 @@ import { type MailParts, outgoingMail } from './outgoing-mail.ts';
 
 const SEND_MS = 10_000;
 
-export interface Arrived extends ParsedMail {
+export interface ArrivedMail extends ParsedMail {
   /** Each byte is one character. */
   readonly raw: string;
   readonly envelope: ReceivedMail;
@@ -41,7 +41,7 @@ export const createPostOffice = () => {
     transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + SEND_MS });
 
   /** Sends a mail, expects its delivery and returns the received copy. */
-  const sent = async (parts: MailParts): Promise<Arrived> => {
+  const sent = async (parts: MailParts): Promise<ArrivedMail> => {
     const outcomes = await send(parts);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'delivered'));
     const envelope = received.at(-1) as ReceivedMail;
@@ -60,7 +60,7 @@ export const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\
 export const longestLine = (raw: string): number => Math.max(...raw.split('\r\n').map((line) => line.length));
 
 /** The value of a header, unfolded but still encoded. */
-export const headerOf = ({ headerLines }: Arrived, name: string): string | undefined =>
+export const headerOf = ({ headerLines }: ArrivedMail, name: string): string | undefined =>
   headerLines
     .find(({ key }) => key === name)
     ?.line.replace(/\r?\n/g, '')

@@ -14,7 +14,7 @@ import {
 } from '../../../src/adapters/webhook-target/http.ts';
 import { followRenewals } from '../../../src/composition/read-service-config.ts';
 import type { WebhookAnswer } from '../../../src/domain/ports/webhooks.ts';
-import { type Issued, issueCertificate } from '../../support/certificates.ts';
+import { type IssuedCertificate, issueCertificate } from '../../support/certificates.ts';
 import { createRecordingLogger } from '../../workers/recording-logger.ts';
 
 const authority = issueCertificate({});
@@ -74,7 +74,7 @@ describe('an endpoint that asks for a client certificate', () => {
   test('receives a renewed one without a restart; broken files leave the previous one in use, and are logged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'outbox-client-tls-'));
     const tlsFiles = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
-    const write = ({ certificate, key }: Issued): void => {
+    const write = ({ certificate, key }: IssuedCertificate): void => {
       writeFileSync(tlsFiles.cert, certificate);
       writeFileSync(tlsFiles.key, key);
     };

@@ -19,17 +19,17 @@ const folder = async (): Promise<string> => {
   return path;
 };
 
-interface Ended {
+interface CommandEnd {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const run = async (...args: readonly string[]): Promise<Ended> => {
+const run = async (...args: readonly string[]): Promise<CommandEnd> => {
   try {
     return { code: 0, ...(await promisify(execFile)(process.execPath, [...args])) };
   } catch (error) {
-    return error as Ended; // `execFile` rejects with this type
+    return error as CommandEnd; // `execFile` rejects with this type
   }
 };
 

@@ -12,7 +12,7 @@ const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
 afterEach(() => vi.unstubAllEnvs());
 
-interface Shown {
+interface ShownEvent {
   readonly id: string;
   readonly cursor: string;
   readonly data: { readonly message_id: string };
@@ -23,22 +23,22 @@ describe('a tail', () => {
     const [first, second] = [await customer.send(), await customer.send()];
     const begun = testTerminal();
     await run(tailMessagesCommand, { after: 'start', limit: '1' }, [], begun);
-    const [shown] = begun.printed as Shown[];
+    const [shown] = begun.printed as ShownEvent[];
     expect(shown?.data.message_id).toBe(first);
     expect(begun.notes).toEqual([`to continue from here: --after ${shown?.cursor}`]);
     const gone = testTerminal();
     await run(tailMessagesCommand, { after: shown?.cursor ?? '', limit: '1' }, [], gone);
-    expect((gone.printed as Shown[])[0]?.data.message_id).toBe(second);
+    expect((gone.printed as ShownEvent[])[0]?.data.message_id).toBe(second);
     const live = testTerminal();
     const tailing = run(
       tailMessagesCommand,
-      { after: (gone.printed as Shown[])[0]?.cursor ?? '', limit: '1' },
+      { after: (gone.printed as ShownEvent[])[0]?.cursor ?? '', limit: '1' },
       [],
       live,
     );
     const third = await customer.send();
     await tailing;
-    expect((live.printed as Shown[])[0]?.data.message_id).toBe(third);
+    expect((live.printed as ShownEvent[])[0]?.data.message_id).toBe(third);
   });
 
   test('reconnects after a cut, even in the middle of an event, and shows each event once', async () => {
@@ -135,7 +135,7 @@ describe('webhooks listen', () => {
     const id = await customer.send();
     const events = testTerminal();
     await run(tailMessagesCommand, { after: 'start', limit: '1', message: id }, [], events);
-    const [event] = events.printed as Shown[];
+    const [event] = events.printed as ShownEvent[];
     const receiver = await startReceiver(() => 200);
     await run(listenCommand, { 'forward-to': receiver.url, resend: event?.id ?? '' });
     expect(JSON.parse(receiver.posts[0]?.body ?? '')).toMatchObject({ id: event?.id, data: { message_id: id } });

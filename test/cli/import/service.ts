@@ -11,7 +11,7 @@ import { type Service, startService } from '../../http/support/service.ts';
 import { testTerminal } from '../customer/customer.ts';
 
 /** Result that an import reports. */
-export interface Imported {
+export interface ImportResult {
   readonly suppressions: object;
   readonly templates: object;
   readonly domains: object;
@@ -45,11 +45,11 @@ export const imported = async (
   text: string,
   options: object = {},
   progress?: Progress,
-): Promise<Imported> => {
+): Promise<ImportResult> => {
   const invocation = { values: { file: await fileWith(text), ...options }, positionals: [vendor] };
   const result = await runImport(invocation, progress);
   const told = { code: importCommand.exitCode?.(result), text: importCommand.textOf?.(result) };
-  return { ...result, ...told } as unknown as Imported;
+  return { ...result, ...told } as unknown as ImportResult;
 };
 
 /** A running service. Each test has its own organization and key. */

@@ -7,7 +7,7 @@ import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
-import { workingAdminKeys } from '../../../src/domain/api-key/key-cache.ts';
+import { workingAdminKeys } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import { createKeyCache, type KeyCache } from '../../../src/http/auth/key-cache.ts';

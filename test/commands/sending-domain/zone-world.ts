@@ -4,7 +4,7 @@ import { registerDomain, verifyDomain } from '../../../src/commands/sending-doma
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { sendingDomainStream } from '../../../src/domain/kernel/streams.ts';
-import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import type { RecordKind, SeenRecord } from '../../../src/domain/sending-domain/events.ts';
 import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { createStubResolver } from '../../../src/lib/smtp/smtp.ts';
@@ -108,7 +108,7 @@ export const zoneOf = (domain: ExistingSendingDomain): Zone => {
 };
 
 /** The check result for one record. */
-export const seenOf = ({ records }: CheckedDomain, { kind, host }: RecordToPublish): RecordSeen => {
+export const seenOf = ({ records }: CheckedDomain, { kind, host }: RecordToPublish): SeenRecord => {
   const found = records.records.find((record) => record.kind === kind && record.host === host);
   if (found === undefined) throw new Error(`nothing was seen of ${host}`);
   return found;

@@ -45,7 +45,7 @@ const outcomeOf = (store: EventStore, append: Append): Promise<unknown> =>
   );
 
 /** Runs the same appends and reads on a store. The outcome contains only promised values, so no positions. */
-const run = async (store: EventStore, appends: readonly Append[], reads: readonly Read[]): Promise<unknown> => {
+const run = async (store: EventStore, appends: readonly Append[], reads: readonly DrawnRead[]): Promise<unknown> => {
   const outcomes: unknown[] = [];
   const start = await store.head();
   for (const append of appends) outcomes.push(await outcomeOf(store, append));
@@ -59,14 +59,14 @@ const run = async (store: EventStore, appends: readonly Append[], reads: readonl
   return { outcomes, all: all.map(withoutPosition), read };
 };
 
-type Read = typeof drawnRead extends fc.Arbitrary<infer T> ? T : never;
+type DrawnRead = typeof drawnRead extends fc.Arbitrary<infer T> ? T : never;
 
 const withoutPosition = ({ position: _, ...event }: RecordedEvent): unknown => event;
 
-const streamOptions = ({ from, direction, limit }: Read): Parameters<EventStore['readStream']>[1] =>
+const streamOptions = ({ from, direction, limit }: DrawnRead): Parameters<EventStore['readStream']>[1] =>
   from === undefined ? { direction, limit } : { from, direction, limit };
 
-const readAllIds = async (store: EventStore, read: Read, positions: readonly Position[]): Promise<unknown> => {
+const readAllIds = async (store: EventStore, read: DrawnRead, positions: readonly Position[]): Promise<unknown> => {
   const [start] = positions;
   const from = positions[Math.min(read.from ?? 0, positions.length - 1)] ?? '';
   const filter = read.category === undefined ? {} : { categories: [read.category] };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Run, type Taken, takeFrom } from '../../../src/adapters/rate-limit/in-memory.ts';
+import { type Run, type TakeResult, takeFrom } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { TAKE_AT_NOW } from '../../../src/adapters/rate-limit/redis.ts';
 import { redisIsMissing, startRedis } from '../../support/redis.ts';
 
@@ -33,7 +33,7 @@ const costSince = (log: readonly Entry[], nowMs: number, windowMs: number): numb
 interface Step {
   readonly nowMs: number;
   readonly cost: number;
-  readonly taken: Taken;
+  readonly taken: TakeResult;
   readonly runs: readonly Run[];
   /** All earlier admitted requests. */
   readonly log: readonly Entry[];
@@ -77,7 +77,7 @@ describe('a sliding window', () => {
     fc.assert(
       fc.property(arbitraryTakes, fc.integer({ min: 12, max: 30 }), (takes, limit) => {
         for (const { nowMs, cost, taken, runs } of replay(takes, limit)) {
-          const later = (ms: number, asked = cost): Taken =>
+          const later = (ms: number, asked = cost): TakeResult =>
             takeFrom(structuredClone([...runs]), { cost: asked, limit, nowMs: nowMs + ms, windowMs: WINDOW_MS });
           expect(taken.allowed || !later(taken.retryAfterMs - 1).allowed).toBe(true);
           expect(taken.allowed || later(taken.retryAfterMs).allowed).toBe(true);

@@ -7,7 +7,7 @@ import {
   type WebhookDeliveries,
 } from '../../../src/domain/ports/webhooks.ts';
 
-export interface Opened {
+export interface OpenStore {
   readonly deliveries: WebhookDeliveries;
   close(): Promise<void>;
 }
@@ -56,9 +56,9 @@ export const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = 
 });
 
 /** The contract of every adapter for webhook deliveries. */
-export const webhookDeliveriesContract = (name: string, open: () => Promise<Opened>): void => {
+export const webhookDeliveriesContract = (name: string, open: () => Promise<OpenStore>): void => {
   describe(`webhook deliveries ${name}`, () => {
-    let opened: Opened;
+    let opened: OpenStore;
     let deliveries: WebhookDeliveries;
 
     beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deliveryId, type OwedDelivery, type WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
-import { after, event, finished, type Opened, owed, T0 } from './contract.ts';
+import { after, event, finished, type OpenStore, owed, T0 } from './contract.ts';
 
 /** The contract of every adapter for replays of webhooks. */
-export const webhookReplaysContract = (name: string, open: () => Promise<Opened>): void => {
+export const webhookReplaysContract = (name: string, open: () => Promise<OpenStore>): void => {
   describe(`webhook deliveries ${name}`, () => {
-    let opened: Opened;
+    let opened: OpenStore;
     let deliveries: WebhookDeliveries;
 
     beforeEach(async () => {

@@ -6,15 +6,18 @@ import { contextAt, recordedAs } from '../../support/specification.ts';
 
 const DAY = (day: number): string => `2026-11-${String(day).padStart(2, '0')}T12:00:00.000Z`;
 
-type Happened = ApiKeyEvent | Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>;
+type HistoryEvent = ApiKeyEvent | Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>;
 
 /** @param happened events with the day on which each happened. */
-const endsOf = (happened: readonly (readonly [day: number, event: Happened])[], expiresAt: string | null = null) => {
+const endsOf = (
+  happened: readonly (readonly [day: number, event: HistoryEvent])[],
+  expiresAt: string | null = null,
+) => {
   const events = happened.map(([day, event]) => recordedAs(event, { stream: 'apiKey-key_1' }, contextAt(DAY(day))));
   return secretHistory(events, expiresAt).map(({ number, end }) => [number, end?.at ?? null, end?.reason ?? null]);
 };
 
-const domainDeleted: Happened = { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } };
+const domainDeleted: HistoryEvent = { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } };
 
 describe('the secrets of a key', () => {
   test('begin with the one that it was made with', () => {

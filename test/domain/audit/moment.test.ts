@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cutAt, type Moment } from '../../../src/domain/audit/leaf.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 
-interface Happened {
+interface DatedEvent {
   readonly organizationId: string;
   /** Second within the minute. */
   readonly second: number;
@@ -11,10 +11,10 @@ interface Happened {
 
 const timeOf = (second: number): string => `2026-11-20T22:00:${String(second).padStart(2, '0')}.000Z`;
 /** An event with only the metadata that a cut reads. */
-const eventOf = ({ organizationId, second }: Happened) =>
+const eventOf = ({ organizationId, second }: DatedEvent) =>
   ({ metadata: { organizationId, occurredAt: timeOf(second) } }) as RecordedEvent;
 
-const kept = (log: readonly Happened[], moment: Moment): readonly Happened[] => {
+const kept = (log: readonly DatedEvent[], moment: Moment): readonly DatedEvent[] => {
   const cut = cutAt(moment);
   return log.filter((one) => cut.holds(eventOf(one)));
 };
@@ -29,7 +29,7 @@ const logs = fc.array(
 const seconds = fc.integer({ min: 0, max: 9 });
 
 /** The documented rule: all events before the first one whose running maximum is later. */
-const prefixOf = (log: readonly Happened[], organizationId: string, second: number): readonly Happened[] => {
+const prefixOf = (log: readonly DatedEvent[], organizationId: string, second: number): readonly DatedEvent[] => {
   const own = log.filter((one) => one.organizationId === organizationId);
   const end = own.findIndex((_, index) => Math.max(...own.slice(0, index + 1).map((one) => one.second)) > second);
   return end === -1 ? own : own.slice(0, end);

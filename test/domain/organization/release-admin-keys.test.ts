@@ -5,7 +5,7 @@ import {
   type KeyEntry,
   type ReleaseAdminKeys,
   releaseAdminKeys,
-} from '../../../src/domain/api-key/key-cache.ts';
+} from '../../../src/domain/api-key/key-cache-projection.ts';
 import type { EventType, OutboxEvent } from '../../../src/domain/kernel/events.ts';
 import { organization } from '../../../src/domain/organization/organization.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked } from '../../support/controls/api-key.ts';
@@ -24,7 +24,7 @@ const released = (keys: readonly (readonly [string, number])[], domain: ReleaseA
     data: { organizationId: 'org_mine', keys: keys.map(([keyId, revision]) => ({ keyId, revision })), domain },
   }) as const;
 
-type Created = Parameters<typeof keyCreated>[0];
+type KeyFields = Parameters<typeof keyCreated>[0];
 
 /** A key cache after these events, each in the named stream. */
 const keyCacheOf = (...events: readonly (readonly [stream: `${string}-${string}`, event: OutboxEvent])[]) => {
@@ -38,7 +38,7 @@ const keyCacheOf = (...events: readonly (readonly [stream: `${string}-${string}`
   return keyCache;
 };
 
-const admin = (keyId: string, more: Created = {}) =>
+const admin = (keyId: string, more: KeyFields = {}) =>
   [`apiKey-${keyId}`, keyCreated({ keyId, permissions: ['admin'], ...more })] as const;
 const then = (keyId: string, event: { readonly type: EventType; readonly data: object }) =>
   [`apiKey-${keyId}`, { ...event, data: { ...event.data, keyId } } as OutboxEvent] as const;

@@ -1,7 +1,7 @@
 import { fold } from '../../../src/domain/kernel/aggregate.ts';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { settleDomain } from '../../../src/domain/sending-domain/domain-records.ts';
-import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';
+import type { DkimKey, RecordState, SeenRecord } from '../../../src/domain/sending-domain/events.ts';
 import {
   dkimHost,
   type ExistingSendingDomain,
@@ -55,7 +55,7 @@ export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): Ex
 /** States by host or by selector. Records without an entry are missing. */
 export const look = (states: Readonly<Record<string, RecordState>>, now = NOW) => {
   const hosts = [OWNERSHIP, ...[1, 2, 3].flatMap((number) => pair(number).map(({ selector }) => selector))];
-  const records = hosts.map((host): RecordSeen => {
+  const records = hosts.map((host): SeenRecord => {
     const isOwnership = host === OWNERSHIP;
     return {
       kind: isOwnership ? 'ownership' : 'dkim',

@@ -1,10 +1,10 @@
 import { describe, test } from 'vitest';
 import { checkRecords, domainRecords } from '../../../src/domain/sending-domain/domain-records.ts';
-import type { RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import type { SeenRecord } from '../../../src/domain/sending-domain/events.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
 const KEY_HOST = 'ob-r-1._domainkey.example.test';
-const seen = (kind: RecordSeen['kind'], state: RecordSeen['state'], host = 'example.test'): RecordSeen => ({
+const seen = (kind: SeenRecord['kind'], state: SeenRecord['state'], host = 'example.test'): SeenRecord => ({
   kind,
   host,
   state,
@@ -39,7 +39,7 @@ describe('the DNS records of a domain', () => {
     when((state) => checkRecords(state, { ...check, records: [seen('spf', 'valid')] })).thenState({ spf: 'valid' });
   });
   test('are no news in another order', () => {
-    const two = (values: string[]): RecordSeen[] => [{ ...seen('spf', 'invalid'), seen: values }];
+    const two = (values: string[]): SeenRecord[] => [{ ...seen('spf', 'invalid'), seen: values }];
     const [first] = checkRecords(given([]).state, { ...check, records: two(['b', 'a']) });
     given(first === undefined ? [] : [first])
       .when((state) => checkRecords(state, { ...check, records: two(['a', 'b']) }))

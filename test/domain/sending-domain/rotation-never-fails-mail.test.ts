@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/kernel/events.ts';
 import { settleDomain } from '../../../src/domain/sending-domain/domain-records.ts';
-import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import type { DkimKey, SeenRecord } from '../../../src/domain/sending-domain/events.ts';
 import {
   dkimHost,
   type ExistingSendingDomain,
@@ -70,7 +70,7 @@ const createWorld = () => {
     if (next.status !== 'absent') state = next;
   };
 
-  const see = (host: string, isThere: boolean, isAnswered: boolean): RecordSeen => ({
+  const see = (host: string, isThere: boolean, isAnswered: boolean): SeenRecord => ({
     kind: host === OWNERSHIP ? 'ownership' : 'dkim',
     host,
     problem: null,

@@ -5,7 +5,7 @@ import { operator } from '../../support/operator.ts';
 import { type Front, prismBefore } from '../../support/prism.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
-interface Asked {
+interface ServiceRequest {
   readonly method?: string;
   readonly path: string;
   readonly key?: string;
@@ -29,7 +29,7 @@ export interface Conforming {
   readonly domainId: string;
   readonly otherDomainId: string;
   /** Makes a request with a key, by default `admin`. */
-  ask(asked: Asked): Promise<Answer<AnyBody>>;
+  ask(asked: ServiceRequest): Promise<Answer<AnyBody>>;
   /** Makes a request with these headers and no others. */
   raw(path: string, init?: RequestInit): Promise<Response>;
   /** Creates a key of the first organization with its admin key. */

@@ -8,7 +8,7 @@ const STOPS_MAX = 120;
 
 const OPTIONS_MAX = 40;
 
-interface Selected {
+interface Selection {
   readonly selectedOptions: ArrayLike<{ readonly textContent: string }>;
 }
 
@@ -104,7 +104,7 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
       await reach(box);
       await page.keyboard.press('Home');
       for (let step = 0; step < OPTIONS_MAX; step += 1) {
-        const shown = await box.evaluate((one) => (one as unknown as Selected).selectedOptions[0]?.textContent ?? '');
+        const shown = await box.evaluate((one) => (one as unknown as Selection).selectedOptions[0]?.textContent ?? '');
         if (shown.startsWith(option)) return;
         await page.keyboard.press('ArrowDown');
       }

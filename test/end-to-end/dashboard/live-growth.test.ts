@@ -24,10 +24,10 @@ const ROUND_MS_MAX = 30_000;
  * until that number is reached. Whole events would take ten times as much.
  */
 const MORE_MAX = { heap: 500_000, nodes: 100, listeners: 20 } as const;
-type Measured = Readonly<Record<keyof typeof MORE_MAX, number>>;
+type Measurement = Readonly<Record<keyof typeof MORE_MAX, number>>;
 
 /** Reads the memory of a page after a garbage collection. */
-const meterOf = async (page: Page): Promise<() => Promise<Measured>> => {
+const meterOf = async (page: Page): Promise<() => Promise<Measurement>> => {
   const metric = await metricsOf(page);
   return async () => {
     await metric.collectGarbage();
@@ -86,12 +86,12 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
     const { page: events, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     const openRequests = openRequestsOf(events.context());
     const screens = await openScreens(events);
-    const meters = new Map<string, () => Promise<Measured>>();
+    const meters = new Map<string, () => Promise<Measurement>>();
     for (const [name, page] of screens) meters.set(name, await meterOf(page));
 
     const came = async (): Promise<number> =>
       Number(/([\d,]+) since you opened/.exec(await events.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
-    const round = async (at: number): Promise<ReadonlyMap<string, Measured>> => {
+    const round = async (at: number): Promise<ReadonlyMap<string, Measurement>> => {
       const before = await came();
       const messages = Array.from({ length: MESSAGES }, (_, n) => mailTo(`round${at}-${n}@example.net`));
       expect((await sender.post('/v1/messages/batch', { messages })).status).toBe(202);
@@ -108,18 +108,18 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
         async () => [...openRequests].map((request) => new URL(request.url()).pathname),
         (open) => open.length === 1 && open[0] === '/v1/events',
       );
-      const measured = new Map<string, Measured>();
+      const measured = new Map<string, Measurement>();
       for (const [name, measure] of meters) measured.set(name, await measure());
       return measured;
     };
 
-    let warm: ReadonlyMap<string, Measured> = new Map();
+    let warm: ReadonlyMap<string, Measurement> = new Map();
     for (let at = 0; at < WARM_UP_ROUNDS; at += 1) warm = await round(at);
     let later = warm;
     for (let at = 0; at < LATER_ROUNDS; at += 1) later = await round(WARM_UP_ROUNDS + at);
 
     const growth = [...later].flatMap(([name, now]) =>
-      (Object.keys(MORE_MAX) as (keyof Measured)[]).map((what) => {
+      (Object.keys(MORE_MAX) as (keyof Measurement)[]).map((what) => {
         const from = warm.get(name)?.[what] ?? Number.NaN;
         return { name, what, from, to: now[what], isBounded: now[what] - from < MORE_MAX[what] };
       }),

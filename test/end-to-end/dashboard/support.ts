@@ -28,12 +28,12 @@ export interface Dashboard {
   /** Environment and data folder for the operator's commands. */
   readonly place: OperatorOptions;
   /** Opens a window that is signed in with that key. */
-  open(size: Size, options?: Kept): Promise<Window>;
+  open(size: Size, options?: SavedState): Promise<Window>;
   /** Opens a window that is signed in as a member, the same one for each role. */
-  openAs(role: Role, size: Size, options?: Kept): Promise<Window>;
+  openAs(role: Role, size: Size, options?: SavedState): Promise<Window>;
 }
 
-interface Kept {
+interface SavedState {
   readonly keepsPolicy?: true;
 }
 

@@ -6,7 +6,7 @@ import { newDataDir, type Program, startProgram } from '../../support/program.ts
 
 /** The program with keys and templates for a published client of another service. */
 
-interface Captured {
+interface CapturedMail {
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly raw: string;
   readonly subject: string;
@@ -84,9 +84,9 @@ export const useProgram = (templates: readonly string[], env: Readonly<Record<st
     /** All delivered copies of a mail, by its subject. */
     arrived: async (subject: string, count = 1): Promise<readonly Copy[]> => {
       const found = await eventually(
-        async (): Promise<readonly Captured[]> =>
+        async (): Promise<readonly CapturedMail[]> =>
           (await readInbox(now.api, `?limit=100&subject=${encodeURIComponent(subject)}`)).filter(
-            (mail: Captured) => mail.subject === subject,
+            (mail: CapturedMail) => mail.subject === subject,
           ),
         (mails) => mails.length >= count,
       );

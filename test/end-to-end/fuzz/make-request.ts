@@ -1,4 +1,4 @@
-import type { Located, OpenApi } from '../../support/openapi/document.ts';
+import type { LocatedSchema, OpenApi } from '../../support/openapi/document.ts';
 import type { Sampler } from './from-schema.ts';
 import { hostileText } from './hostile.ts';
 import type { KnownThings } from './known-things.ts';
@@ -15,7 +15,7 @@ export interface FuzzRequest {
 /** Sources for requests. The first of `keys` is used most often. */
 export interface Material {
   readonly document: OpenApi;
-  readonly operations: readonly Located[];
+  readonly operations: readonly LocatedSchema[];
   readonly known: KnownThings;
   readonly keys: readonly string[];
 }
@@ -71,7 +71,7 @@ const segment = (pattern: string, ending: boolean, { known, random }: Tools): st
   return known.id(random, prefix, ending) ?? `${prefix}_${'a'.repeat(26)}`;
 };
 
-const pathOf = ({ method, path, operation }: Located, tools: Tools): string => {
+const pathOf = ({ method, path, operation }: LocatedSchema, tools: Tools): string => {
   const filled = operation.parameters
     .filter((one) => one.in === 'path')
     .reduce((text, { name, schema }) => {
@@ -96,7 +96,7 @@ const WAIT_SECONDS_MAX = 5;
 const wanted = (name: string, value: unknown): string =>
   name === 'wait' && typeof value === 'number' ? String(Math.min(value, WAIT_SECONDS_MAX)) : String(value);
 
-const queryOf = ({ operation }: Located, { random, sample }: Tools): string => {
+const queryOf = ({ operation }: LocatedSchema, { random, sample }: Tools): string => {
   const described = operation.parameters.filter((one) => one.in === 'query');
   const parts = described
     .filter(() => random.chance(0.3))
@@ -171,10 +171,10 @@ const oddHeaders = (random: Random): Record<string, string> => {
 };
 
 /** Operations with a body, which have the most input to validate. */
-const taking = (operations: readonly Located[]): readonly Located[] =>
+const taking = (operations: readonly LocatedSchema[]): readonly LocatedSchema[] =>
   operations.filter(({ operation }) => operation.requestBody !== undefined);
 
-const headersOf = ({ operation }: Located, body: Body | null, tools: Tools): Record<string, string> => {
+const headersOf = ({ operation }: LocatedSchema, body: Body | null, tools: Tools): Record<string, string> => {
   const { random } = tools;
   const idempotent = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
   return {
@@ -187,7 +187,7 @@ const headersOf = ({ operation }: Located, body: Body | null, tools: Tools): Rec
   };
 };
 
-const bodyFor = ({ method, operation }: Located, tools: Tools): Body | null =>
+const bodyFor = ({ method, operation }: LocatedSchema, tools: Tools): Body | null =>
   READS.has(method) && tools.random.chance(0.97) ? null : makeBody(operation, tools);
 
 /** A random request, generated from the document. */

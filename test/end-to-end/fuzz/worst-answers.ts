@@ -1,5 +1,5 @@
 import { type ApiClient, eventually } from '../../support/api-client.ts';
-import type { Located } from '../../support/openapi/document.ts';
+import type { LocatedSchema } from '../../support/openapi/document.ts';
 
 /** The most and largest data that the limits allow, and the requests that return all of it. */
 
@@ -142,7 +142,10 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Requests of a read operation, with `x` for missing values. Lists are requested with the largest limit. */
-export const worstReads = ({ method, path, operation }: Located, { ids, parameters }: WorstData): readonly string[] => {
+export const worstReads = (
+  { method, path, operation }: LocatedSchema,
+  { ids, parameters }: WorstData,
+): readonly string[] => {
   if (method !== 'GET') return [];
   const [, segment = ''] = /([^/]+)\/\{id\}/.exec(path) ?? [];
   const filled = path

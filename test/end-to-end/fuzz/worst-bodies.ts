@@ -1,4 +1,4 @@
-import { type Located, nameIn, type OpenApi } from '../../support/openapi/document.ts';
+import { type LocatedSchema, nameIn, type OpenApi } from '../../support/openapi/document.ts';
 
 /**
  * The most expensive values for every field of every body in the document: as many repetitions of one element as the
@@ -152,7 +152,7 @@ const bodiesOf = (example: unknown, fields: readonly Path[], bytes: number) =>
 /** @param seen schemas that were tested with another operation. New ones are added. */
 export const worstBodies = (
   document: OpenApi,
-  { method, path, operation }: Located,
+  { method, path, operation }: LocatedSchema,
   seen: Set<string>,
 ): readonly WorstBody[] => {
   const content = operation.requestBody?.content['application/json'];

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { AnyBody } from '../../support/api-client.ts';
 import { answerCheck, type RealAnswer } from '../../support/openapi/answer-check.ts';
-import { type Located, type OpenApi, operationsOf } from '../../support/openapi/document.ts';
+import { type LocatedSchema, type OpenApi, operationsOf } from '../../support/openapi/document.ts';
 import {
   type Comparison,
   fieldName,
@@ -60,14 +60,14 @@ const recordedOf = ({ parameters }: Ask, type: string, body: AnyBody): RecordedA
 
 type Values = Readonly<Record<string, string>>;
 
-const queryOf = ({ operation }: Located, values: Values): Values =>
+const queryOf = ({ operation }: LocatedSchema, values: Values): Values =>
   Object.fromEntries(
     operation.parameters.flatMap(({ name, in: place }) =>
       place === 'query' && values[name] !== undefined ? [[name, values[name]] as const] : [],
     ),
   );
 
-const urlOf = ({ path }: Located, values: Values, query: Values): string => {
+const urlOf = ({ path }: LocatedSchema, values: Values, query: Values): string => {
   const search = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '') + search;
 };
@@ -101,21 +101,21 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
     return own;
   };
 
-  const exampleOf = ({ operation }: Located): unknown => {
+  const exampleOf = ({ operation }: LocatedSchema): unknown => {
     const [content] = Object.values(operation.requestBody?.content ?? {});
     const [example] = Object.values(content?.examples ?? {});
     if (example === undefined) return undefined;
     return JSON.parse(JSON.stringify(example.value), (_, value) => ownId(value));
   };
 
-  const encoded = ({ operation }: Located, body: unknown) => {
+  const encoded = ({ operation }: LocatedSchema, body: unknown) => {
     if (body === undefined) return {};
     const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
     if (type !== 'application/json') return { body: new URLSearchParams(body as Record<string, string>) };
     return { body: JSON.stringify(body), type };
   };
 
-  const find = (operationId: string): Located => {
+  const find = (operationId: string): LocatedSchema => {
     const located = operations.get(operationId);
     if (located === undefined) throw new Error(`there is no operation ${operationId}`);
     return located;
@@ -123,7 +123,7 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
 
   type Response = RealAnswer & { readonly cookie: string | undefined };
 
-  const post = async (located: Located, ask: Ask, request: SentRequest): Promise<Response> => {
+  const post = async (located: LocatedSchema, ask: Ask, request: SentRequest): Promise<Response> => {
     const { parameters = {}, as = key } = ask;
     const { body, type } = encoded(located, request.body);
     const path = urlOf(located, parameters, request.query);
@@ -144,7 +144,7 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
   };
 
   /** Leaves out each field of an accepted request, one at a time: see `required-fields.ts`. */
-  const compareFields = async (located: Located, ask: Ask, request: SentRequest): Promise<void> => {
+  const compareFields = async (located: LocatedSchema, ask: Ask, request: SentRequest): Promise<void> => {
     const { operationId } = located.operation;
     for (const field of fieldsOf(located, request, document)) {
       const { documented: isDocumented, isSent } = field;
@@ -153,7 +153,7 @@ export const createRecorder = (baseUrl: string, document: OpenApi, key: string):
     }
   };
 
-  const succeed = async (located: Located, ask: Ask): Promise<Response> => {
+  const succeed = async (located: LocatedSchema, ask: Ask): Promise<Response> => {
     const { operationId } = located.operation;
     const request = { body: ask.body ?? exampleOf(located), query: queryOf(located, ask.parameters ?? {}) };
     const { cookie, ...answer } = await post(located, ask, request);

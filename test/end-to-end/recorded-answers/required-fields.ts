@@ -1,4 +1,4 @@
-import { type Located, nameIn, type OpenApi } from '../../support/openapi/document.ts';
+import { type LocatedSchema, nameIn, type OpenApi } from '../../support/openapi/document.ts';
 
 /** Compares `required` of the document with what the service enforces, one field of one request at a time. */
 
@@ -78,7 +78,11 @@ export interface SentRequest {
 }
 
 /** The fields of an accepted request. A body that is not JSON has none. */
-export const fieldsOf = ({ operation }: Located, { body, query }: SentRequest, document: OpenApi): readonly Field[] => {
+export const fieldsOf = (
+  { operation }: LocatedSchema,
+  { body, query }: SentRequest,
+  document: OpenApi,
+): readonly Field[] => {
   const { schema } = operation.requestBody?.content['application/json'] ?? {};
   const parameters = operation.parameters.filter((one) => one.in === 'query');
   return [

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rotateKey } from '../../../src/commands/api-key.ts';
-import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { formatSecret } from '../../../src/domain/api-key/secret.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 import { operator, type Service, startService } from '../support/service.ts';

@@ -22,16 +22,16 @@ const PUBLIC_URL = 'https://mail.example.test';
 const LOOPBACK_URL = 'http://localhost:3000';
 const SESSION = '__Host-outbox_session';
 
-type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
+type RequestParts = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
 
-const request = (headers: Asked['headers'], more: Partial<Asked> = {}): Asked => ({
+const request = (headers: RequestParts['headers'], more: Partial<RequestParts> = {}): RequestParts => ({
   ...{ protocol: 'https', host: 'mail.example.test', hostname: 'mail.example.test', method: 'GET', query: {} },
   ...more,
   headers,
 });
 
 /** A service that knows a key and a session. @returns how it takes a request, or the error. */
-const ask = async (asked: Asked, publicUrl = PUBLIC_URL, tokenHeader?: string) => {
+const ask = async (asked: RequestParts, publicUrl = PUBLIC_URL, tokenHeader?: string) => {
   const system = createSteppableSystem();
   const far = '9999-01-01T00:00:00.000Z';
   let isAlive = false;
@@ -169,7 +169,7 @@ describe('the cookie of a session', () => {
     expect((await ask(request(headers))).isAlive).toBe(isAlive);
   });
 
-  const change = (headers: Asked['headers'], method: string) =>
+  const change = (headers: RequestParts['headers'], method: string) =>
     ask(request({ cookie: COOKIE, ...headers }, { method }));
 
   test.each([[OWN], [{ origin: 'https://mail.example.test' }], [{ ...OWN, origin: 'https://mail.example.test' }]])(

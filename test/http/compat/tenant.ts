@@ -5,7 +5,7 @@ import { type Service, startService } from '../support/service.ts';
 
 /** Hand-written requests to the routes for clients of other services. */
 
-export interface Answered {
+export interface Answer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what each test looks at
   readonly body: any;
@@ -19,7 +19,7 @@ const headersOf = (vendor: Vendor, by: string): Record<string, string> => {
 };
 
 /** The error text that a vendor's client shows its users. */
-export const said = (vendor: Vendor, { body }: Pick<Answered, 'body'>): string => {
+export const said = (vendor: Vendor, { body }: Pick<Answer, 'body'>): string => {
   if (vendor === 'resend' || vendor === 'mailgun') return String(body.message);
   if (vendor === 'postmark') return String(body.Message);
   return body.errors.map(({ message }: { readonly message: string }) => message).join('; ');
@@ -51,14 +51,14 @@ export const BATCHES = [
   ['sendgrid', '/v3/mail/send', SENDGRID],
 ] as const;
 
-interface Asked {
+interface CompatRequest {
   readonly by?: string;
   /** A string or form is sent unchanged. */
   readonly payload?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const bodyOf = ({ payload }: Asked) => {
+const bodyOf = ({ payload }: CompatRequest) => {
   if (payload === undefined) return {};
   return { payload: typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload) };
 };
@@ -66,7 +66,7 @@ const bodyOf = ({ payload }: Asked) => {
 /** A form as clients write it. */
 export const formOf = async (
   form: FormData | URLSearchParams,
-): Promise<Required<Pick<Asked, 'payload' | 'headers'>>> => {
+): Promise<Required<Pick<CompatRequest, 'payload' | 'headers'>>> => {
   const written = new Response(form);
   const headers = { 'content-type': written.headers.get('content-type') ?? '' };
   return { payload: Buffer.from(await written.arrayBuffer()), headers };
@@ -89,8 +89,8 @@ export const useTenant = (start: () => Promise<Service> = () => startService({},
       vendor: Vendor,
       method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
       path: string,
-      asked: Asked = {},
-    ): Promise<Answered> => {
+      asked: CompatRequest = {},
+    ): Promise<Answer> => {
       const { by = now.key, payload, headers = {} } = asked;
       const type = payload === undefined ? {} : { 'content-type': 'application/json' };
       const answer = await now.service.server.inject({

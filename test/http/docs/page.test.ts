@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { referencePages } from '../../../src/http/docs/page.ts';
-import { type Located, nameIn, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { type LocatedSchema, nameIn, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { type Service, startService } from '../support/service.ts';
 
 let service: Service;
@@ -8,7 +8,7 @@ let service: Service;
 const pages = new Map<string, string>();
 let headers: Readonly<Record<string, unknown>>;
 let source: { readonly tags: readonly { readonly name: string }[]; readonly components: { readonly schemas: object } };
-let operations: readonly Located[];
+let operations: readonly LocatedSchema[];
 
 beforeAll(async () => {
   service = await startService();

@@ -29,10 +29,10 @@ let fault: ((append: Append) => Error) | null = null;
 const keys: Record<string, string> = {};
 const ids: Record<string, string> = {};
 
-type Asked = InjectOptions & { readonly by?: string };
+type CatalogueRequest = InjectOptions & { readonly by?: string };
 
-const ask = ({ by = 'admin', ...options }: Asked) => service.request({ ...options, key: keys[by] ?? '' });
-const post = (url: string, payload: object | string = {}, more: Asked = {}) =>
+const ask = ({ by = 'admin', ...options }: CatalogueRequest) => service.request({ ...options, key: keys[by] ?? '' });
+const post = (url: string, payload: object | string = {}, more: CatalogueRequest = {}) =>
   ask({ method: 'POST', url, payload, ...more });
 
 beforeAll(async () => {

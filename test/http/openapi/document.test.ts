@@ -8,7 +8,7 @@ import { ERROR_STATUSES } from '../../../src/http/errors.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
 import { closed } from '../../support/openapi/answer-check.ts';
 import {
-  type Located,
+  type LocatedSchema,
   nameIn,
   type OpenApi,
   type OpenApiResponse,
@@ -29,7 +29,7 @@ const names = Object.keys(ROUTES)
 let service: Service;
 let source: unknown;
 let document: OpenApi;
-let operations: readonly Located[];
+let operations: readonly LocatedSchema[];
 
 beforeAll(async () => {
   service = await startService();
@@ -46,7 +46,7 @@ const within = (value: unknown): readonly object[] => {
 };
 
 /** Contents of a success, with what was recorded. */
-const successContents = ({ responses }: Located['operation']) =>
+const successContents = ({ responses }: LocatedSchema['operation']) =>
   Object.entries(responses).flatMap(([status, response]) =>
     status.startsWith('2') && 'content' in response ? Object.values((response as OpenApiResponse).content ?? {}) : [],
   );
@@ -54,13 +54,13 @@ const successContents = ({ responses }: Located['operation']) =>
 const references = (value: unknown): readonly string[] =>
   within(value).flatMap((one) => ('$ref' in one && typeof one.$ref === 'string' ? [one.$ref] : []));
 
-const located = (name: (typeof names)[number]): Located | undefined => {
+const located = (name: (typeof names)[number]): LocatedSchema | undefined => {
   const { method, url } = methodAndUrl(name);
   const path = url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{tile}');
   return operations.find((one) => one.method === method && one.path === path);
 };
 
-const codesOf = (document: OpenApi, { operation }: Located): readonly string[] =>
+const codesOf = (document: OpenApi, { operation }: LocatedSchema): readonly string[] =>
   Object.values(operation.responses).flatMap((response) => {
     const found = '$ref' in response ? document.components.responses[nameIn(String(response.$ref))] : response;
     return (found as { 'x-error-codes'?: string[] } | undefined)?.['x-error-codes'] ?? [];

@@ -26,14 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface Spoken {
+interface Exchange {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
 /** Sends raw bytes and reads until the other side closes. */
-const speak = (bytes: string): Promise<Spoken> =>
+const speak = (bytes: string): Promise<Exchange> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     let answer = '';
@@ -50,7 +50,7 @@ const speak = (bytes: string): Promise<Spoken> =>
   });
 
 /** @param first request line. */
-const ask = (first: string, lines: readonly string[] = [], body = ''): Promise<Spoken> =>
+const ask = (first: string, lines: readonly string[] = [], body = ''): Promise<Exchange> =>
   speak([first, 'Host: x', `Authorization: Bearer ${key}`, 'Connection: close', ...lines, '', body].join('\r\n'));
 
 /** `/v1/messages/send` is not an id, whatever the method. */
@@ -61,7 +61,7 @@ const methodsOf = (path: string): readonly string[] =>
     )
     .flatMap(([, operations]) => Object.keys(operations).map((method) => method.toUpperCase()));
 
-const codeOf = ({ text }: Spoken): string => JSON.parse(text).error.code;
+const codeOf = ({ text }: Exchange): string => JSON.parse(text).error.code;
 
 describe('a path without an operation', () => {
   test.each([

@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerCheck } from '../../support/openapi/answer-check.ts';
-import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { type LocatedSchema, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { startOpenIdProvider } from '../../support/openid-provider.ts';
 import { bounce } from '../support/bounced.ts';
 import { startDatabaseService } from '../support/database-service.ts';
@@ -87,7 +87,7 @@ const filledIn = (value: unknown, { ids, token, domain }: Place): object =>
     return prefix === undefined ? one.replaceAll('example.test', domain) : ids[prefix];
   });
 
-const pathOf = ({ path, operation }: Located, { ids }: Place): string =>
+const pathOf = ({ path, operation }: LocatedSchema, { ids }: Place): string =>
   operation.parameters
     .filter((one) => one.in === 'path')
     .reduce((text, { name, schema }) => {
@@ -134,7 +134,7 @@ describe('every example of the document', () => {
     await onDatabase.close();
   });
 
-  const serviceFor = async ({ operation: { operationId } }: Located): Promise<Service> => {
+  const serviceFor = async ({ operation: { operationId } }: LocatedSchema): Promise<Service> => {
     if (['replayWebhook', 'previewErasure', 'cancelMessages'].includes(operationId)) return onDatabase;
     if (operationId !== 'startOidc') return inMemory;
     const service = await startService(await withProvider());

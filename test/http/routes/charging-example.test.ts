@@ -33,14 +33,14 @@ const serve = async (handle: Handle): Promise<string> => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-interface Asked {
+interface ChargedRequest {
   readonly path: string;
   readonly fields: Record<string, string>;
 }
 
 /** Imitates Stripe as far as the example needs it. A repeated idempotency key gets the earlier response. */
 const openStripe = async () => {
-  const made = new Map<string, Asked>();
+  const made = new Map<string, ChargedRequest>();
   const answered = new Map<string, string>();
   let refusals = 0;
   const url = await serve(async ({ url: path = '', headers }, response, body) => {

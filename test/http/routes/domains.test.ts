@@ -6,14 +6,14 @@ import { type Overrides, type Service, startService } from '../support/service.t
 
 const DAY_MS = 86_400_000;
 
-type Published = Readonly<Record<string, readonly string[]>>;
+type DnsTexts = Readonly<Record<string, readonly string[]>>;
 
 let service: Service;
 afterEach(() => service.close());
 
 /** A service whose DNS returns the records of `zone`, with an admin key and its own domain. */
 const start = async (context: Overrides['context'] = {}) => {
-  const zone: { now: Published | 'away' } = { now: {} };
+  const zone: { now: DnsTexts | 'away' } = { now: {} };
   const system = createShiftableSystem();
   const txt = (host: string): readonly string[] => {
     if (zone.now === 'away') throw new ResolverUnavailable('away');
@@ -42,7 +42,7 @@ interface ShownRecord {
   readonly required: boolean;
   readonly state: string;
 }
-const publishing = (records: readonly ShownRecord[]): Published =>
+const publishing = (records: readonly ShownRecord[]): DnsTexts =>
   Object.fromEntries(records.map(({ name, value }) => [name, [value]]));
 
 describe('a domain that was registered', () => {

@@ -60,11 +60,11 @@ const mail = fc.array(
   }),
   { minLength: 1, maxLength: 10 },
 );
-type Sent = (typeof mail extends fc.Arbitrary<readonly (infer One)[]> ? One : never) & { readonly id: string };
-type Given = Sent['recipients'][number];
+type SentMail = (typeof mail extends fc.Arbitrary<readonly (infer One)[]> ? One : never) & { readonly id: string };
+type DrawnRecipient = SentMail['recipients'][number];
 
 /** The outcomes of a recipient, from its events. */
-const outcomesOf = ({ statuses, marks, machine }: Given): ReadonlySet<string> => {
+const outcomesOf = ({ statuses, marks, machine }: DrawnRecipient): ReadonlySet<string> => {
   const last = statuses.at(-1);
   const status = last === undefined ? 'accepted' : STATUS_OF[last];
   const noted = [...statuses, ...marks].flatMap((type) => {
@@ -76,7 +76,7 @@ const outcomesOf = ({ statuses, marks, machine }: Given): ReadonlySet<string> =>
   return new Set(['accepted', ended, ...noted]);
 };
 
-const eventsOf = ({ id: messageId, recipients: given, trial }: Sent, domainId: string): readonly MessageEvent[] => [
+const eventsOf = ({ id: messageId, recipients: given, trial }: SentMail, domainId: string): readonly MessageEvent[] => [
   messageAccepted({
     messageId,
     contentId: randomUUID(),
@@ -107,7 +107,7 @@ interface Answer {
 }
 
 /** Appends the messages to the log of a new organization. */
-const accept = async (messages: readonly Sent[]): Promise<(path: string) => Promise<Answer>> => {
+const accept = async (messages: readonly SentMail[]): Promise<(path: string) => Promise<Answer>> => {
   const { store, system } = service.deps.context;
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, `${organizationId.slice(4)}.example.test`);
@@ -144,7 +144,7 @@ test('the messages listed for an outcome have as many recipients with it as stat
         const filter = place === null ? '' : `&recipient_domain=${place}`;
         const { totals } = await get(`/v1/stats?granularity=month${filter}`);
         for (const outcome of MESSAGE_OUTCOMES) {
-          const matching = (one: Given): boolean =>
+          const matching = (one: DrawnRecipient): boolean =>
             (place === null || one.place === place) && outcomesOf(one).has(outcome);
           const counted = messages.filter(({ trial }) => trial === undefined);
           const wanted = counted.filter((one) => one.recipients.some(matching)).map(({ id }) => id);

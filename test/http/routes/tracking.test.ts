@@ -35,19 +35,19 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface Sent {
+interface SentMail {
   readonly id: string;
   readonly recipients: readonly { readonly id: string }[];
 }
 
-const send = async (more: object = {}): Promise<Sent> => {
+const send = async (more: object = {}): Promise<SentMail> => {
   const payload = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>x</p>', ...more };
   return (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json();
 };
 
 const pathOf = (url: string): string => url.replace('https://t.test', '');
 
-const linksOf = ({ id, recipients: [recipient] }: Sent, target = TARGET) => {
+const linksOf = ({ id, recipients: [recipient] }: SentMail, target = TARGET) => {
   const copy = { messageId: id, recipientId: recipient?.id ?? '', organizationId };
   return {
     click: pathOf(clickUrl(TRACKING_KEYS, 'https://t.test', { ...copy, link: 0, links: 3 }, target)),
@@ -59,7 +59,7 @@ const get = (url: string, more: InjectOptions = {}) =>
   service.request({ url, headers: { 'user-agent': FIREFOX }, ...more });
 
 describe('what is tracked', () => {
-  const trackingOf = async ({ id }: Sent) =>
+  const trackingOf = async ({ id }: SentMail) =>
     (await service.request({ url: `/v1/messages/${id}`, key })).json().tracking;
   const change = (tracking: object) =>
     service.request({ method: 'PATCH', url: `/v1/domains/${domainId}`, key, payload: { tracking } });

@@ -1,6 +1,6 @@
 import type { Service } from './service.ts';
 
-type Made = Awaited<ReturnType<Service['makeKey']>>;
+type MadeKey = Awaited<ReturnType<Service['makeKey']>>;
 
 export interface Ask {
   /** Value of the calling key. Default: the admin key. */
@@ -44,7 +44,7 @@ export const openKeyTenant = async (service: Service) => {
     admin,
     manager,
     ask,
-    make: (more: Parameters<Service['makeKey']>[2] = { permissions: ['send'] }): Promise<Made> =>
+    make: (more: Parameters<Service['makeKey']>[2] = { permissions: ['send'] }): Promise<MadeKey> =>
       service.makeKey(organizationId, domainId, more),
     update: (id: string, payload: object, by?: string) =>
       ask('PATCH', `/${id}`, { payload, ...(by === undefined ? {} : { by }) }),

@@ -9,13 +9,13 @@ import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 
 /** Sign-in at an identity provider, with the requests of the page and the browser. */
 
-type Asked = Pick<Service, 'request'>;
+type Requests = Pick<Service, 'request'>;
 
 export const PUBLIC_URL = 'http://localhost:3000';
 export const REDIRECT_URI = `${PUBLIC_URL}/dashboard/sign-in/oidc`;
 
 /** Posts from a page of the service. */
-export const post = (service: Asked, url: string, payload: object, cookie = '') =>
+export const post = (service: Requests, url: string, payload: object, cookie = '') =>
   service.request({
     method: 'POST',
     url,
@@ -43,7 +43,7 @@ export const connect = ({ issuer, client }: Pick<OpenIdProvider, 'issuer' | 'cli
 export const cookiesOf = ({ headers }: LightMyRequestResponse): readonly string[] =>
   [headers['set-cookie'] ?? []].flat();
 
-export const begin = async (service: Asked): Promise<{ readonly url: string; readonly cookie: string }> => {
+export const begin = async (service: Requests): Promise<{ readonly url: string; readonly cookie: string }> => {
   const answer = await post(service, '/v1/session/oidc', {});
   expect(answer.statusCode, answer.body).toBe(200);
   return { url: answer.json().url, cookie: cookiesOf(answer)[0]?.split(';')[0] ?? '' };
@@ -58,7 +58,7 @@ export const answerOf = (parameters: URLSearchParams) => ({
 
 /** The complete sign-in as a person known to the provider. */
 const signInAs = async (
-  service: Asked,
+  service: Requests,
   provider: OpenIdProvider,
   person: OpenIdProvider['person'],
 ): Promise<LightMyRequestResponse> => {

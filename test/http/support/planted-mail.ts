@@ -27,7 +27,7 @@ export const PLANTED = {
   captured: 'Secretcaught',
 } as const;
 
-export interface Planted {
+export interface PlantedMail {
   /** A message that bounced for one recipient and was deferred for the other. */
   readonly messageId: string;
   /** A message that was delivered, opened and clicked. */
@@ -49,10 +49,10 @@ interface Where {
   readonly topicId: string;
 }
 
-type Said = readonly [outcome: 'delivered' | 'deferred' | 'bounced', code: number, text: string];
+type Reply = readonly [outcome: 'delivered' | 'deferred' | 'bounced', code: number, text: string];
 
 /** Makes one attempt for all recipients. */
-const attempt = async ({ deps: { context } }: Service, messageId: string, said: readonly Said[]): Promise<void> => {
+const attempt = async ({ deps: { context } }: Service, messageId: string, said: readonly Reply[]): Promise<void> => {
   const claimed = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('the message could not be claimed');
   const { message, recipientIds } = claimed;
@@ -133,7 +133,10 @@ const refuse = async (service: Service, key: string): Promise<string> => {
 };
 
 /** @param key with all permissions. */
-export const plantMail = async (service: Service, { key, domainName, webhookId, topicId }: Where): Promise<Planted> => {
+export const plantMail = async (
+  service: Service,
+  { key, domainName, webhookId, topicId }: Where,
+): Promise<PlantedMail> => {
   const { body, captured, file, mailbox, metadata, name, note, reply, subject } = PLANTED;
   const tag = `user:${mailbox}@example.net`;
   const message = {

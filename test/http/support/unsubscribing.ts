@@ -11,7 +11,7 @@ import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-chec
 import { readOpenApi } from '../../support/openapi/document.ts';
 import { createMemoryStore, type Service, startService } from './service.ts';
 
-export interface Sent {
+export interface SentMail {
   readonly id: string;
   readonly recipients: readonly { readonly id: string }[];
 }
@@ -46,14 +46,14 @@ export const createUnsubscribing = () => {
   afterAll(() => service.close());
 
   /** Sends a message to two recipients. */
-  const send = async (): Promise<Sent> => {
+  const send = async (): Promise<SentMail> => {
     const to = ['b@example.org', 'c@example.org'];
     const payload = { from: 'a@example.test', to, subject: 'Hello', text: 'Hello', unsubscribe: 'managed' };
     return (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json();
   };
 
   /** A token for each recipient. @param whose secret signs it. */
-  const tokensOf = ({ id, recipients }: Sent, whose: 'own' | 'other' = 'own'): readonly string[] =>
+  const tokensOf = ({ id, recipients }: SentMail, whose: 'own' | 'other' = 'own'): readonly string[] =>
     recipients.map((each) => unsubscribeToken(whose === 'own' ? secret : otherSecret, id, each.id));
 
   /**
@@ -81,7 +81,7 @@ export const createUnsubscribing = () => {
       ask(token, { method: 'POST', payload, headers: { 'content-type': type } }),
     request: (options: InjectOptions) => service.request({ ...options, key }),
     /** Unsubscribed or not, by recipient. */
-    unsubscribedOf: async ({ id }: Sent): Promise<readonly boolean[]> => {
+    unsubscribedOf: async ({ id }: SentMail): Promise<readonly boolean[]> => {
       const { recipients } = (await service.request({ url: `/v1/messages/${id}`, key })).json();
       return recipients.map(({ unsubscribed }: { unsubscribed: boolean }) => unsubscribed);
     },

@@ -115,31 +115,31 @@ export interface Holder {
 }
 
 /** The expected response: a status, or an error with its exact message. */
-export interface Expected {
+export interface ExpectedAnswer {
   readonly status: number;
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly details?: Details } | null;
 }
 
-export const UNAUTHORIZED: Expected = {
+export const UNAUTHORIZED: ExpectedAnswer = {
   status: 401,
   error: { code: 'unauthorized', message: 'invalid or missing API key' },
 };
 
 /** The same, with the problem of a header that contains no key at all. */
-export const unauthorizedFor = (authorization: string | undefined): Expected => {
+export const unauthorizedFor = (authorization: string | undefined): ExpectedAnswer => {
   if (/^Bearer \S+$/.test(authorization ?? '')) return UNAUTHORIZED;
   const problem = authorization === undefined ? 'is required' : 'is malformed';
   const details = { Authorization: [`Authorization ${problem}: send Authorization: Bearer <API key>`] };
   return { status: 401, error: { code: 'unauthorized', message: 'invalid or missing API key', details } };
 };
 
-export const missing = (kind: Kind): Expected => ({
+export const missing = (kind: Kind): ExpectedAnswer => ({
   status: 404,
   error: { code: 'not_found', message: `${lawOf(kind).noun} not found` },
 });
 
 /** The response for a resource of another organization (spec §7). */
-export const othersOf = (kind: Kind): Expected =>
+export const othersOf = (kind: Kind): ExpectedAnswer =>
   lawOf(kind).isUnrevised === true
     ? missing(kind)
     : {
@@ -151,7 +151,7 @@ export const othersOf = (kind: Kind): Expected =>
 export const expectedOf = (
   { permission, environments, status, membersOnly }: GuardedRoute,
   holder: Holder,
-): Expected => {
+): ExpectedAnswer => {
   if (membersOnly === true) {
     const message = 'only members can do this: sign in to the dashboard';
     return { status: 403, error: { code: 'permission_missing', message } };

@@ -28,7 +28,7 @@ const ENDED = [
   'a key whose domain was deleted',
   'a value that was rotated away',
 ] as const;
-type Ended = (typeof ENDED)[number];
+type EndedCredential = (typeof ENDED)[number];
 
 /** Every kind of credential that is not a working key. */
 export const STRANGERS: readonly string[] = [...Object.keys(GUESSES), ...ENDED];
@@ -47,7 +47,7 @@ export const makeStrangers = async (
     if (statusCode >= 300) throw new Error(`${method} ${url} was answered ${statusCode}`);
   };
 
-  const makers: Readonly<Record<Ended, () => Promise<string>>> = {
+  const makers: Readonly<Record<EndedCredential, () => Promise<string>>> = {
     'an expired key': async () => (await make({ expiresAt: '2001-01-01T00:00:00.000Z' })).value,
     'a revoked key': async () => {
       const { id, value } = await make();

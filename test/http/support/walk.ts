@@ -29,7 +29,7 @@ import {
   nextAddress,
   type WalkedDomain,
 } from './walk-bodies.ts';
-import { type Expected, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
+import { type ExpectedAnswer, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
 
 /** Each permission, separately, in each environment. */
 export const HOLDERS: readonly Holder[] = environmentSchema.options.flatMap((environment) =>
@@ -245,7 +245,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
 };
 
 /** Asserts status, code and message by the table, and no further fields in an error. */
-export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: Expected): void => {
+export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: ExpectedAnswer): void => {
   const isJson = String(answer.headers['content-type']).startsWith('application/json;');
   const told = isJson ? answer.json() : null;
   expect([answer.statusCode, told?.error ?? null]).toEqual([status, error]);

@@ -26,7 +26,7 @@ interface Consumer {
   readonly fails?: boolean;
 }
 
-interface Followed {
+interface FollowResult {
   readonly numbers: readonly number[];
   /** Number of pages that it read on its own. */
   readonly alone: number;
@@ -38,7 +38,7 @@ const follow = async (
   system: SteppableSystem,
   reading: ReadingBehind,
   { name, from, ms, fails = false }: Consumer,
-): Promise<Followed> => {
+): Promise<FollowResult> => {
   const numbers: number[] = [];
   let position = positionOf(from);
   let alone = 0;

@@ -54,10 +54,10 @@ const takeOwn = (log: ReturnType<typeof openLog>, { take }: SharedReading, count
 const FILTERS = [undefined, ['message'], ['message', 'apiKey'], ['apiKey']] as const;
 const FOLLOWERS = 6;
 
-type Read = (request: ReadAllOptions) => Promise<Page>;
+type ReadPage = (request: ReadAllOptions) => Promise<Page>;
 
 /** A reader that requests page after page from a position. */
-const createFollower = (read: Read, categories: readonly string[] | undefined, after: Position) => {
+const createFollower = (read: ReadPage, categories: readonly string[] | undefined, after: Position) => {
   const seen: Position[] = [];
   let position = after;
   return {

@@ -17,13 +17,13 @@ const changed = (organizationId: string, number: number): RecordedEvent =>
     { ...contextAt(NOW, organizationId), originId: `origin-${number}`, originRoot: rootOfPart(client) },
   );
 
-type Kept = typeof client | null;
+type KeptOrigin = typeof client | null;
 
 /** @returns the faults that are reported when the events have this age. */
 const faultsOf = async (
   events: readonly RecordedEvent[],
   ageMs: number,
-  partOf: (organizationId: string, id: string) => Promise<Kept>,
+  partOf: (organizationId: string, id: string) => Promise<KeptOrigin>,
 ): Promise<readonly string[]> => {
   const faults: string[] = [];
   const comparison = createOriginComparison({
@@ -37,7 +37,7 @@ const faultsOf = async (
   return faults;
 };
 
-test.each<[string, number, Kept, RegExp | null]>([
+test.each<[string, number, KeptOrigin, RegExp | null]>([
   ['is there at once', 0, client, null],
   ['is gone at once', 0, null, /its recorded client was removed before 365 days/],
   ['is gone a day early', (ORIGIN_DAYS - 1) * DAY_MS, null, /its recorded client was removed before 365 days/],

@@ -9,14 +9,14 @@ import {
   type StreamName,
 } from '../../../src/domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
-import { applyBatch } from '../../../src/projections/batch.ts';
+import { applyBatch } from '../../../src/projections/apply-or-park.ts';
 import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { openPool } from './open.ts';
 
-export interface Applied {
+export interface AppliedEvents {
   readonly pool: Pool;
   readonly store: EventStore;
   /** Appends to a stream, and applies all events since the last call as one batch. @returns the parked events. */
@@ -31,7 +31,7 @@ export interface Applied {
 }
 
 /** A projection on an empty database and an empty log, applied batch by batch. */
-export const openApplied = async (projection: Projection): Promise<Applied> => {
+export const openApplied = async (projection: Projection): Promise<AppliedEvents> => {
   const pool = await openPool();
   const system = createSystem();
   const store = createInMemoryEventStore({ codec: eventCodec, system });

@@ -12,7 +12,7 @@ import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
-import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';

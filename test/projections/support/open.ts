@@ -10,15 +10,15 @@ import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { type RunningProjections, runProjections } from '../../support/run-projections.ts';
 
-interface Said {
+interface SentReport {
   readonly level: string;
   readonly fields: object;
   readonly sentence: string;
 }
 
 /** A logger that records its messages. */
-const recordingLogger = (): Logger & { readonly said: readonly Said[] } => {
-  const said: Said[] = [];
+const recordingLogger = (): Logger & { readonly said: readonly SentReport[] } => {
+  const said: SentReport[] = [];
   const at = (level: string) => (fields: object, sentence: string) => {
     said.push({ level, fields, sentence });
   };

@@ -2,11 +2,11 @@ import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { binOf, percentilesOf, STATS_METRICS } from '../../../src/projections/stats/metrics.ts';
 
-type Recorded = RecordedEvent<MessageEvent>;
-type Accepted = RecordedEvent<Extract<MessageEvent, { type: 'MessageAccepted' }>>;
+type MessageRecord = RecordedEvent<MessageEvent>;
+type AcceptanceRecord = RecordedEvent<Extract<MessageEvent, { type: 'MessageAccepted' }>>;
 
 /** One count for a recipient, with the value of every dimension. */
-export interface Counted {
+export interface RecountedStats {
   readonly metric: string;
   readonly acceptedAt: string;
   readonly at: string;
@@ -16,7 +16,7 @@ export interface Counted {
 }
 
 /** A count derived from a recipient's events: the metric, the counted event and the number. */
-type Found = readonly [metric: string, event: Recorded, by?: number];
+type CountedEvent = readonly [metric: string, event: MessageRecord, by?: number];
 
 const PROVIDERS: Readonly<Record<string, string>> = {
   'gmail.com': 'gmail',
@@ -39,22 +39,27 @@ const MARKS: Readonly<Record<string, string>> = {
 };
 
 /** The last outcome counts. */
-const outcome = (own: readonly Recorded[]): readonly Found[] =>
+const outcome = (own: readonly MessageRecord[]): readonly CountedEvent[] =>
   own
     .filter(({ type }) => type in ENDINGS)
     .slice(-1)
     .map((event) => [ENDINGS[event.type] ?? '', event]);
 
 /** The first event of each kind counts. */
-const marks = (own: readonly Recorded[]): readonly Found[] =>
+const marks = (own: readonly MessageRecord[]): readonly CountedEvent[] =>
   [...new Set(Object.values(MARKS))].flatMap((mark) =>
     own
       .filter(({ type }) => MARKS[type] === mark)
       .slice(0, 1)
-      .map((event): Found => [mark, event]),
+      .map((event): CountedEvent => [mark, event]),
   );
 
-const engagements = (own: readonly Recorded[], type: string, metric: string, times: string): readonly Found[] => {
+const engagements = (
+  own: readonly MessageRecord[],
+  type: string,
+  metric: string,
+  times: string,
+): readonly CountedEvent[] => {
   const all = own.flatMap((event) =>
     event.type === 'RecipientOpened' || event.type === 'RecipientClicked' ? [event] : [],
   );
@@ -62,15 +67,15 @@ const engagements = (own: readonly Recorded[], type: string, metric: string, tim
   const byPeople = ofType.filter(({ data }) => data.machine === undefined);
   const byMachines = ofType.filter(({ data }) => data.machine !== undefined);
   return [
-    ...byPeople.slice(0, 1).map((event): Found => [metric, event]),
-    ...byMachines.slice(0, 1).map((event): Found => [`machine_${metric}`, event]),
-    ...byPeople.map((event): Found => [times, event, event.data.count]),
+    ...byPeople.slice(0, 1).map((event): CountedEvent => [metric, event]),
+    ...byMachines.slice(0, 1).map((event): CountedEvent => [`machine_${metric}`, event]),
+    ...byPeople.map((event): CountedEvent => [times, event, event.data.count]),
   ];
 };
 
-const latencies = (own: readonly Recorded[], acceptedAt: string): readonly Found[] => {
+const latencies = (own: readonly MessageRecord[], acceptedAt: string): readonly CountedEvent[] => {
   let dueAt = acceptedAt;
-  return own.flatMap((event): readonly Found[] => {
+  return own.flatMap((event): readonly CountedEvent[] => {
     if (event.type === 'MessageScheduled' || event.type === 'MessageRescheduled') dueAt = event.data.scheduledAt;
     if (event.type !== 'RecipientDelivered') return [];
     const ms = Math.max(0, Date.parse(event.metadata.occurredAt) - Date.parse(dueAt));
@@ -78,16 +83,20 @@ const latencies = (own: readonly Recorded[], acceptedAt: string): readonly Found
   });
 };
 
-const concerns = ({ data }: Recorded, id: string): boolean =>
+const concerns = ({ data }: MessageRecord, id: string): boolean =>
   ('recipientId' in data && data.recipientId === id) || ('recipientIds' in data && data.recipientIds.includes(id));
 
-const bounceClass = (metric: string, event: Recorded): string =>
+const bounceClass = (metric: string, event: MessageRecord): string =>
   metric === 'bounced' && event.type === 'RecipientBounced' ? (event.data.category ?? 'unknown') : '';
 
 /** All counts for one recipient. */
-const countedOf = (own: readonly Recorded[], accepted: Accepted, domain: string): readonly Counted[] => {
+const countedOf = (
+  own: readonly MessageRecord[],
+  accepted: AcceptanceRecord,
+  domain: string,
+): readonly RecountedStats[] => {
   const { data, metadata } = accepted;
-  const found: readonly Found[] = [
+  const found: readonly CountedEvent[] = [
     ['accepted', accepted],
     ...outcome(own),
     ...marks(own),
@@ -115,14 +124,14 @@ const countedOf = (own: readonly Recorded[], accepted: Accepted, domain: string)
   }));
 };
 
-export const has = ({ values }: Counted, dimension: string, value: string | undefined): boolean =>
+export const has = ({ values }: RecountedStats, dimension: string, value: string | undefined): boolean =>
   [values[dimension]].flat().includes(value);
 
 /** Counts by reading the whole log, one recipient at a time. */
-export const recount = (log: readonly Recorded[]): readonly Counted[] =>
+export const recount = (log: readonly MessageRecord[]): readonly RecountedStats[] =>
   log.flatMap((event) => {
     if (event.type !== 'MessageAccepted' || event.data.trial === true) return [];
-    const accepted = event as Accepted;
+    const accepted = event as AcceptanceRecord;
     const own = log.filter(({ stream }) => stream === event.stream);
     return accepted.data.recipients.flatMap(({ id, domain }) =>
       countedOf(
@@ -134,7 +143,7 @@ export const recount = (log: readonly Recorded[]): readonly Counted[] =>
   });
 
 /** Sums counts in the format of statistics. */
-export const summed = (counted: readonly Counted[]) => {
+export const summed = (counted: readonly RecountedStats[]) => {
   const by = (metric: string) => counted.filter((one) => one.metric === metric).reduce((sum, one) => sum + one.by, 0);
   const bins = [...new Set(counted.map(({ metric }) => metric).filter((metric) => metric.startsWith('latency ')))]
     .map((metric) => ({ bin: Number(metric.split(' ')[1]), count: by(metric) }))

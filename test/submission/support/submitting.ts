@@ -11,7 +11,7 @@ import { type Overrides, type Service, startService } from '../../http/support/s
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';
 
 /** An accepted message as returned by the API. */
-export interface Shown {
+export interface SubmissionState {
   readonly id: string;
   readonly recipients: readonly { readonly address: string; readonly kind: string }[];
   readonly [field: string]: unknown;
@@ -112,7 +112,7 @@ export const startSubmitting = async (
       return reply;
     },
     /** The message that a reply names as queued. */
-    shown: async (reply: string): Promise<Shown> => {
+    shown: async (reply: string): Promise<SubmissionState> => {
       const id = idIn(reply);
       return { ...(await get(`/v1/messages/${id}`)), ...(await get(`/v1/messages/${id}/content`)), id: id ?? '' };
     },

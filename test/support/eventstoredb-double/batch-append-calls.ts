@@ -32,10 +32,10 @@ const expectedOf = (options: BatchAppendReq.Options): ProposedAppend['expected']
   return Number(options.getStreamPosition());
 };
 
-type Refused = Exclude<AppendOutcome, { kind: 'written' }>;
+type RefusedAppend = Exclude<AppendOutcome, { kind: 'written' }>;
 
 /** Name and bytes of the message with the reason. */
-const detailsOf = (outcome: Refused): readonly [string, Uint8Array] => {
+const detailsOf = (outcome: RefusedAppend): readonly [string, Uint8Array] => {
   switch (outcome.kind) {
     case 'wrong-revision': {
       const wrong = new shared.WrongExpectedVersion();
@@ -55,7 +55,7 @@ const detailsOf = (outcome: Refused): readonly [string, Uint8Array] => {
   }
 };
 
-const refused = (outcome: Refused): Status => {
+const refused = (outcome: RefusedAppend): Status => {
   const [name, bytes] = detailsOf(outcome);
   const details = new Any();
   details.pack(bytes, name);

@@ -35,7 +35,7 @@ interface Count {
 
 type Counts = Readonly<Record<Method, Readonly<Count>>>;
 
-type Sized = { readonly data: Uint8Array; readonly metadata: Uint8Array };
+type EventBytes = { readonly data: Uint8Array; readonly metadata: Uint8Array };
 
 export interface Counter {
   counts(): Counts;
@@ -121,7 +121,7 @@ export const createToll = (costs: Costs) => {
     streamRead: (name: string): void => {
       streamsRead.push(name);
     },
-    passed: (method: Method, events: readonly Sized[]): void => {
+    passed: (method: Method, events: readonly EventBytes[]): void => {
       counts[method].events += events.length;
       for (const { data, metadata } of events) counts[method].bytes += data.length + metadata.length;
     },

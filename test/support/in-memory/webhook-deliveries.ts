@@ -38,10 +38,10 @@ const shown = ({ id, webhookId, event, replayId, state, dueAt, createdAt, tries 
   tries: [...tries].sort(([left], [right]) => left - right).map(([, each]) => each),
 });
 
-type Numbered = readonly [number: number, replay: WebhookReplay];
+type NumberedReplay = readonly [number: number, replay: WebhookReplay];
 
 const pageOf = <Replay>(
-  all: readonly Numbered[],
+  all: readonly NumberedReplay[],
   limit: number,
   replayFrom: (replay: WebhookReplay) => Replay,
 ): ReplayPage<Replay> => ({
@@ -106,7 +106,7 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
 
   const endpointOf = ({ deliveryId }: FinishedTry): string | undefined => rows.get(deliveryId)?.webhookId;
 
-  const numbered = (): readonly Numbered[] => [...replays.values()].map((replay, index) => [index + 1, replay]);
+  const numbered = (): readonly NumberedReplay[] => [...replays.values()].map((replay, index) => [index + 1, replay]);
 
   const counted = (replay: WebhookReplay): CountedReplay => {
     const own = [...rows.values()].filter(({ replayId }) => replayId === replay.id);

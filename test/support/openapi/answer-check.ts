@@ -2,10 +2,10 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
-import { type Asked, responseFinder } from './find-response.ts';
+import { type DocumentedRequest, responseFinder } from './find-response.ts';
 
 /** One request and its response. */
-export interface RealAnswer extends Asked {
+export interface RealAnswer extends DocumentedRequest {
   readonly headers: { get(name: string): string | null };
   readonly text: string;
 }

@@ -55,13 +55,13 @@ export const readOpenApi = (source: unknown): OpenApi => documentSchema.parse(so
 export const nameIn = (reference: string): string => reference.split('/').at(-1) ?? '';
 
 /** An operation with its path and method. */
-export interface Located {
+export interface LocatedSchema {
   readonly method: string;
   readonly path: string;
   readonly operation: OpenApiOperation;
 }
 
-export const operationsOf = ({ paths }: OpenApi): readonly Located[] =>
+export const operationsOf = ({ paths }: OpenApi): readonly LocatedSchema[] =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, one]) => ({ method: method.toUpperCase(), path, operation: one })),
   );

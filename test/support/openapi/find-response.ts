@@ -1,6 +1,6 @@
 import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
 
-export interface Asked {
+export interface DocumentedRequest {
   readonly method: string;
   /** The query is included, if any. */
   readonly path: string;
@@ -37,7 +37,7 @@ export const responseFinder = ({
   paths,
   components,
   'x-elsewhere': nowhere,
-}: OpenApi): ((asked: Asked) => OpenApiResponse | undefined) => {
+}: OpenApi): ((asked: DocumentedRequest) => OpenApiResponse | undefined) => {
   // The most specific path comes first: `/v1/messages/send` is not an id.
   const known = Object.entries(paths)
     .sort(([left], [right]) => parameters(left) - parameters(right))

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { type Loaded, load, type Origin } from '../../../src/commands/execute.ts';
+import { type LoadedStream, load, type Origin } from '../../../src/commands/execute.ts';
 import { cancelMessage, claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
@@ -58,7 +58,11 @@ const cancelling = async (store: EventStore, messageId: string): Promise<Answer>
   }
 };
 
-const claiming = async (store: EventStore, messageId: string, known: Loaded<Message> | undefined): Promise<Answer> => {
+const claiming = async (
+  store: EventStore,
+  messageId: string,
+  known: LoadedStream<Message> | undefined,
+): Promise<Answer> => {
   const claim = await claimAttempt({ store, system }, { messageId, leaseMs: 60_000, random: 0.5, known });
   return claim.claimed ? 'claimed' : 'not claimed';
 };

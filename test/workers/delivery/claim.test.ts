@@ -10,7 +10,7 @@ import { type Delivering, openDelivering, statuses, until } from '../delivering.
 const TIMES = { attemptMs: 2_000, leaseMs: 4_000 };
 const LONGER_THAN_HEARD_MS = 900;
 
-interface Opened extends Delivering {
+interface ClaimWorld extends Delivering {
   /** Resolves when the server has received a recipient, to which it replies after a delay. */
   readonly asked: Promise<void>;
   /** Number of reads of message streams by the workers. */
@@ -20,7 +20,7 @@ interface Opened extends Delivering {
 }
 
 /** A server that delays its first client before the message, for longer than a confirmation is valid. */
-const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<Opened> => {
+const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<ClaimWorld> => {
   const asked = Promise.withResolvers<void>();
   let count = 0;
   const service = await openDelivering({

@@ -28,7 +28,7 @@ const claimOf = (leasedTo: number | null, leasedToOther: number | null): Success
     },
   }) as unknown as SuccessfulClaim;
 
-interface Opened {
+interface FenceWorld {
   readonly system: ReturnType<typeof createSteppableSystem>;
   readonly completion: Completion;
   readonly abort: AbortController;
@@ -48,7 +48,7 @@ const open = ({
 } = {}) => {
   const stepped = createSteppableSystem();
   const system = { ...stepped, now: () => new Date(stepped.now().getTime() + wallAheadMs()) };
-  const reads: Opened['reads'] = [];
+  const reads: FenceWorld['reads'] = [];
   let asked = 0;
   const readStream: EventStore['readStream'] = async () => {
     asked += 1;
@@ -72,7 +72,7 @@ const open = ({
 };
 
 /** True if the final dot may be sent, after the clock has advanced by `ms`. */
-const answer = async ({ system, completion }: Pick<Opened, 'system' | 'completion'>, ms = 0): Promise<boolean> => {
+const answer = async ({ system, completion }: Pick<FenceWorld, 'system' | 'completion'>, ms = 0): Promise<boolean> => {
   const may = Promise.resolve(completion.mayComplete());
   await system.advance(ms);
   return may;

@@ -18,7 +18,7 @@ const messageId = formatId('msg', new Uint8Array(16));
 const ANN = formatId('rcp', new Uint8Array(16).fill(1));
 const BOB = formatId('rcp', new Uint8Array(16).fill(2));
 
-interface Composed {
+interface ComposedMail {
   readonly from?: string;
   readonly bounceDomain?: string;
   readonly tracking?: Tracking;
@@ -28,7 +28,7 @@ interface Composed {
 }
 
 /** The mails that an attempt sends to Ann and Bob. */
-const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> => {
+const compose = async (with_: ComposedMail = {}): Promise<readonly OutgoingMail[]> => {
   const { from = 'shop@example.test', bounceDomain, tracking, body: more, trackedName } = with_;
   const contents = createInMemoryContents();
   const secrets = createInMemorySecrets();

@@ -20,7 +20,7 @@ const MESSAGES = 80;
 const SETTLED_MS = 2_000;
 const WATCHED_MS = 5_000;
 
-interface Asked {
+interface AttemptTime {
   readonly atMs: number;
   readonly refused: boolean;
 }
@@ -30,7 +30,7 @@ type World = Awaited<ReturnType<typeof createMailWorld>>;
 /** A server that accepts at most `PER_SECOND` recipients per second. */
 const startStrict = async (world: World, { domain, address, refusal }: (typeof STRICT)[number]) => {
   world.dns.change({ [domain]: { MX: [[10, `mx.${domain}`]] }, [`mx.${domain}`]: { A: [address] } });
-  const asked: Asked[] = [];
+  const asked: AttemptTime[] = [];
   const server = await world.startScripted(address, {
     RCPT: () => {
       const atMs = performance.now();

@@ -17,7 +17,7 @@ import type { Parts, Service } from '../service.ts';
 
 const HOUR_MS = 3_600_000;
 
-interface Opened extends Delivering {
+interface ScheduleWorld extends Delivering {
   readonly origin: Origin;
   /** Ids of messages that were added to the queue, in order. */
   readonly queued: readonly string[];
@@ -39,7 +39,7 @@ const telling = (queues: Queues, queued: string[]): Queues => ({
   },
 });
 
-const open = async (parts: Parts = {}): Promise<Opened> => {
+const open = async (parts: Parts = {}): Promise<ScheduleWorld> => {
   const service = await openDelivering(parts);
   const queued: string[] = [];
   const { system, logger, organizationId } = service;

@@ -59,14 +59,14 @@ export const openReceiving = async (
   };
 };
 
-export interface Failed {
+export interface FailedDelivery {
   readonly address: string;
   readonly action?: string;
   readonly status?: string;
   readonly diagnostic?: string;
 }
 
-const recipientOf = ({ address, action = 'failed', status = '5.1.1', diagnostic }: Failed): string =>
+const recipientOf = ({ address, action = 'failed', status = '5.1.1', diagnostic }: FailedDelivery): string =>
   `Final-Recipient: rfc822; ${address}
 Action: ${action}
 Status: ${status}
@@ -86,7 +86,7 @@ ${parts.join('')}--B--
 `.replaceAll('\n', '\r\n');
 
 /** A delivery report (RFC 3464). */
-export const deliveryReport = (...failed: readonly Failed[]): string =>
+export const deliveryReport = (...failed: readonly FailedDelivery[]): string =>
   report(
     'delivery-status',
     part('text/plain', 'It could not be delivered.'),

@@ -11,14 +11,14 @@ export const openReturning = async () => {
   return { ...service, ...(await openReceiving(service)) };
 };
 
-export type Sent = { readonly id: string; readonly from: string; readonly raw: string };
+export type SentMail = { readonly id: string; readonly from: string; readonly raw: string };
 
 /** Sends a message and waits for its delivery. Returns its return path too. */
 export const send = async (
   service: Delivering,
   to: readonly string[] | string,
   more: Parameters<Delivering['send']>[3] = {},
-): Promise<Sent> => {
+): Promise<SentMail> => {
   const before = service.sink.mails.length;
   const id = await service.send(to, 'live', 'Hello', more);
   await until(async () => expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered'])));

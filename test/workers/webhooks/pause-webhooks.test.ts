@@ -4,7 +4,7 @@ import { load, type Origin } from '../../../src/commands/execute.ts';
 import { deleteDomain, registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { adoptWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import type { Permission } from '../../../src/domain/api-key/events.ts';
-import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { until } from '../delivering.ts';

@@ -130,7 +130,7 @@ export const createDeliveryTargets = ({
     domain: string,
     host: string,
     found: HostAddress,
-    { tls, key }: Held,
+    { tls, key }: UsableSecurity,
   ): DeliveryTarget | null => {
     const localAddress = sourceOf(domain, found.family);
     if (localAddress === null) return null;
@@ -165,5 +165,5 @@ export const createDeliveryTargets = ({
   };
 };
 
-type Held = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
+type UsableSecurity = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
 export type DeliveryTargetsOf = ReturnType<typeof createDeliveryTargets>;

@@ -219,7 +219,7 @@ interface MailDestinationsOptions {
   readonly system: Pick<System, 'monotonicMs'>;
 }
 
-interface Known {
+interface CachedProvider {
   readonly provider: Promise<string>;
   readonly untilMs: number;
 }
@@ -243,7 +243,7 @@ const inFixedOrder = (one: MailHost, other: MailHost): number =>
  * does not exist, leads into a private network or cannot be looked up keeps the domain out of the provider's queue.
  */
 export const createMailDestinations = ({ routes, addressesOf, system }: MailDestinationsOptions) => {
-  const known = new LRUCache<string, Known>({ maxSize: REMEMBERED_BYTES_MAX });
+  const known = new LRUCache<string, CachedProvider>({ maxSize: REMEMBERED_BYTES_MAX });
 
   const hostsOf = async (domain: string): Promise<readonly string[]> => {
     const route = await routes.routeOf(domain);

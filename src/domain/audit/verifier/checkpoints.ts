@@ -203,11 +203,11 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
  */
 
 /** `unknown`: no trusted key has signed. `forged`: a line names a trusted key, but the signature is not by that key. */
-type Signed = 'trusted' | 'unknown' | 'forged';
+type SignatureVerdict = 'trusted' | 'unknown' | 'forged';
 
 interface LogKeys {
   /** Whether a key trusted at this size has signed. */
-  check(note: Note, size: number): Signed;
+  check(note: Note, size: number): SignatureVerdict;
   /** Adds the key of a leaf. @param vkey as in the leaf; an invalid one is ignored. */
   add(vkey: string, leaf: number): void;
   retire(vkey: string, leaf: number): void;
@@ -216,7 +216,7 @@ interface LogKeys {
   readonly trusted: readonly VerifierKey[];
 }
 
-interface Announced {
+interface AnnouncedKey {
   readonly key: VerifierKey;
   readonly leaf: number;
 }
@@ -240,10 +240,10 @@ const signatureBy = (note: Note, key: VerifierKey): number | 'forged' | null =>
 export const createLogKeys = (pinned: readonly VerifierKey[]): LogKeys => {
   const trusted = new Map(pinned.map((key) => [key.text, key]));
   const retired = new Map<string, number>();
-  let added: Announced[] = [];
-  let ended: Announced[] = [];
+  let added: AnnouncedKey[] = [];
+  let ended: AnnouncedKey[] = [];
 
-  const announced = (vkey: string, leaf: number): readonly Announced[] => {
+  const announced = (vkey: string, leaf: number): readonly AnnouncedKey[] => {
     const key = keyOf(vkey);
     return key === null ? [] : [{ key, leaf }];
   };
@@ -279,7 +279,7 @@ const LEVEL = Math.log2(BUNDLE_LEAVES);
 /** Bundles inside which roots can still be computed. Takes 32 MB of hashes, for a million leaves. */
 const BUNDLES_KEPT_MAX = 4_096;
 
-interface Kept {
+interface BundleHashes {
   readonly before: CompactRange;
   readonly hashes: Buffer;
 }
@@ -319,7 +319,7 @@ const extendedByBundle = (range: CompactRange, hashes: Buffer): CompactRange =>
 export const createGrowingTree = (edge: CompactRange): GrowingTree => {
   let claimed = edge;
   let recomputed: CompactRange | null = edge;
-  const kept: Kept[] = [];
+  const kept: BundleHashes[] = [];
 
   const grow = (hashes: Buffer, own: Buffer | null): void => {
     const before = claimed;

@@ -156,15 +156,15 @@ const bytesOf = (hashes: unknown): readonly Buffer[] =>
 const isLeafOf = ({ size, root }: Checkpoint, index: number, leaf: string, hashes: unknown): boolean =>
   rootOfInclusion(index, size, leafHash(leaf), bytesOf(hashes))?.equals(root) === true;
 
-interface Checked {
+interface LeafVerdict {
   readonly findings: readonly Finding[];
   /** Description of the leaf; empty if it is not proved. */
   readonly words: readonly string[];
 }
 
-const refused = (finding: Finding): Checked => ({ findings: [finding], words: [] });
+const refused = (finding: Finding): LeafVerdict => ({ findings: [finding], words: [] });
 
-const checkEvent = (event: Members, checkpoint: Checkpoint): Checked => {
+const checkEvent = (event: Members, checkpoint: Checkpoint): LeafVerdict => {
   const { event_id: id, leaf_index: index, proof } = event;
   if (proof === null) return refused(doubt(`event ${id} is not in a signed checkpoint of this report`));
   const { leaf: text, hashes } = isObject(proof) ? proof : {};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deleteKey, type KeyChange, loadOwnKey, noteRefusal, revokeKey, rotateKey } from '../../../commands/api-key.ts';
-import { type Loaded, load } from '../../../commands/execute.ts';
+import { type LoadedStream, load } from '../../../commands/execute.ts';
 import {
   apiKey,
   type ExistingApiKey,
@@ -123,7 +123,7 @@ const loadApiKey = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<Loaded<ExistingApiKey>> => {
+): Promise<LoadedStream<ExistingApiKey>> => {
   if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
   const known = await loadOwnKey(context, caller.organizationId, id);
   if (caller.environment === 'test' && known.state.environment === 'live')

@@ -92,7 +92,7 @@ const ABOUT_MEMBERS = [
 ].map(typeFacet);
 
 /** People and keys that a text names. */
-interface Named {
+interface NamedActors {
   readonly members: readonly string[];
   readonly auditors: readonly string[];
   readonly keys: readonly string[];
@@ -101,7 +101,7 @@ interface Named {
 /** Only these have the id of an auditor. */
 const ABOUT_AUDITORS = ['AuditorAdded', 'AuditorRemoved'];
 
-const namedCondition = ({ members, auditors, keys }: Named): LeafCondition => {
+const namedCondition = ({ members, auditors, keys }: NamedActors): LeafCondition => {
   const facets = [
     ...members.map((id) => `actor:member:${id}`),
     ...auditors.map((id) => `actor:auditor:${id}`),
@@ -124,7 +124,7 @@ const typeCondition = (types: readonly string[]): LeafCondition => {
   return { facets, is: ({ type }) => types.includes(type) };
 };
 
-const wordCondition = (word: string, named: Named): LeafCondition => {
+const wordCondition = (word: string, named: NamedActors): LeafCondition => {
   const byName = namedCondition(named);
   return {
     facets: [...typesWithWord(word).map(typeFacet), ...byName.facets],
@@ -189,7 +189,7 @@ const openNames = (deps: HttpDependencies, organizationId: string) => {
     await waitForNames(deps, ['api_key']);
     return readModels.search.keysNamed({ organizationId, text });
   };
-  const people = async (text: string): Promise<Named> => ({
+  const people = async (text: string): Promise<NamedActors> => ({
     members: await members(text),
     auditors: await auditors(text),
     keys: [],

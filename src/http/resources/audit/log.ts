@@ -277,7 +277,7 @@ const removedPart = ({ name, hash, later }: RemovedPart, record: RemovedContent)
 const unavailable = (): DomainError =>
   new DomainError('unavailable', 'the contents of the event cannot be read at the moment: try again');
 
-type Bound = z.infer<typeof boundPartSchema>;
+type BoundPart = z.infer<typeof boundPartSchema>;
 
 /** @throws {DomainError} `unavailable` */
 const bodyOf = async ({ context: { contents } }: HttpDependencies, id: string): Promise<StoredBody> => {
@@ -304,7 +304,10 @@ const contentOf = async (deps: HttpDependencies, { contentId, contentRoot }: Lea
     : { content_root: null, parts: [] };
 
 /** @throws {DomainError} `unavailable` */
-const replyOf = async (deps: HttpDependencies, { smtp }: { readonly smtp?: Partial<SmtpFacts> }): Promise<Bound> => {
+const replyOf = async (
+  deps: HttpDependencies,
+  { smtp }: { readonly smtp?: Partial<SmtpFacts> },
+): Promise<BoundPart> => {
   const { replyId, replyRoot: root } = smtp ?? {};
   if (root === undefined) return null;
   const body = await bodyOf(deps, String(replyId));
@@ -316,7 +319,7 @@ const replyOf = async (deps: HttpDependencies, { smtp }: { readonly smtp?: Parti
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const originOf = async ({ requestOrigins }: HttpDependencies, { metadata }: Leaf): Promise<Bound> => {
+const originOf = async ({ requestOrigins }: HttpDependencies, { metadata }: Leaf): Promise<BoundPart> => {
   const { organizationId, originId = '', originRoot: root, occurredAt } = metadata;
   if (root === undefined) return null;
   const part = await requestOrigins.partOf(organizationId, originId);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Loaded, load } from '../../../commands/execute.ts';
+import { type LoadedStream, load } from '../../../commands/execute.ts';
 import {
   changeDomain,
   deleteDomain,
@@ -36,9 +36,9 @@ export const loadDomain = async (
   caller: Caller,
   id: string,
 ): Promise<
-  Pick<Loaded<unknown>, 'revision'> & {
+  Pick<LoadedStream<unknown>, 'revision'> & {
     readonly domain: ExistingSendingDomain;
-    readonly known: Loaded<SendingDomain>;
+    readonly known: LoadedStream<SendingDomain>;
   }
 > => {
   if (!isId('dom', id)) throw new DomainError('not_found', 'domain not found');

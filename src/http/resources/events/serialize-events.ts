@@ -74,11 +74,11 @@ const suppressionData = (
   return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
 };
 
-type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+type DefinedFields<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /** Drops undefined fields. */
-const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+const defined = <Fields extends object>(fields: Fields): DefinedFields<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as DefinedFields<Fields>; // those left
 
 const billingData = ({ subjectId, facts: { month, quota, invoice } }: CustomerEvent): SerializedEventData => ({
   invoice_id: subjectId,

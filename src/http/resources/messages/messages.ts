@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { type Loaded, load, readWholeStream } from '../../../commands/execute.ts';
+import { type LoadedStream, load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/attempt.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
@@ -43,7 +43,7 @@ export const loadMessage = async (
 ): Promise<{
   readonly message: ExistingMessage;
   readonly revision: Revision | 'no-stream';
-  readonly known: Loaded<Message>;
+  readonly known: LoadedStream<Message>;
 }> => {
   if (!isId('msg', id)) throw notFound();
   const known = await load(context.store, message, messageStream(id));

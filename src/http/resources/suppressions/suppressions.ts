@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Loaded, load } from '../../../commands/execute.ts';
+import { type LoadedStream, load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest, removeSuppression } from '../../../commands/suppression.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -54,7 +54,7 @@ const loadSuppression = async (
 ): Promise<{
   readonly suppression: ExistingSuppression;
   readonly revision: Revision | 'no-stream';
-  readonly known: Loaded<Suppression>;
+  readonly known: LoadedStream<Suppression>;
 }> => {
   if (!isId('sup', id)) throw new DomainError('not_found', 'suppression not found');
   const known = await load(context.store, suppression, suppressionStream(id));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Loaded, load } from '../../../commands/execute.ts';
+import { type LoadedStream, load } from '../../../commands/execute.ts';
 import {
   adoptWebhook,
   deleteWebhook,
@@ -38,7 +38,7 @@ export const loadWebhook = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
-): Promise<WebhookAtRevision & { readonly known: Loaded<Webhook> }> => {
+): Promise<WebhookAtRevision & { readonly known: LoadedStream<Webhook> }> => {
   if (!isId('whk', id)) throw new DomainError('not_found', 'webhook not found');
   const known = await load(context.store, webhook, webhookStream(id));
   return { webhook: requireWebhook(known.state, caller), revision: known.revision, known };

@@ -31,7 +31,7 @@ const TRANSACTIONS_MAX = 90;
  */
 const SHARE_OF_FREE = 3;
 
-interface Kept {
+interface SessionEntry {
   session: SmtpSession;
   transactions: number;
   idleTimer?: NodeJS.Timeout;
@@ -50,7 +50,7 @@ interface Waiter {
  * that others get none: a server may hang on the mail of one owner only.
  */
 export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: SessionPoolOptions) => {
-  const idle: Kept[] = [];
+  const idle: SessionEntry[] = [];
   const waiting = createFairQueue<Waiter>();
   /** Sessions in use or being opened by owner, without zeros. */
   const used = new Map<string, number>();
@@ -80,7 +80,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     if (count === 0) onEmpty?.(); // a waiting message has taken the room by now
   };
 
-  const takeIdle = (): Kept | undefined => {
+  const takeIdle = (): SessionEntry | undefined => {
     for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
       clearTimeout(kept.idleTimer);
       if (kept.session.isOpen()) return kept;
@@ -88,19 +88,19 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     return undefined;
   };
 
-  const dropIdle = (kept: Kept): void => {
+  const dropIdle = (kept: SessionEntry): void => {
     const position = idle.indexOf(kept);
     if (position >= 0) idle.splice(position, 1);
     kept.session.quit();
   };
 
-  const keepIdle = (kept: Kept): void => {
+  const keepIdle = (kept: SessionEntry): void => {
     kept.idleTimer = setTimeout(dropIdle, IDLE_MS, kept).unref();
     idle.push(kept);
     onIdle?.();
   };
 
-  const passOn = (kept: Kept): void => {
+  const passOn = (kept: SessionEntry): void => {
     const waiter = waiting.shift(isWithinShare);
     if (waiter === undefined) {
       keepIdle(kept);
@@ -110,7 +110,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     handOut(kept, waiter);
   };
 
-  const release = (kept: Kept, owner: string | undefined, reusable: boolean): void => {
+  const release = (kept: SessionEntry, owner: string | undefined, reusable: boolean): void => {
     change(owner, -1);
     if (!kept.session.isOpen())
       kept.session.close(); // the other side may have closed only its half
@@ -119,7 +119,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     serve(); // other owners have a larger share now
   };
 
-  const handOut = (kept: Kept, waiter: Waiter): void => {
+  const handOut = (kept: SessionEntry, waiter: Waiter): void => {
     const reused = kept.transactions > 0;
     kept.transactions += 1;
     waiter.resolve({ session: kept.session, reused, release: (reusable) => release(kept, waiter.owner, reusable) });

@@ -169,14 +169,14 @@ const OVERSIGNED_IF_PRESENT = [
   'List-Archive',
 ] as const;
 
-interface Signed {
+interface SignedHeader {
   /** Name as written in a signature. */
   readonly name: string;
   readonly key: string;
   readonly evenIfAbsent: boolean;
 }
 
-const SIGNED: readonly Signed[] = [
+const SIGNED: readonly SignedHeader[] = [
   ...OVERSIGNED.map((name) => ({ name, key: name.toLowerCase(), evenIfAbsent: true })),
   ...OVERSIGNED_IF_PRESENT.map((name) => ({ name, key: name.toLowerCase(), evenIfAbsent: false })),
 ];

@@ -184,7 +184,7 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** How one try ended. */
-type Tried = { readonly reply: Reply } | { readonly reply: null; readonly reason: string; readonly edns: boolean };
+type TryResult = { readonly reply: Reply } | { readonly reply: null; readonly reason: string; readonly edns: boolean };
 
 /** Tries one server after another until one answers. Servers that recently failed to answer come last. */
 const createNameServers = ({ servers, system, timeoutMs }: NameServersOptions): NameServers => {
@@ -222,7 +222,7 @@ const createNameServers = ({ servers, system, timeoutMs }: NameServersOptions): 
     return reply.truncated ? withTimeout(askByTcp, exchange) : reply;
   };
 
-  const tryServer = async (server: NameServer, question: Question, edns: boolean): Promise<Tried> => {
+  const tryServer = async (server: NameServer, question: Question, edns: boolean): Promise<TryResult> => {
     try {
       const reply = await askServer(server, question, edns);
       if (ANSWERS.includes(reply.rcode)) return { reply };
@@ -369,12 +369,12 @@ const keptMs = ({ answer, ttlSeconds }: LookedUp<unknown>): number => {
   return Math.min(Math.max(ttlSeconds, TTL_SECONDS_MIN), secondsMax) * 1000;
 };
 
-interface Cached {
+interface CacheEntry {
   readonly untilMs: number;
   readonly answer: Promise<DnsAnswer<unknown>>;
 }
 
-interface Asked<Found> {
+interface LookupRequest<Found> {
   /** Equal for equal questions. */
   readonly key: string;
   readonly fresh: boolean;
@@ -386,10 +386,10 @@ interface Asked<Found> {
  * question never uses the answer to one that was asked before it.
  */
 const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
-  const cache = new LRUCache<string, Cached>({ maxSize: CACHE_BYTES_MAX });
+  const cache = new LRUCache<string, CacheEntry>({ maxSize: CACHE_BYTES_MAX });
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>();
 
-  const askAnew = <Found>({ key, fresh, find }: Asked<Found>): Promise<DnsAnswer<Found>> => {
+  const askAnew = <Found>({ key, fresh, find }: LookupRequest<Found>): Promise<DnsAnswer<Found>> => {
     const keep = (ms: number, bytes: number): void => {
       // A later question has the newer answer.
       if (underWay.get(key) !== answer) return;
@@ -412,7 +412,7 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
     return answer;
   };
 
-  return <Found>(asked: Asked<Found>): Promise<DnsAnswer<Found>> => {
+  return <Found>(asked: LookupRequest<Found>): Promise<DnsAnswer<Found>> => {
     const { key, fresh } = asked;
     if (fresh) return askAnew(asked);
     const cached = cache.get(key);
@@ -422,13 +422,13 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
   };
 };
 
-type Settled = PromiseSettledResult<DnsAnswer<HostAddress>>;
+type SettledLookup = PromiseSettledResult<DnsAnswer<HostAddress>>;
 
 /**
  * Many servers fail only for AAAA, and their hosts can still be reached by IPv4. Making one of two lookups fail gains
  * an attacker nothing: the remaining answer is still authenticated or not.
  */
-const bothFamilies = (four: Settled, six: Settled): DnsAnswer<HostAddress> => {
+const bothFamilies = (four: SettledLookup, six: SettledLookup): DnsAnswer<HostAddress> => {
   const known = [four, six].flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const records = known.flatMap((each) => each.records);
   const failed = [four, six].find((each) => each.status === 'rejected');

@@ -208,7 +208,7 @@ const REFRESH_SECONDS_MAX = 24 * 60 * 60;
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 
-interface Known {
+interface CachedPolicy {
   readonly policy: StsPolicy;
   /** Id from the TXT record. */
   readonly id: string;
@@ -216,7 +216,7 @@ interface Known {
   readonly untilMs: number;
 }
 
-interface Failed {
+interface FailedFetch {
   readonly id: string;
   readonly untilMs: number;
 }
@@ -227,8 +227,8 @@ interface Failed {
  */
 export const createMtaSts = ({ resolver, system, fetch: options }: MtaStsOptions): MtaSts => {
   const { fetch, close } = createFetchStsPolicy(options);
-  const kept = new LRUCache<string, Known>({ maxSize: CACHE_BYTES_MAX });
-  const failures = new LRUCache<string, Failed>({ maxSize: CACHE_BYTES_MAX });
+  const kept = new LRUCache<string, CachedPolicy>({ maxSize: CACHE_BYTES_MAX });
+  const failures = new LRUCache<string, FailedFetch>({ maxSize: CACHE_BYTES_MAX });
   const underWay = new Map<string, Promise<StsPolicy | null>>();
 
   const currentId = async (domain: string): Promise<string | null> => {
@@ -264,7 +264,7 @@ export const createMtaSts = ({ resolver, system, fetch: options }: MtaStsOptions
     return policy;
   };
 
-  const knownOf = (domain: string): Known | null => {
+  const knownOf = (domain: string): CachedPolicy | null => {
     const last = kept.get(domain);
     return last !== undefined && system.monotonicMs() < last.untilMs ? last : null;
   };

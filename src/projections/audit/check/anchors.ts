@@ -42,7 +42,7 @@ export const keptCheckpoint = (name: string, text: string): KeptCheckpoint | nul
 const LATE_MS = 3_600_000;
 
 /** How much of a tree is anchored. */
-export interface Anchored {
+export interface AnchorCoverage {
   /** Its first leaves that an anchor covers. */
   readonly size: number;
   /** Names of the witnesses and files that cover them. */
@@ -135,7 +135,7 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
       cover(size, cosigned.names);
       firstUncosigned = isLater(newest, size) ? newest : undefined;
     },
-    anchored: (): Anchored => ({ size: anchored, by }),
+    anchored: (): AnchorCoverage => ({ size: anchored, by }),
     /** Why leaves of the tree could not be verified. */
     doubts: (now: Date): readonly string[] => {
       const isLate = (event: RecordedEvent | undefined): boolean =>

@@ -38,7 +38,7 @@ export interface ContentComparison {
 }
 
 /** Contents whose root hash an event records. */
-interface Bound {
+interface BoundContent {
   readonly what: 'content' | 'reply';
   readonly event: RecordedEvent;
   readonly messageId: string;
@@ -48,7 +48,7 @@ interface Bound {
   readonly root: string;
 }
 
-const contentOf = (event: RecordedEvent): readonly Bound[] => {
+const contentOf = (event: RecordedEvent): readonly BoundContent[] => {
   if (event.type !== 'MessageAccepted') return [];
   const { messageId, contentId, contentRoot: root } = event.data;
   return root === undefined ? [] : [{ what: 'content', event, messageId, contentId, root }];
@@ -61,7 +61,7 @@ const REPLYING: ReadonlySet<string> = new Set([
   'RecipientReportNoted',
 ]);
 
-const replyOf = (event: RecordedEvent): readonly Bound[] => {
+const replyOf = (event: RecordedEvent): readonly BoundContent[] => {
   if (!REPLYING.has(event.type)) return [];
   const { messageId, smtp } = event.data as { readonly messageId: string; readonly smtp?: SmtpFacts };
   if (smtp === undefined) return [];
@@ -101,19 +101,19 @@ const NO_RECORD = 'without a record of an erasure or of retention';
 const DONE = { content: 'accepted', reply: 'received' } as const;
 
 /** A manipulated row may have any form. @returns null if the row is not the cause. */
-const unreadableBy = (error: unknown, what: Bound['what']): string | null => {
+const unreadableBy = (error: unknown, what: BoundContent['what']): string | null => {
   if (error instanceof WrongSecretKey) return `its ${what} cannot be decrypted with SECRET_KEY`;
   return error instanceof TypeError ? `its ${what} cannot be read` : null;
 };
 
 /** null: it is bound to nothing. */
-const partsIn = async ({ what }: Bound, body: StoredBody): Promise<readonly SaltedPart[] | null> => {
+const partsIn = async ({ what }: BoundContent, body: StoredBody): Promise<readonly SaltedPart[] | null> => {
   if (what === 'content' && body.kind === 'message') return inTurns(saltedParts(body));
   const reply = what === 'reply' && body.kind === 'reply' ? replyPart(body) : null;
   return reply === null ? null : [reply];
 };
 
-const rootFault = ({ root }: Bound, hashes: readonly Buffer[], fault: string): string | null =>
+const rootFault = ({ root }: BoundContent, hashes: readonly Buffer[], fault: string): string | null =>
   rootOfParts(hashes).toString('base64') === root ? null : fault;
 
 const daysIn = (event: RecordedEvent): readonly number[] =>
@@ -146,7 +146,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return isWithin(await rememberedDays(organizationId)) && isWithin(await keptDaysMin(store, organizationId));
   };
 
-  const reasonFault = async ({ event, what }: Bound, reason: Reason): Promise<string | null> => {
+  const reasonFault = async ({ event, what }: BoundContent, reason: Reason): Promise<string | null> => {
     const { organizationId, occurredAt } = event.metadata;
     if (reason.kind === 'erased') {
       const isOnRecord = (await organizationOf(reason.erasureId)) === organizationId;
@@ -157,7 +157,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return isOnRecord ? null : `its ${what} was removed at ${reason.at}, before its retention ended`;
   };
 
-  const removalFault = async (bound: Bound, body: RemovedContent): Promise<string | null> => {
+  const removalFault = async (bound: BoundContent, body: RemovedContent): Promise<string | null> => {
     for (const reason of reasonsOf(body)) {
       const fault = await reasonFault(bound, reason);
       if (fault !== null) return fault;
@@ -166,7 +166,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
   };
 
   /** Fault of the remaining hashes. For a reply the only one is its root. */
-  const restFault = (bound: Bound, { parts }: RemovedContent): string | null => {
+  const restFault = (bound: BoundContent, { parts }: RemovedContent): string | null => {
     if (bound.what === 'reply') return null;
     if (parts === undefined) {
       counts.withoutHashes += 1;
@@ -176,7 +176,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return rootFault(bound, hashes, 'the rest of its content belongs to another message');
   };
 
-  const faultOf = async (bound: Bound, body: StoredBody): Promise<string | null> => {
+  const faultOf = async (bound: BoundContent, body: StoredBody): Promise<string | null> => {
     if (isRemoved(body)) return (await removalFault(bound, body)) ?? restFault(bound, body);
     const { what } = bound;
     const parts = await partsIn(bound, body);
@@ -184,7 +184,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return rootFault(bound, parts.map(partHash), `its ${what} differs from the one that was ${DONE[what]}`);
   };
 
-  const sentenceOf = async (bound: Bound): Promise<string | null> => {
+  const sentenceOf = async (bound: BoundContent): Promise<string | null> => {
     const { contentId, what } = bound;
     try {
       const body = (await contents.get([contentId])).get(contentId);
@@ -196,14 +196,14 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     }
   };
 
-  const compareOne = async (bound: Bound): Promise<void> => {
+  const compareOne = async (bound: BoundContent): Promise<void> => {
     const fault = await sentenceOf(bound);
     const { event, messageId } = bound;
     if (fault !== null)
       onFault(`message ${messageId} of ${event.metadata.organizationId}, event ${event.id}: ${fault}`);
   };
 
-  const compareAll = async (all: readonly Bound[], atOnce: number): Promise<void> => {
+  const compareAll = async (all: readonly BoundContent[], atOnce: number): Promise<void> => {
     for (let from = 0; from < all.length; from += atOnce) {
       signal.throwIfAborted();
       await Promise.all(all.slice(from, from + atOnce).map(compareOne));

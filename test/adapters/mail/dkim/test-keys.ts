@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { SigningKey } from '../../../../src/lib/smtp/smtp.ts';
 
-export interface Published {
+export interface TestKey {
   readonly key: SigningKey;
   /** Name and text of the TXT record. */
   readonly record: readonly [name: string, text: string];
@@ -10,7 +10,7 @@ export interface Published {
 const pem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 const RAW_BYTES = 32;
 
-export const rsaKey = (domain = 'a.test', selector = 'r1', modulusLength = 2048): Published => {
+export const rsaKey = (domain = 'a.test', selector = 'r1', modulusLength = 2048): TestKey => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
   return {
@@ -19,7 +19,7 @@ export const rsaKey = (domain = 'a.test', selector = 'r1', modulusLength = 2048)
   };
 };
 
-export const ed25519Key = (domain = 'a.test', selector = 'e1'): Published => {
+export const ed25519Key = (domain = 'a.test', selector = 'e1'): TestKey => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const p = publicKey.export({ type: 'spki', format: 'der' }).subarray(-RAW_BYTES).toString('base64');
   return {

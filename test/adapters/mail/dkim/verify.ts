@@ -1,8 +1,8 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
-import type { Published } from './test-keys.ts';
+import type { TestKey } from './test-keys.ts';
 
 /** An independent verifier that follows the RFCs strictly. For each signature it returns `pass` or the reason. */
-export const createVerifier = (published: readonly Published[]) => {
+export const createVerifier = (published: readonly TestKey[]) => {
   const records = new Map(published.map(({ record }) => record));
   const resolver = async (name: string): Promise<string[][]> => {
     const text = records.get(name);

@@ -18,7 +18,7 @@ import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 export const system = createSystem();
 
 /** A message that a server on loopback received. */
-interface Taken {
+interface TakenPort {
   readonly to: readonly string[];
   readonly secure: boolean;
   /** Source IP address. */
@@ -63,7 +63,7 @@ export const createMailWorld = async () => {
 
     /** A server that accepts all mail, unless `options` say otherwise. */
     startServer: async (address: string, options: SMTPServerOptions = {}) => {
-      const taken: Taken[] = [];
+      const taken: TakenPort[] = [];
       let connections = 0;
       const server = new SMTPServer({
         authOptional: true,

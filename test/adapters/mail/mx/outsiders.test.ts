@@ -60,7 +60,7 @@ afterAll(() => world.close());
 const policy = (...mx: readonly string[]): StsPolicy => ({ mode: 'enforce', mx, maxAgeSeconds: 86_400 });
 
 /** Attempts of one process, with the real transport and the real evaluation of their outcomes. */
-const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = {}) => {
+const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Outsider> = {}) => {
   const clock = createSteppableSystem();
   const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
   const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
@@ -92,7 +92,7 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
   return { destinationLimits, destinations, attempt, suspensions, clock };
 };
 
-interface Opened {
+interface Outsider {
   readonly connectMs: number;
   readonly policies: Readonly<Record<string, StsPolicy>>;
   readonly security: TransportSecurity;

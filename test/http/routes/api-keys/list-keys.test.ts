@@ -11,11 +11,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-interface Listed {
+interface ListedKey {
   readonly id: string;
 }
 
-const list = async (by?: string): Promise<readonly Listed[]> =>
+const list = async (by?: string): Promise<readonly ListedKey[]> =>
   (await tenant.ask('GET', '', by === undefined ? {} : { by })).body.data;
 
 describe('GET /v1/api-keys', () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maskContents } from '../../../../src/http/auth/permissions.ts';
 import type { GuardedRouteName } from '../../../../src/http/route-table.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
-import { PLANTED, type Planted, plantMail } from '../../support/planted-mail.ts';
+import { PLANTED, type PlantedMail, plantMail } from '../../support/planted-mail.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
 import { openWalkTenant, requestOf, type WalkTenant } from '../../support/walk.ts';
 import { newAuditor } from '../../support/walk-bodies.ts';
@@ -20,7 +20,7 @@ const ACCEPTED = ['application/json', 'text/csv, text/html, text/plain', 'applic
 let service: DatabaseService;
 let tenant: WalkTenant;
 let key: string;
-let planted: Planted;
+let planted: PlantedMail;
 const ids: Partial<Record<Kind, string>> = {};
 
 const post = async (url: string, payload: object) => {

@@ -24,7 +24,7 @@ const join = async (role: Role, name: string): Promise<string> => {
   return cookieOf(await signInWith(service, link.url));
 };
 
-interface Listed {
+interface OperationList {
   readonly method: string;
   readonly path: string;
   readonly allowed: boolean;
@@ -46,7 +46,7 @@ describe('the list of operations', () => {
     expect(answer.statusCode, answer.body).toBe(200);
     return answer.json();
   };
-  const allowedTo = (list: { readonly data: readonly Listed[] }, method: string, path: string) =>
+  const allowedTo = (list: { readonly data: readonly OperationList[] }, method: string, path: string) =>
     list.data.find((one) => one.method === method && one.path === path)?.allowed;
 
   test.each([
@@ -69,7 +69,7 @@ describe('the list of operations', () => {
 
   test('says what each operation needs', async () => {
     const { data } = await listFor({ authorization: `Bearer ${sender}` });
-    expect(data.find(({ path }: Listed) => path === '/v1/billing')).toEqual({
+    expect(data.find(({ path }: OperationList) => path === '/v1/billing')).toEqual({
       method: 'GET',
       path: '/v1/billing',
       allowed: false,
@@ -81,7 +81,7 @@ describe('the list of operations', () => {
   });
 
   test('lists neither pages without a key nor the paths of other services', async () => {
-    const paths = (await listFor({ cookie: cookies.owner })).data.map(({ path }: Listed) => path);
+    const paths = (await listFor({ cookie: cookies.owner })).data.map(({ path }: OperationList) => path);
     expect(paths).toContain('/v1/session/operations');
     expect(paths.filter((path: string) => !path.startsWith('/v1/'))).toEqual([]);
     expect(paths).not.toContain('/v1/session/methods');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { createKeyCacheProjection } from '../../../../src/domain/api-key/key-cache.ts';
+import { createKeyCacheProjection } from '../../../../src/domain/api-key/key-cache-projection.ts';
 import { LOG_START } from '../../../../src/domain/kernel/event-store.ts';
 import { createSecretIndex } from '../../../../src/http/auth/key-cache-queries.ts';
 import { codeOf, openPeople, type People } from '../../support/passkey-people.ts';

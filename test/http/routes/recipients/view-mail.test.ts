@@ -24,13 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface Sent {
+interface SentMail {
   readonly id: string;
   readonly tokens: readonly string[];
   readonly recipients: readonly { readonly id: string }[];
 }
 
-const send = async (more: object): Promise<Sent> => {
+const send = async (more: object): Promise<SentMail> => {
   const payload = { from: 'a@example.test', to: 'ann@example.org', subject: 'Sale', ...more };
   const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload });
   expect(answer.statusCode).toBe(202);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { certificateKey, daneProblem, peerChain } from '../../../../src/lib/smtp/policy/dane.ts';
-import { type Issued, issueCertificate } from '../../../support/certificates.ts';
+import { type IssuedCertificate, issueCertificate } from '../../../support/certificates.ts';
 
 const MISMATCH = 'the certificate of the server matches none of the TLSA records';
 const names = ['example.test', 'mx.test', 'mx.mail.test'];
@@ -14,12 +14,12 @@ const middle = issueCertificate({ subject: 'Middle', issuer: root });
 const leaf = issueCertificate({ names: ['mx.test'], issuer: middle, algorithm: 'rsa' });
 const stranger = issueCertificate({ subject: 'Root' });
 
-const der = ({ certificate }: Issued): Buffer => new X509Certificate(certificate).raw;
+const der = ({ certificate }: IssuedCertificate): Buffer => new X509Certificate(certificate).raw;
 
 type Part = 'certificate' | 'key';
 type Digest = 'full' | 'sha256' | 'sha512';
 
-const tlsa = (usage: number, issued: Issued, part: Part, digest: Digest) => {
+const tlsa = (usage: number, issued: IssuedCertificate, part: Part, digest: Digest) => {
   const { raw, publicKey } = new X509Certificate(issued.certificate);
   const bytes = part === 'certificate' ? raw : publicKey.export({ type: 'spki', format: 'der' });
   return {
@@ -31,7 +31,7 @@ const tlsa = (usage: number, issued: Issued, part: Part, digest: Digest) => {
 };
 
 /** The chain that a real server presents to a real client. */
-const shown = async (own: Issued, ...above: readonly Issued[]): Promise<readonly Buffer[]> => {
+const shown = async (own: IssuedCertificate, ...above: readonly IssuedCertificate[]): Promise<readonly Buffer[]> => {
   const cert = [own, ...above].map(({ certificate }) => certificate).join('');
   const server = createServer({ cert, key: own.key }, (socket) => socket.on('error', () => undefined));
   await once(server.listen(0, '127.0.0.1'), 'listening');

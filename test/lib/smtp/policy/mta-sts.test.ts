@@ -7,7 +7,7 @@ import { createSystem } from '../../../../src/adapters/system.ts';
 import { createPublicLookup } from '../../../../src/adapters/webhook-target/guarded-lookup.ts';
 import { createStubResolver } from '../../../../src/lib/smtp/dns/stub-resolver.ts';
 import { createMtaSts } from '../../../../src/lib/smtp/policy/mta-sts.ts';
-import { type Issued, issueCertificate } from '../../../support/certificates.ts';
+import { type IssuedCertificate, issueCertificate } from '../../../support/certificates.ts';
 import type { NameData, Zone } from '../../../support/dns-zone.ts';
 import { startNameServer } from '../../../support/name-server.ts';
 
@@ -31,7 +31,7 @@ const plain =
 interface Options {
   readonly zone?: Zone;
   readonly serve?: Serve;
-  readonly issued?: Issued;
+  readonly issued?: IssuedCertificate;
   readonly withLookup?: boolean;
 }
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMtaSts, type StsPolicy } from '../../../../src/lib/smtp/policy/mta-sts.ts';
 import { createTransportSecurity } from '../../../../src/lib/smtp/policy/transport-security.ts';
 import { createMailWorld, type MailWorld, send, system } from '../../../adapters/mail/mx/mail-world.ts';
-import { type Issued, issueCertificate } from '../../../support/certificates.ts';
+import { type IssuedCertificate, issueCertificate } from '../../../support/certificates.ts';
 import type { NameData } from '../../../support/dns-zone.ts';
 import { silentLogger } from '../../../support/logger.ts';
 
@@ -18,7 +18,7 @@ const right = issueCertificate({ names: ['one.b.test'], issuer: authority });
 const forAnother = issueCertificate({ names: ['other.test'], issuer: authority });
 const unsigned = issueCertificate({ names: ['one.b.test'] });
 
-const as = ({ certificate, key }: Issued) => ({ cert: certificate, key });
+const as = ({ certificate, key }: IssuedCertificate) => ({ cert: certificate, key });
 const IN_CLEAR = { disabledCommands: ['STARTTLS'] };
 
 let world: MailWorld;
@@ -177,12 +177,12 @@ describe('a domain with MTA-STS', () => {
   });
 });
 
-const keyHash = ({ certificate }: Issued): string =>
+const keyHash = ({ certificate }: IssuedCertificate): string =>
   hash('sha256', new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'der' }), 'hex');
 
 describe('a domain with DANE', () => {
   const SIGNED = { authenticated: true };
-  const withTlsa = (issued: Issued, data: NameData = SIGNED): void =>
+  const withTlsa = (issued: IssuedCertificate, data: NameData = SIGNED): void =>
     publish({ [`_${world.port}._tcp.one.b.test`]: { TLSA: [`3 1 1 ${keyHash(issued)}`], ...data } }, data);
   const alone = () => transportUnder(async () => null);
 

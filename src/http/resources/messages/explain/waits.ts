@@ -1,7 +1,7 @@
 import { classifyReply } from '../../../../domain/bounce/classify.ts';
 import { isOwnDestination, partsOfDestination, type Suspension } from '../../../../domain/destination/suspension.ts';
 import type { HoldReason } from '../../../../domain/message/events.ts';
-import { type Held, isOpen, type Recipient } from '../../../../domain/message/message.ts';
+import { type HoldState, isOpen, type Recipient } from '../../../../domain/message/message.ts';
 import { holdsBack, type Reputation } from '../../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../events/serialize-events.ts';
 import {
@@ -30,7 +30,7 @@ const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
   warm_up: 'the sending domain is warming up and has used its daily quota',
 };
 
-const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt: string): string => {
+const afterHold = ({ heldBy, until }: Pick<HoldState, 'heldBy' | 'until'>, expiresAt: string): string => {
   const released = heldBy === null ? '' : 'Delivery continues when that ends. ';
   return until < expiresAt
     ? `${released}The next check is at ${atTime(until)} at the latest.`
@@ -38,7 +38,7 @@ const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt:
 };
 
 /** Why recipients are held and until when, in words that follow a colon. */
-export const explainHold = (held: Pick<Held, 'reason' | 'heldBy' | 'until'>, expiresAt: string): string =>
+export const explainHold = (held: Pick<HoldState, 'reason' | 'heldBy' | 'until'>, expiresAt: string): string =>
   `${KEPT_BACK[held.reason]}. ${afterHold(held, expiresAt)}`;
 
 export interface WaitFacts {
@@ -136,7 +136,7 @@ const dueOf = (who: string, due: string, now: string): Why => {
 
 /** Whether the hold is still in force: it may have ended since it was recorded. */
 const isStillHeld = (
-  { reason, heldBy, until }: Held,
+  { reason, heldBy, until }: HoldState,
   { reputations, isOrganizationSuspended, now }: WaitFacts,
 ): boolean => {
   if (reason === 'organization_suspended') return isOrganizationSuspended;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { applyBatch, isPoison } from '../../src/projections/batch.ts';
+import { applyBatch, isPoison } from '../../src/projections/apply-or-park.ts';
 import { Fenced } from '../../src/projections/checkpoints.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { retryParked } from '../../src/projections/retry-parked.ts';
