@@ -13,6 +13,7 @@ import {
   sendResendEmailRoute,
 } from './compat/resend.ts';
 import { RESEND_ACCOUNT_ROUTES } from './compat/resend-account.ts';
+import { RESEND_TEMPLATE_ROUTES } from './compat/resend-templates.ts';
 import { sendSendgridMailRoute } from './compat/sendgrid.ts';
 import { SENDGRID_READ_ROUTES } from './compat/sendgrid-reads.ts';
 import { SENDGRID_TEMPLATE_ROUTES } from './compat/sendgrid-templates.ts';
@@ -27,6 +28,7 @@ import {
 } from './resources/api-keys/api-keys.ts';
 import { listKeyHistoryRoute, listKeySecretsRoute } from './resources/api-keys/key-history.ts';
 import { createKeyRoute, updateKeyRoute } from './resources/api-keys/write-key.ts';
+import { getAccessReviewRoute } from './resources/audit/access-review.ts';
 import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './resources/audit/auditors.ts';
 import {
   createCheckpointRoute,
@@ -38,7 +40,6 @@ import {
   listCheckpointsRoute,
 } from './resources/audit/checkpoints.ts';
 import { exportAuditLogRoute, getDisclosureRoute, listAuditLogRoute } from './resources/audit/log.ts';
-import { getAccessReviewRoute } from './resources/audit/access-review.ts';
 import { getKeyReportRoute, getMessageReportRoute } from './resources/audit/reports.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './resources/billing.ts';
 import { getBacklogRoute, listDestinationsRoute, releaseDestinationRoute } from './resources/destinations.ts';
@@ -351,6 +352,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   rescheduleResendEmailRoute,
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
+  ...RESEND_TEMPLATE_ROUTES,
   ...POSTMARK_ROUTES,
   ...POSTMARK_READ_ROUTES,
   ...POSTMARK_BOUNCE_ROUTES,

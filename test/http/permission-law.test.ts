@@ -165,6 +165,13 @@ const PERMISSIONS = {
     DELETE /compat/resend/audiences/:audience/contacts/:id
     POST /compat/postmark/message-streams/:stream/suppressions
     POST /compat/postmark/message-streams/:stream/suppressions/delete
+    POST /compat/resend/templates
+    GET /compat/resend/templates
+    GET /compat/resend/templates/:id
+    PATCH /compat/resend/templates/:id
+    DELETE /compat/resend/templates/:id
+    POST /compat/resend/templates/:id/publish
+    POST /compat/resend/templates/:id/duplicate
     GET /compat/postmark/templates
     POST /compat/postmark/templates
     GET /compat/postmark/templates/:id
@@ -271,6 +278,11 @@ const CONDITIONS = {
     DELETE /compat/sendgrid/v3/templates/:id
     POST /compat/sendgrid/v3/templates/:id/versions
     POST /compat/sendgrid/v3/templates/:id/versions/:version/activate
+    POST /compat/resend/templates
+    PATCH /compat/resend/templates/:id
+    DELETE /compat/resend/templates/:id
+    POST /compat/resend/templates/:id/publish
+    POST /compat/resend/templates/:id/duplicate
     POST /compat/postmark/templates
     PUT /compat/postmark/templates/:id
     DELETE /compat/postmark/templates/:id

@@ -45,7 +45,7 @@ export const suppressionImportText = (result: Result): string => {
   return [`${imported} added, ${unchanged} already suppressed, ${refused} rejected`, ...lines].join('\n');
 };
 
-/** What `keys revoke` returns. */
+/** Result of `keys revoke`. */
 export type RevokedKey = Pick<SerializedApiKey, 'id' | 'name' | 'status'>;
 
 export const keyRevokedText = (result: Result): string => {

@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import { aliasOf } from '../../domain/template/template.ts';
-import { mapConcurrently, random } from '../../lib/async/async.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import { bodyOf } from '../bodies.ts';
 import { endpoint } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedTemplate, SerializedWholeTemplate } from '../resources/templates/template.ts';
 import { hasContentPlace, type TemplateSources } from './placeholders.ts';
 import { pageByNumber } from './suppressions.ts';
-import { changePublished, contentOf, createPublished, loadTemplate, sourcesOf } from './templates.ts';
+import {
+  changePublished,
+  contentOf,
+  createPublished,
+  isNumber,
+  loadTemplate,
+  numberAsAlias,
+  sourcesOf,
+} from './templates.ts';
 import {
   type FieldRule,
   type FieldRules,
@@ -85,17 +93,14 @@ const requireContent = ({ html, text }: TemplateSources, type: string | undefine
 const layoutIn = (sent: Fields, layout: string | undefined): Fields =>
   'LayoutTemplate' in sent ? { layout: layout || null } : {};
 
-/** Digits of an alias that stands for a number of theirs: more are not exact in JavaScript. */
-const NUMBER = /^[1-9]\d{0,14}$/;
-
 /** Programs pass it back unchanged, so a template with an alias that is no number has our id. */
-const numberOf = ({ alias, id }: SerializedTemplate): number | string => (NUMBER.test(alias) ? Number(alias) : id);
+const numberOf = ({ alias, id }: SerializedTemplate): number | string => (isNumber(alias) ? Number(alias) : id);
 
 const serializeHead = (template: SerializedWholeTemplate) => ({
   TemplateId: numberOf(template),
   Name: template.name,
   Active: template.status === 'published',
-  Alias: NUMBER.test(template.alias) ? null : template.alias,
+  Alias: isNumber(template.alias) ? null : template.alias,
   TemplateType: typeOf(template.content.html),
   LayoutTemplate: template.content.layout,
 });
@@ -144,9 +149,6 @@ const getPostmarkTemplateRoute = endpoint(
   async (call, route) => serializeTemplate(await loadTemplate(route, call, aliasOf(call.id))),
 );
 
-const NUMBERS_FROM = 100_000_000;
-const NUMBERS = 900_000_000;
-
 const createPostmarkTemplateRoute = endpoint(
   'POST /compat/postmark/templates',
   { summary: 'createTemplate', body: z.unknown(), bounds: BOUNDS },
@@ -156,11 +158,10 @@ const createPostmarkTemplateRoute = endpoint(
     if (name === undefined) throw refuseField('Name', 'is required, as text');
     const sources = { subject: subject || name, html, text };
     requireContent(sources, type);
-    const number = NUMBERS_FROM + Math.floor(random(route.deps.context.system) * NUMBERS);
     const body = {
       ...contentOf({ sources, raw: true, names: NAMES, before: null }),
       name,
-      alias: alias ?? String(number),
+      alias: alias ?? numberAsAlias(route),
       ...layoutIn(sent, layout),
       inline_css: true,
     };

@@ -39,14 +39,14 @@ export const resendPage = z.strictObject({
 });
 
 /** Lists whose pages begin after an item that is named by its id. */
-const pageAfter = async <Item extends { readonly created_at: string }>(
+export const pageAfter = async <Item extends { readonly id: string; readonly created_at: string }>(
   route: RouteContext,
   call: Call<unknown, z.output<typeof resendPage>>,
-  list: 'domains' | 'api-keys',
+  list: 'domains' | 'api-keys' | 'templates',
 ): Promise<List<Item>> => {
   const { limit, after } = call.query;
   const last = after === undefined ? null : await perform<Item>(route, call, `GET /v1/${list}/:id`, { id: after });
-  const cursor = last === null ? null : encodeCursor(list, { id: after ?? '', createdAt: last.created_at });
+  const cursor = last === null ? null : encodeCursor(list, { id: last.id, createdAt: last.created_at });
   const query = { limit: String(limit), ...(cursor === null ? {} : { after: cursor }) };
   return perform(route, call, `GET /v1/${list}`, { query });
 };

@@ -1,4 +1,5 @@
 import { VIEW_URL_VARIABLE } from '../../domain/message/tokens.ts';
+import { random } from '../../lib/async/async.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
 import type { SerializedContent, SerializedVersion, SerializedWholeTemplate } from '../resources/templates/template.ts';
 import { htmlOrText, liquidOf, placeholdersOf, type TemplateSources } from './placeholders.ts';
@@ -61,6 +62,18 @@ export const contentOf = ({ sources, raw, names, before }: VendorTemplate): Fiel
   };
 };
 
+/** Digits of an alias that stands for a number of theirs: more are not exact in JavaScript. */
+const NUMBER = /^[1-9]\d{0,14}$/;
+const NUMBERS_FROM = 100_000_000;
+const NUMBERS = 900_000_000;
+
+/** True for an alias that no program chose. */
+export const isNumber = (alias: string): boolean => NUMBER.test(alias);
+
+/** An alias for a template that has none there. */
+export const numberAsAlias = ({ deps }: RouteContext): string =>
+  String(NUMBERS_FROM + Math.floor(random(deps.context.system) * NUMBERS));
+
 type AnyCall = Call<unknown, unknown>;
 
 export const loadTemplate = (route: RouteContext, call: AnyCall, id: string): Promise<SerializedWholeTemplate> =>
@@ -86,8 +99,8 @@ export const createPublished = async (
   return loadTemplate(route, call, id);
 };
 
-/** Fields of a template that a change can restore. */
-const restoring = ({ name, description, content }: SerializedWholeTemplate): Fields => ({
+/** Fields of a template that a change can restore, and a copy has. */
+export const fieldsOfTemplate = ({ name, description, content }: SerializedWholeTemplate): Fields => ({
   name,
   description,
   ...content,
@@ -112,7 +125,7 @@ export const changePublished = async (
   try {
     return (await publish(route, call, id, names)).version;
   } catch (error) {
-    await perform(route, call, 'PATCH /v1/templates/:id', { id, body: restoring(before) });
+    await perform(route, call, 'PATCH /v1/templates/:id', { id, body: fieldsOfTemplate(before) });
     throw error;
   }
 };
