@@ -76,7 +76,7 @@ interface NewValueProps {
   readonly name: string;
   /** ISO 8601. The previous value works until then. */
   readonly previousUntil?: string | undefined;
-  /** Public key that verifies signatures made with the secret. null: there is none. */
+  /** Public key that verifies signatures made with the secret. null: the secret signs without one. */
   readonly verificationKey?: string | null;
 }
 

@@ -1,13 +1,16 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/fields.ts';
 import type { SerializedView } from '../../http/resources/members/views.ts';
 import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { currentEnvironment, linkTo, usePlace } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
+import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 import { Fault } from './states.tsx';
+import { moveViewsOfBrowser } from './views-of-browser.ts';
 
 /**
  * Views of a screen under names of the member's own: filters, period and grouping, which are all in the URL. The service
@@ -51,6 +54,11 @@ export const SavedViews = (): JSX.Element | null => {
   const isMember = useMay('PUT /v1/session/views');
   const stored = useResource<List<SerializedView>>({ path: PATH, enabled: isMember });
   const [problem, setProblem] = useState<Error | null>(null);
+  const memberId = useStore(session)?.member?.id;
+  useEffect(() => {
+    // A failure leaves them in the browser for the next time.
+    if (isMember && memberId !== undefined) void moveViewsOfBrowser(memberId, change).catch(() => undefined);
+  }, [isMember, memberId]);
   if (!isMember) return null;
   const views = (stored.data?.data ?? []).filter((view) => view.path === path);
   const current = queryOf(query);
