@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { verifyReport } from '../../../src/domain/audit/verifier/verify-export.ts';
 import type { Report } from '../../../src/http/resources/audit/report.ts';
-import { leafHash, parseCheckpoint, parseNote, rootOfInclusion } from '../../../src/lib/transparency/transparency.ts';
+import {
+  leafHash,
+  NO_POLICY,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  rootOfInclusion,
+} from '../../../src/lib/transparency/transparency.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -66,13 +74,12 @@ describe('an access review', () => {
   test('covers members and auditors, by name, and says who may see contents', async () => {
     const member = await send('POST', '/v1/members', { email: 'ada@access.example', name: 'Ada', role: 'analyst' });
     await send('PATCH', `/v1/members/${member.id}`, { role: 'developer' });
-    const auditor = await send('POST', '/v1/audit/auditors', { name: 'Audit Ltd', expires_at: null, contents: true });
+    const auditor = await send('POST', '/v1/audit/auditors', { name: 'Audit Ltd', expires_at: '2099-01-01T00:00:00Z' });
     const report = await reviewAt();
     expect(rowOf(report, member.id)).toMatchObject({
       ...{ kind: 'member', name: 'Ada', role: 'developer', permissions: ['send', 'read', 'manage'], state: 'active' },
     });
-    if (auditor.id !== undefined)
-      expect(rowOf(report, auditor.id)).toMatchObject({ kind: 'auditor', name: 'Audit Ltd', state: 'active' });
+    expect(rowOf(report, auditor.id)).toMatchObject({ kind: 'auditor', name: 'Audit Ltd', state: 'active' });
     await send('DELETE', `/v1/members/${member.id}`);
     expect(rowOf(await reviewAt(), member.id)).toMatchObject({ state: 'ended', role: 'developer' });
     expect(report.facts.map(({ name }) => name)).toContain(
@@ -90,6 +97,22 @@ describe('an access review', () => {
       const proved = rootOfInclusion(index ?? -1, size, leafHash(proof?.leaf ?? ''), hashes);
       expect(proved?.toString('hex')).toBe(root.toString('hex'));
     }
+  });
+
+  test('is verified by the program for auditors, which notices another secret', async () => {
+    await send('POST', '/v1/audit/auditors', { name: 'Verified Ltd', expires_at: '2099-01-01T00:00:00Z' });
+    await send('POST', '/v1/audit/checkpoints');
+    const report = await reviewAt();
+    expect(report.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['KeyCreated', 'AuditorAdded']));
+    const keys = [parseVerifierKey(report.checkpoint?.verifier_key ?? '')];
+    const quorum = { policy: NO_POLICY, count: null };
+    const verify = (text: string) => verifyReport(text, { keys, quorum, since: [], expected: [], disclosures: [] });
+    const text = JSON.stringify(report);
+    expect(verify(text)).toMatchObject({ verdict: 'consistent', faults: [], doubts: [] });
+    expect(verify(text.replace(/with a secret that ends in \w{4}/, 'with a secret that ends in XXXX'))).toMatchObject({
+      verdict: 'not verified',
+      faults: [expect.stringMatching(/^event \S+: leaf \d+ says "ends in \w{4}", but the report does not$/)],
+    });
   });
 
   test('comes as CSV with a line for each principal, as page and as PDF', async () => {

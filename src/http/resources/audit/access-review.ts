@@ -123,6 +123,12 @@ const statedIn = ({ access }: AccessReview): ReadonlySet<string> =>
     access.flatMap(({ granted, changed, ended }) => [granted, changed, ended].flatMap((one) => one?.eventId ?? [])),
   );
 
+/** The verifier requires these words wherever a leaf has them (docs/audit.md). */
+const secretOf = ({ data }: Leaf): string => {
+  const secret = data.secret as { readonly last4?: string } | undefined; // as the codec has checked
+  return secret?.last4 === undefined ? '' : `, with a secret that ends in ${secret.last4}`;
+};
+
 const eventsOf = async (
   deps: HttpDependencies,
   caller: Caller,
@@ -143,7 +149,7 @@ const eventsOf = async (
     const about = subject === null ? '' : `: ${name === null ? subject.id : `${name} (${subject.id})`}`;
     events.push({
       at: leaf.metadata.occurredAt,
-      sentence: `${actionOf(leaf)}${about}.`,
+      sentence: `${actionOf(leaf)}${about}${secretOf(leaf)}.`,
       by: actorSentence(leaf.metadata, { last4: facts.secretLast4(leaf.metadata), people }),
       address: facts.address(leaf.metadata),
       request_id: leaf.metadata.requestId,
