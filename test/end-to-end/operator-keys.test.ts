@@ -60,6 +60,14 @@ describe('the operator of a running service', () => {
     for (const { member_id, role, link } of links)
       expect([member_id, role, link]).toEqual([invited.member_id, 'owner', expect.stringMatching(/#ob_link_\w{49}$/)]);
     expect(new Set([invited, ...links].map(({ link }) => link)).size).toBe(3);
+    for (const [words, sentence] of [
+      [['--email', 'nobody'], /--email is not an email address/],
+      [['--email', 'a@b.test', '--name', 'x'.repeat(101)], /--name must have at most 100 characters/],
+      [['--email', 'a@b.test', '--name', ' '], /--name must not be blank/],
+    ] as const)
+      await expect(
+        run('members', 'invite', '--organization', organization, '--role', 'owner', ...words),
+      ).rejects.toThrow(sentence);
     await expect(run('members', 'link', '--organization', organization)).rejects.toThrow(
       /either --member MEMBER_ID or --owner/,
     );

@@ -45,11 +45,8 @@ export const suppressionImportText = (result: Result): string => {
   return [`${imported} added, ${unchanged} already suppressed, ${refused} rejected`, ...lines].join('\n');
 };
 
-/** Result of `keys revoke`. */
-export type RevokedKey = Pick<SerializedApiKey, 'id' | 'name' | 'status'>;
-
 export const keyRevokedText = (result: Result): string => {
-  const { id, name } = result as unknown as RevokedKey;
+  const { id, name } = result as unknown as Pick<SerializedApiKey, 'id' | 'name'>;
   return `Key ${id} (${name}) is revoked: requests with it are rejected`;
 };
 
