@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
-import { operator, unlimitedKey } from '../support/operator.ts';
+import { doctor, operator, unlimitedKey } from '../support/operator.ts';
 
 test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 if undecided or without an anchor, 64 if the command line is wrong', async () => {
   const { dataDir, env } = await placeForTest();
@@ -20,9 +20,8 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
     ...{ code: 64, stderr: expect.stringContaining('organization org_nobody not found') },
   });
-  const doctor = () => operator({ dataDir, env }, 'doctor');
   const unanchored = /^the audit trees were checked at \S+: consistent in itself; it was not compared with a witness/;
-  expect((await doctor()).audit_check).toMatch(unanchored);
+  expect((await doctor({ dataDir, env })).audit_check).toMatch(unanchored);
   const api = apiClient(service.baseUrl, await unlimitedKey({ dataDir, env }));
   const checkpoint = (await api.post('/v1/audit/checkpoints', {})).body;
   const kept = join(dataDir, 'kept.note');
@@ -37,7 +36,7 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
   await client.query('update read_models.audit_trees set size = size + 1 where tree = $1', [organization]);
   await client.end();
   await expect(check()).rejects.toMatchObject({ code: 1 });
-  const { problems } = await doctor();
+  const { problems } = await doctor({ dataDir, env });
   expect(problems).toContainEqual(expect.stringMatching(/checked at \S+: 1 fault: run `outbox audit check`$/));
   await expect(check('--organization', organization)).rejects.toMatchObject({
     ...{ code: 1, stdout: expect.stringContaining(`${organization}: its row says`) },

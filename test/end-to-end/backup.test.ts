@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { folderForTest, placeForTest, programForTest, SECRET_KEY } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
-import { type OperatorOptions, operator, unlimitedKey } from '../support/operator.ts';
+import { doctor, type OperatorOptions, operator, unlimitedKey } from '../support/operator.ts';
 import type { Program } from '../support/program.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Before the backup', text: 'Hello' };
@@ -107,7 +107,7 @@ describe('a backup of a busy service', () => {
       SCHEDULED_IN_MS + 20_000,
     );
     expect([...arrived].sort()).toEqual(['After the restore', 'Scheduled']);
-    const { problems } = await operator(target, 'doctor');
+    const { problems } = await doctor(target);
     expect(problems.join()).toContain('restore --release');
 
     expect(await operator(target, 'restore', '--release')).toMatchObject({ released: true });
@@ -190,7 +190,7 @@ describe('a backup of a busy service', () => {
     );
     expect(last.body.data).toHaveLength(1);
     expect(accepted).toBeGreaterThan(0);
-    const { problems } = await operator(target, 'doctor');
+    const { problems } = await doctor(target);
     expect(problems.join()).not.toContain('contents');
   }, 240_000);
 });

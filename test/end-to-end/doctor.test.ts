@@ -7,7 +7,7 @@ import { type Place, placeForTest, programForTest } from '../support/after-test.
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { startNameServer } from '../support/name-server.ts';
-import { operator } from '../support/operator.ts';
+import { doctor, operator } from '../support/operator.ts';
 import type { Program } from '../support/program.ts';
 import { startScriptedServer } from '../support/scripted-smtp-server/scripted-server.ts';
 
@@ -23,7 +23,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
   const start = (variables: Record<string, string>): Promise<Program> =>
     programForTest({ dataDir, env: { ...env, ...variables } });
   const run = (...words: readonly string[]): Promise<AnyBody> => operator({ dataDir, env }, ...words);
-  const problems = async (): Promise<readonly string[]> => (await run('doctor')).problems;
+  const problems = async (): Promise<readonly string[]> => (await doctor({ dataDir, env })).problems;
 
   test('sees roles that no process has, and the mail that waits for them', async () => {
     const api = await start({ ROLES: 'api' });
@@ -39,6 +39,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
       'no running process has the role workers: mail and webhooks are not sent. 1 messages are due',
       'MAIL_URL is capture: mail is stored and never sent',
     ]);
+    expect((await doctor({ dataDir, env })).code, 'exit code').toBe(1);
     await projections.end('SIGTERM');
     expect(await problems()).toContainEqual(expect.stringMatching(/^no running process has the role projections: /));
     await start({ ROLES: 'projections,workers' });

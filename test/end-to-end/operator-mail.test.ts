@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deadPort } from '../adapters/mail/smarthost/smarthosts.ts';
 import type { AnyBody } from '../support/api-client.ts';
 import { startNameServer } from '../support/name-server.ts';
-import { operator } from '../support/operator.ts';
+import { doctor, operator } from '../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, startProgram } from '../support/program.ts';
 
@@ -34,21 +34,22 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     const place = ['--organization', organization_id];
     for (const words of [['list'], ['create', ...place, '--name', 'early.test']])
       await expect(run('domains', ...words)).rejects.toThrow(/^MAIL_URL and BOUNCE_DOMAIN are unknown/m);
-    expect((await run('doctor')).problems).toContainEqual(expect.stringMatching(/^MAIL_URL is unknown/));
-    expect(await run('doctor')).toMatchObject({ domains: 0 });
+    expect((await doctor({ dataDir: data.path, env })).problems).toContainEqual(
+      expect.stringMatching(/^MAIL_URL is unknown/),
+    );
+    expect(await doctor({ dataDir: data.path, env })).toMatchObject({ domains: 0 });
   }, 60_000);
 
   test('sees whether the smarthost accepts mail, also by the exit code', async () => {
     const port = await deadPort();
-    const tried = operator(
-      { dataDir: data.path, env: { ...env, MAIL_URL: `smtp://user:hunter2@127.0.0.1:${port}` } },
-      'doctor',
-    );
-    const { code, stdout } = await tried.catch((error) => error);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout).problems).toContainEqual(expect.stringMatching(/^the smarthost .*nothing answers there/));
-    expect(stdout).not.toContain('hunter2');
-    expect((await run('doctor')).smarthost).toBeNull();
+    const tried = await doctor({
+      dataDir: data.path,
+      env: { ...env, MAIL_URL: `smtp://user:hunter2@127.0.0.1:${port}` },
+    });
+    expect(tried.code).toBe(1);
+    expect(tried.problems).toContainEqual(expect.stringMatching(/^the smarthost .*nothing answers there/));
+    expect(JSON.stringify(tried)).not.toContain('hunter2');
+    expect((await doctor({ dataDir: data.path, env })).smarthost).toBeNull();
   }, 60_000);
 
   test('sees domains as the most recently started service does, and verifies none without its records', async () => {
@@ -67,7 +68,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     expect(domain.records).toContainEqual(expect.objectContaining({ kind: 'return_path', value: BOUNCE_DOMAIN }));
     const place = ['--organization', domain.organization_id, '--domain', domain.domain_id];
     expect(await run('domains', 'verify', ...place)).toMatchObject({ status: 'pending', verified: false });
-    expect(JSON.stringify((await run('doctor')).problems)).not.toMatch(/MAIL_URL|EHLO_NAME/);
+    expect(JSON.stringify((await doctor({ dataDir: data.path, env })).problems)).not.toMatch(/MAIL_URL|EHLO_NAME/);
     await dns.close();
 
     await startAndEnd({ ROLES: 'projections' }); // these roles do not send
@@ -76,6 +77,8 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     await startAndEnd({ MAIL_URL: 'capture:' });
     expect(await run('domains', 'verify', ...place)).toMatchObject({ status: 'verified', verified: true });
     expect(JSON.stringify((await run('domains', 'list'))[0].records)).not.toContain(BOUNCE_DOMAIN);
-    expect((await run('doctor')).problems).toContainEqual(expect.stringMatching(/^MAIL_URL is capture/));
+    expect((await doctor({ dataDir: data.path, env })).problems).toContainEqual(
+      expect.stringMatching(/^MAIL_URL is capture/),
+    );
   }, 120_000);
 });

@@ -5,7 +5,7 @@ import { verifyFile } from '../../src/cli/audit/verify-file.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../src/lib/transparency/transparency.ts';
 import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
-import { operator, unlimitedKey } from '../support/operator.ts';
+import { doctor, operator, unlimitedKey } from '../support/operator.ts';
 import { startWitness } from '../support/witness.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
@@ -62,7 +62,7 @@ test('a log restored from an older backup is not signed until it is reopened, an
   );
   expect(stopped.body.error.code).toBe('signing_stopped');
   const [{ organization_id: organization }] = await operator(target, 'organizations', 'list');
-  expect((await operator(target, 'doctor')).problems.join()).toContain('because a witness contradicts them');
+  expect((await doctor(target)).problems.join()).toContain('because a witness contradicts them');
   await expect(operator(target, 'audit', 'check')).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(

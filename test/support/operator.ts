@@ -20,18 +20,26 @@ const readable = (error: unknown): never => {
   throw Object.assign(error as Error, { message, stderr: `${message}\n` });
 };
 
-/** Runs `outbox …` as the operator does, while the service may be running. @throws with its output. */
-export const operator = async (
-  { dataDir, env = {} }: OperatorOptions,
-  ...words: readonly string[]
-): Promise<AnyBody> => {
-  const { stdout } = await run(process.execPath, ['src/cli/main.ts', ...words, '--json'], {
+const outbox = ({ dataDir, env = {} }: OperatorOptions, words: readonly string[]) =>
+  run(process.execPath, ['src/cli/main.ts', ...words, '--json'], {
     cwd: ROOT,
     // Credentials of the person who runs the tests must not turn an operator's command into a customer's.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, XDG_CONFIG_HOME: dataDir, DATA_DIR: dataDir, ...env },
     maxBuffer: 50_000_000,
-  }).catch(readable);
+  });
+
+/** Runs `outbox …` as the operator does, while the service may be running. @throws with its output. */
+export const operator = async (options: OperatorOptions, ...words: readonly string[]): Promise<AnyBody> => {
+  const { stdout } = await outbox(options, words).catch(readable);
   return JSON.parse(stdout);
+};
+
+/** Runs `outbox doctor`, which also has an answer when it exits with 1. @throws with its output if it has none. */
+export const doctor = async (options: OperatorOptions): Promise<AnyBody> => {
+  const { code = 0, stdout } = await outbox(options, ['doctor']).catch((error) =>
+    error.stdout === '' ? readable(error) : error,
+  );
+  return { ...JSON.parse(stdout), code };
 };
 
 /** A key of the default organization without a send limit. */
