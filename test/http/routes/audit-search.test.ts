@@ -202,6 +202,10 @@ test.each([
   ['key', 'x'.repeat(10_000)],
   ['type', 'a\0b'],
   ['type', ','.repeat(60)],
+  ['type', 'Nope'],
+  ['type', 'KeyRotated,'],
+  ['type', '__proto__'],
+  ['type', 'KeyRotated,'.repeat(5_000)],
   ['kind', 'everything'],
   ['workers', 'yes'],
   ['address', 'somewhere'],
@@ -211,6 +215,16 @@ test.each([
 ])('the parameter %s refuses what cannot be one (%#)', async (name, value) => {
   const { status, body } = await ask('GET', `/v1/audit/log?${new URLSearchParams({ [name]: value })}`);
   expect([status, Object.keys(body.error.details)]).toEqual([400, [name]]);
+});
+
+test('an unknown type is refused with the nearest one', async () => {
+  for (const [type, hint] of [
+    ['KeyRotated, KeyRevokd', '"KeyRevokd" is not one: did you mean KeyRevoked?'],
+    ['Nope', '"Nope" is not one: use those in the field type of the entries'],
+  ]) {
+    const { body } = await ask('GET', `/v1/audit/log?${new URLSearchParams({ type: String(type) })}`);
+    expect(body.error.details.type).toEqual([`type must name event types: ${hint}`]);
+  }
 });
 
 test('one parameter cannot be given twice', async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { READINGS } from '../../../domain/audit/events.ts';
 import type { EventType } from '../../../domain/kernel/events.ts';
+import { nearest } from '../../nearest.ts';
 
 /** Plain words for the events of the audit log, which show them and by which they are searched. */
 
@@ -156,6 +157,18 @@ const READ_WORDS: Readonly<Record<(typeof READINGS)[number], string>> = {
 };
 
 const isType = (type: string): type is EventType => Object.hasOwn(ACTIONS, type);
+/** Longer names are cut in errors. */
+const SHOWN_CHARACTERS_MAX = 60;
+
+/** Says which of some names is no type of an event, and which type it resembles; null: all are types. */
+export const unknownType = (names: readonly string[]): string | null => {
+  const unknown = names.find((name) => !isType(name));
+  if (unknown === undefined) return null;
+  const similar = nearest(unknown, Object.keys(ACTIONS));
+  const hint = similar === undefined ? 'use those in the field type of the entries' : `did you mean ${similar}?`;
+  return `must name event types: "${unknown.slice(0, SHOWN_CHARACTERS_MAX)}" is not one: ${hint}`;
+};
+
 const isReading = (what: unknown): what is keyof typeof READ_WORDS => READINGS.some((one) => one === what);
 
 /** Describes the act of an entry: `invited a member`. */

@@ -13,7 +13,15 @@ import type { ProjectionName } from '../../../projections/projection.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { line } from '../../fields.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
-import { AUDIT_KINDS, actionOf, actionWords, type auditSubjectSchema, typesOfKind, typesWithWord } from './actions.ts';
+import {
+  AUDIT_KINDS,
+  actionOf,
+  actionWords,
+  type auditSubjectSchema,
+  typesOfKind,
+  typesWithWord,
+  unknownType,
+} from './actions.ts';
 import type { AuditEntry } from './checkpoints.ts';
 
 /**
@@ -54,6 +62,9 @@ export const auditWordFilters = () => ({
     .describe('Only events caused by or about an API key: a part of its name, or its id.'),
   type: line(WORDS_CHARACTERS_MAX * TYPES_MAX)
     .refine((text) => typesIn(text).length <= TYPES_MAX, `must have at most ${TYPES_MAX} types`)
+    .refine((text) => unknownType(typesIn(text)) === null, {
+      error: ({ input }) => unknownType(typesIn(String(input))) ?? undefined,
+    })
     .optional()
     .describe('Only events of these types, separated by commas, such as `KeyRotated,KeyRevoked`.'),
   kind: z
