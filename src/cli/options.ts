@@ -30,6 +30,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   file: 'file to import',
   'suppressions file': 'CSV file to import; - reads standard input',
   'forward-to': 'your URL that events are posted to',
+  'audit full': 'check everything, not only what is new since the last check',
   from: 'address of the sender',
   'log from': 'engine to copy from',
   'stats from': 'first day or time; default 30 days ago',

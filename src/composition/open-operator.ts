@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { createLogger } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
-import type { Secrets } from '../domain/ports/secrets.ts';
+import { type Secrets, WrongSecretKey } from '../domain/ports/secrets.ts';
 import { NO_POLICY, type Policy, parsePolicy, policyText } from '../lib/transparency/transparency.ts';
+import { AGREED_FORMAT, type Agreed, type CheckNotes } from '../projections/audit/check/agreed.ts';
 import type { TreeCheckResult } from '../projections/audit/check/check-trees.ts';
 import { createClosers } from './lifecycle.ts';
 import { type Engines, openEngines } from './open-engines.ts';
@@ -138,3 +139,29 @@ export const readAuditCheck = async (secrets: Pick<Secrets, 'get'>): Promise<Las
   const noted = await secrets.get(AUDIT_CHECK_ROW);
   return noted === undefined ? undefined : auditCheckSchema.parse(JSON.parse(noted));
 };
+
+/** Vault row with where the last check of all audit trees ended. The vault seals it under `SECRET_KEY`, for this row alone. */
+const AUDIT_CHECK_END_ROW = 'audit-check-end';
+
+/** @returns null: another version wrote it, so everything is read. */
+const agreedIn = (noted: string): Agreed | null => {
+  const agreed = JSON.parse(noted) as Agreed; // what the vault opens was written by a check
+  return agreed.format === AGREED_FORMAT ? agreed : null;
+};
+
+/** @param secrets that were not read from before: other processes replace this row. */
+export const auditCheckNotes = (secrets: Secrets): CheckNotes => ({
+  read: async () => {
+    try {
+      const noted = await secrets.get(AUDIT_CHECK_END_ROW);
+      return noted === undefined ? null : agreedIn(noted);
+    } catch (error) {
+      if (error instanceof WrongSecretKey) return 'falsified';
+      throw error;
+    }
+  },
+  write: async (agreed) => {
+    await secrets.destroy([AUDIT_CHECK_END_ROW]);
+    if (agreed !== null) await secrets.put(AUDIT_CHECK_END_ROW, '', JSON.stringify(agreed));
+  },
+});

@@ -38,7 +38,7 @@ import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts
 import { measureQueues, measureWebhookPosts } from './measure-service.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
-import { noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
+import { auditCheckNotes, noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
 import { measureAudit, measureBillingStopped, measureDeliveries, measureExpiry } from './start-metrics.ts';
@@ -105,19 +105,26 @@ const startInboundReport = async (
 
 const SECOND_MS = 1_000;
 
+/**
+ * Every night a check reads what is new, and each week everything, half a day early rather than a day late. Longer leaves
+ * changes of old events unnoticed, shorter reads a large log for hours.
+ */
+const FULL_CHECK_AFTER_MS = 6.5 * 86_400_000;
+
 /** Rest after each page of the log, in times of what it took: a fifth of a processor's time, next to mail and requests. */
 const CHECK_REST_SHARE = 4;
 
 const nightlyCheck = (
   hour: number,
-  { pool: db, store, system, context }: Engines,
+  { pool: db, store, system, context, vaultOn }: Engines,
   { metrics, policy }: { readonly metrics: ReturnType<typeof measureAudit>; readonly policy: Policy },
 ): NonNullable<WorkersDependencies['auditCheck']> => ({
   hour,
   check: async (signal) => {
     const { contents } = context;
     const origins = readPostgresOrigins(db);
-    const parts = { db, store, system, contents, origins, policy };
+    const notes = auditCheckNotes(vaultOn(db).secrets);
+    const parts = { db, store, system, contents, origins, policy, notes, fullAfterMs: FULL_CHECK_AFTER_MS };
     const begunMs = system.monotonicMs();
     const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
     metrics?.took(system.monotonicMs() - begunMs);

@@ -17,6 +17,11 @@ test('an operator checks the audit trees while the service runs: code 0, 1 with 
     ({ leaves }) => leaves > 0,
   );
   expect(whole).toMatchObject({ code: 2, verdict: 'consistent', faults: [] });
+  // The next one begins where it ended.
+  const again = (...words: readonly string[]) =>
+    check(...words).catch(({ code, stdout }) => ({ code, ...JSON.parse(stdout) }));
+  expect(await again()).toMatchObject({ code: 2, since: { leaves: whole.leaves } });
+  expect(await again('--full')).toMatchObject({ code: 2, since: null });
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
     ...{ code: 64, stderr: expect.stringContaining('organization org_nobody not found') },
   });

@@ -3,7 +3,7 @@ import { readPostgresOrigins } from '../../adapters/request-origins.ts';
 import { adoptEarlierEvents } from '../../commands/adopt-events.ts';
 import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
 import { internalOrigin } from '../../commands/execute.ts';
-import { noteAuditCheck, witnessPolicyOf } from '../../composition/open-operator.ts';
+import { auditCheckNotes, noteAuditCheck, witnessPolicyOf } from '../../composition/open-operator.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { type KeptCheckpoint, keptCheckpoint } from '../../projections/audit/check/anchors.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
@@ -98,7 +98,7 @@ const adviceText = ({ isLogChanged }: TreeCheckResult): readonly string[] =>
 const checkText = (result: TreeCheckResult): string => {
   const { verdict, faults, faultCount, doubts, disputed, isLogChanged: _, ...counts } = result;
   const more = faultCount - faults.length;
-  const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
+  const { since, trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
   const signing =
     'is no longer signed, because a witness contradicts it. Find out why before you run `outbox audit reopen` (docs/audit.md, After a restore)';
   return [
@@ -110,7 +110,10 @@ const checkText = (result: TreeCheckResult): string => {
       ? [`  ${withoutHashes} removed contents could not be checked: their hashes no longer exist`]
       : []),
     `  ${anchorText(result)}`,
-    `  read: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
+    ...(since === null
+      ? []
+      : [`  checked from ${since.at}, when ${since.leaves} leaves agreed; \`--full\` checks everything`]),
+    `  read: ${leaves - (since?.leaves ?? 0)} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
       `${contents} contents, ${replies} replies, ${clients} clients`,
   ].join('\n');
 };
@@ -140,11 +143,11 @@ const readKept = async (path: string): Promise<KeptCheckpoint> => {
 
 export const checkAuditCommand: OperatorCommand = {
   name: 'audit check',
-  usage: '[--organization ORG_ID] [--since NOTE,…]',
+  usage: '[--full] [--organization ORG_ID] [--since NOTE,…]',
   summary:
     'compares the log with the audit trees, contents, clients, cosignatures of witnesses and checkpoints that you kept (repeat --since for each); exits with 1 if it finds faults, with 2 if undecided or if there was nothing outside the service to compare with',
   failureCode: 2,
-  run: async ({ context, pool, store: log, system }, invocation, config, terminal) => {
+  run: async ({ context, pool, store: log, system, vaultOn }, invocation, config, terminal) => {
     const tree = optional(invocation, 'organization');
     if (tree !== undefined) await operatorOrigin(context, tree);
     const { signal } = new AbortController();
@@ -153,8 +156,13 @@ export const checkAuditCommand: OperatorCommand = {
     const origins = readPostgresOrigins(pool);
     const bar = terminal.progress('check');
     const store = await countReads(log, bar);
-    const parts = { db: pool, store, system, contents: context.contents, origins, policy, kept };
+    const notes = auditCheckNotes(vaultOn(pool).secrets);
+    // One tree, or files about early leaves, are compared from the start of the log.
+    const isPart = tree !== undefined || kept.length > 0;
+    const begin = isPart ? {} : { notes, fullAfterMs: invocation.values.full === true ? 0 : undefined };
+    const parts = { db: pool, store, system, contents: context.contents, origins, policy, kept, ...begin };
     const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal }).finally(bar.end);
+    if (checked.verdict === 'faults') await notes.write(null);
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };
   },

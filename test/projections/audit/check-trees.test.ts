@@ -1,31 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
+import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { loadAuditLog, noteCosignature, noteDispute, signCheckpoint } from '../../../src/commands/audit.ts';
-import { createSealingCodec } from '../../../src/domain/kernel/codec.ts';
-import { createEventMacs } from '../../../src/domain/kernel/event-macs.ts';
-import type { StreamName } from '../../../src/domain/kernel/event-store.ts';
+import { loadAuditLog, noteDispute } from '../../../src/commands/audit.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
-import {
-  checkpointText,
-  createCosigner,
-  NO_POLICY,
-  parseNote,
-  parsePolicy,
-  signatoryOf,
-} from '../../../src/lib/transparency/transparency.ts';
+import { checkpointText, createCosigner, NO_POLICY, signatoryOf } from '../../../src/lib/transparency/transparency.ts';
 import { type KeptCheckpoint, keptCheckpoint } from '../../../src/projections/audit/check/anchors.ts';
-import { type CheckTrees, checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
-import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
-import { createInMemoryContents } from '../../support/in-memory/contents.ts';
-import { createInMemoryRequestOrigins } from '../../support/in-memory/request-origins.ts';
-import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
-import { silentLogger } from '../../support/logger.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { CHANGES, changeText, OTHER, STREAM, TREE } from '../support/audit-changes.ts';
-import { caughtUp, openPool, startRunner } from '../support/open.ts';
+import { HOUR_MS, openCheckedLog, witness } from '../support/checked-log.ts';
+import { startRunner } from '../support/open.ts';
 
 const signatories = (lines: string): readonly string[] =>
   lines
@@ -33,72 +17,13 @@ const signatories = (lines: string): readonly string[] =>
     .filter((line) => line !== '')
     .map(signatoryOf);
 
-const witness = createCosigner('witness.example', randomBytes(32));
-const HOUR_MS = 3_600_000;
-const POLICY = parsePolicy(`witness w ${witness.verifierKey.text}\nquorum w\n`);
-
-/** A log in PostgreSQL with 603 leaves of one tree, two of which are checkpoints, and 5 of another. */
-const open = async () => {
-  const pool = await openPool();
-  const system = createSystem();
-  const codec = createSealingCodec(createEventMacs([randomBytes(32)]));
-  const store = await createPostgresEventStore({ url: pool.url, codec, system, logger: silentLogger });
-  onTestFinished(() => store.close());
-  const runner = startRunner(pool, store, [auditProjection]);
-  const context = { store, system, secrets: createInMemorySecrets() };
-  const append = async (count: number, stream: StreamName, organizationId: string) => {
-    const events = Array.from({ length: count }, () => ({
-      ...{ id: system.uuid(), type: 'KeyRevoked' as const, data: { keyId: 'key_1' } },
-    }));
-    await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
-  };
-  const follow = async () => expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
-  const sign = async () => {
-    await signCheckpoint(context, { tree: TREE, trees: createAuditTrees(pool), host: 'mail.example' });
-    await follow();
-  };
-  await append(300, STREAM, TREE);
-  await append(5, 'apiKey-key_5', OTHER);
-  await follow();
-  await sign();
-  await append(300, 'apiKey-key_600', TREE);
-  await follow();
-  await sign();
-  const check = (tree?: string, changed: Partial<CheckTrees> = {}) => {
-    const { signal } = new AbortController();
-    const origins = createInMemoryRequestOrigins();
-    const parts = {
-      db: pool,
-      store,
-      system: { ...system, now: () => new Date(NOW) },
-      contents: createInMemoryContents(),
-      origins,
-      policy: POLICY,
-      ...changed,
-    };
-    return checkTrees({ ...parts, tree, restShare: 0, signal });
-  };
-  const idAt = async (index: number): Promise<string> => {
-    const [leaf = ''] = (await createAuditTrees(pool).leaves(TREE, 0, 3)).slice(index);
-    return JSON.parse(leaf).id;
-  };
-  /** Records a cosignature of the last checkpoint. */
-  const cosign = async (by = witness, about?: string) => {
-    const { last } = (await loadAuditLog(context, TREE)).state;
-    const note = last?.note ?? '';
-    const line = by.signatureLine(about ?? parseNote(note).text, 1_900_000_000).trimEnd();
-    await noteCosignature(context, { tree: TREE, note, line });
-    await follow();
-  };
-  return { pool, store, context, runner, append, follow, cosign, check, idAt };
-};
-
 describe('a check of the audit trees', () => {
   test('finds no fault in an unchanged log and its trees, whether all of them or one', async () => {
-    const { check } = await open();
+    const { check } = await openCheckedLog();
     expect(await check()).toEqual({
       ...{ verdict: 'consistent', faults: [], faultCount: 0, isLogChanged: false, doubts: [] },
       ...{
+        since: null,
         trees: 2,
         leaves: 608,
         checkpoints: 2,
@@ -115,7 +40,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('finds and names any change in the log or in the rows', async () => {
-    const { pool, runner, check, idAt } = await open();
+    const { pool, runner, check, idAt } = await openCheckedLog();
     const id = await idAt(299);
     await runner.stop();
     const tables = ['event_log.events', ...auditProjection.tables.map((table) => `read_models.${table}`)];
@@ -141,7 +66,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('verifies cosignatures of known witnesses, and finds rows whose cosignatures differ from the log', async () => {
-    const { pool, check, cosign } = await open();
+    const { pool, check, cosign } = await openCheckedLog();
     await cosign();
     await cosign(createCosigner('unknown.example', randomBytes(32)));
     const anchored = { trees: 1, leaves: 602, by: ['w'] };
@@ -168,7 +93,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('finds no fault only if the log agrees with something outside the service', async () => {
-    const { context, check, cosign, append, follow } = await open();
+    const { context, check, cosign, append, follow } = await openCheckedLog();
     // Without a witness, an intruder with the signing key could have made everything that is compared.
     await cosign();
     const nothing = { trees: 0, leaves: 0, by: [] };
@@ -210,7 +135,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('doubts a log whose witnesses have fallen silent', async () => {
-    const { check, cosign } = await open();
+    const { check, cosign } = await openCheckedLog();
     const system = { ...createSystem(), now: () => new Date(Date.now() + 2 * HOUR_MS) };
     const doubts = [expect.stringMatching(/^org_mine: the witnesses have not cosigned its checkpoints since 2/)];
     expect(await check(TREE, { system })).toMatchObject({ verdict: 'undecided', doubts });
@@ -219,7 +144,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('finds a cosignature of a witness that has cosigned a different checkpoint', async () => {
-    const { check, cosign } = await open();
+    const { check, cosign } = await openCheckedLog();
     await cosign(witness, checkpointText({ origin: 'mail.example/other', size: 602, root: randomBytes(32) }));
     const { verdict, faults } = await check();
     expect({ verdict, faults }).toEqual({
@@ -231,7 +156,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('names the logs that a witness contradicts, and finds a row that hides it', async () => {
-    const { pool, context, check, follow } = await open();
+    const { pool, context, check, follow } = await openCheckedLog();
     const { last } = (await loadAuditLog(context, TREE)).state;
     const noted = { tree: TREE, note: last?.note ?? '', witness: 'w', cosignedSize: 9_999 };
     expect(await noteDispute(context, noted)).toBe(true);
@@ -246,7 +171,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('does not report what the projection has not read yet, and compares it later', async () => {
-    const { pool, store, runner, append, follow, check } = await open();
+    const { pool, store, runner, append, follow, check } = await openCheckedLog();
     await runner.stop();
     await append(400, 'apiKey-key_400', TREE);
     await append(3, 'apiKey-key_3', 'org_new');
@@ -257,7 +182,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('finds a signed checkpoint with another root or more leaves than exist, before the projection has read it', async () => {
-    const { store, runner, check } = await open();
+    const { store, runner, check } = await openCheckedLog();
     await runner.stop();
     const own = await store.readStream(auditStream(TREE));
     const signed = own.findLast(({ type }) => type === 'CheckpointSigned');
@@ -286,7 +211,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('names an event that cannot be read, and stops there', async () => {
-    const { pool, runner, check } = await open();
+    const { pool, runner, check } = await openCheckedLog();
     await runner.stop();
     await pool.query(`update event_log.events set data = '{"keyId":7}' where stream = '${STREAM}' and revision = 299`);
     const { verdict, faults } = await check();
@@ -297,7 +222,7 @@ describe('a check of the audit trees', () => {
   }, 60_000);
 
   test('is undecided while the trees are of another version, or were never built', async () => {
-    const { pool, runner, check } = await open();
+    const { pool, runner, check } = await openCheckedLog();
     await runner.stop();
     await pool.query(`update read_models.checkpoints set version = version - 1 where name = 'audit'`);
     expect(await check()).toMatchObject({ verdict: 'undecided', doubts: [expect.stringContaining('being rebuilt')] });

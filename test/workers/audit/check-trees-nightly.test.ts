@@ -9,6 +9,7 @@ const HOUR_MS = 3_600_000;
 const SOUND: TreeCheckResult = {
   ...{ verdict: 'no fault', faults: [], faultCount: 0, isLogChanged: false, doubts: [] },
   ...{
+    since: null,
     trees: 1,
     leaves: 10,
     checkpoints: 1,

@@ -14,6 +14,7 @@ import {
 } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';
+import type { AgreedTree } from './agreed.ts';
 import { type LogTree, rootAt, storedCheckpoint } from './rows.ts';
 
 /**
@@ -52,6 +53,8 @@ export interface AnchorCoverage {
 interface Watch {
   readonly policy: Policy;
   readonly kept: readonly KeptCheckpoint[];
+  /** The state at which the last check ended. Absent: the log is read from its start. */
+  readonly since?: AgreedTree['anchors'] | undefined;
 }
 
 /** Tree of an origin: `<host>/v1/audit/tlog/<tree>`, after a reopening with a number. */
@@ -62,8 +65,18 @@ export const treeOfOrigin = (origin: string): string | undefined =>
 const isWitnessed = (policy: Policy, names: ReadonlySet<string>): boolean =>
   names.size > 0 && isQuorum({ policy, count: null }, names);
 
-const isLater = (checkpoint: CheckpointSignedEvent | undefined, size: number): boolean =>
-  checkpoint !== undefined && checkpoint.data.size > size;
+/** Since when leaves after some size wait for cosignatures. */
+const waitingSince = (newest: AgreedTree['anchors']['newest'], size: number): string | null =>
+  newest !== null && newest.size > size ? newest.at : null;
+
+const FROM_START: AgreedTree['anchors'] = {
+  size: 0,
+  by: [],
+  cosigned: { size: 0, names: [] },
+  newest: null,
+  uncosignedSince: null,
+  unsignedSince: null,
+};
 
 /** @param vkey as the log has it, which may have been changed. */
 const isSignedBy = (note: Note, vkey: string): boolean => {
@@ -76,7 +89,7 @@ const isSignedBy = (note: Note, vkey: string): boolean => {
 };
 
 /** Follows one tree while a check reads the log. */
-export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: Watch) => {
+export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept, since = FROM_START }: Watch) => {
   const own = kept.filter(({ origin }) => treeOfOrigin(origin) === tree);
   /** Whether the log has the root of a kept checkpoint. Absent: the log has fewer leaves. */
   const isSame = new Map<KeptCheckpoint, boolean>();
@@ -85,13 +98,11 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
   const compare = (each: KeptCheckpoint, log: Pick<LogTree, 'size' | 'rootAt'>): void => {
     if (each.size === log.size) isSame.set(each, log.rootAt(each.size)?.equals(each.root) === true);
   };
-  const by = new Set<string>();
-  let anchored = 0;
+  const by = new Set<string>(since.by);
+  let anchored = since.size;
   /** Witnesses of the newest checkpoint that has cosignatures. */
-  let cosigned = { size: 0, names: new Set<string>() };
-  let newest: CheckpointSignedEvent | undefined;
-  let firstUncosigned: CheckpointSignedEvent | undefined;
-  let firstUnsigned: RecordedEvent | undefined;
+  let cosigned = { size: since.cosigned.size, names: new Set<string>(since.cosigned.names) };
+  let { newest, uncosignedSince, unsignedSince } = since;
 
   const cover = (size: number, names: Iterable<string>): void => {
     anchored = Math.max(anchored, size);
@@ -101,7 +112,7 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
   return {
     /** @param log the leaves up to this event. */
     add: (event: RecordedEvent, log: Pick<LogTree, 'size' | 'rootAt'>): void => {
-      if (categoryOf(event.stream) !== CATEGORIES.audit) firstUnsigned ??= event;
+      if (categoryOf(event.stream) !== CATEGORIES.audit) unsignedSince ??= event.metadata.occurredAt;
       if (event.type === 'AuditKeyAdded') keys.push(event.data.vkey);
       for (const each of own) compare(each, log);
     },
@@ -121,10 +132,10 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
             : `${each.name} has a different root for the first ${each.size} leaves of ${tree}: the log was rewritten or restored from a backup. Keep the file as evidence`,
         );
     },
-    signed: (event: CheckpointSignedEvent): void => {
-      newest = event;
-      firstUncosigned ??= event;
-      firstUnsigned = undefined;
+    signed: ({ data, metadata }: CheckpointSignedEvent): void => {
+      newest = { size: data.size, at: metadata.occurredAt };
+      uncosignedSince ??= newest.at;
+      unsignedSince = null;
     },
     /** @param names known witnesses whose cosignatures of a checkpoint are valid. */
     cosigned: (size: number, names: Iterable<string>): void => {
@@ -133,19 +144,27 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept }: 
       cosigned = { size, names: new Set([...before, ...names]) };
       if (!isWitnessed(policy, cosigned.names)) return;
       cover(size, cosigned.names);
-      firstUncosigned = isLater(newest, size) ? newest : undefined;
+      uncosignedSince = waitingSince(newest, size);
     },
     anchored: (): AnchorCoverage => ({ size: anchored, by }),
+    /** For the next check, which begins here. */
+    state: (): AgreedTree['anchors'] => ({
+      size: anchored,
+      by: [...by],
+      cosigned: { size: cosigned.size, names: [...cosigned.names] },
+      newest,
+      uncosignedSince,
+      unsignedSince,
+    }),
     /** Why leaves of the tree could not be verified. */
     doubts: (now: Date): readonly string[] => {
-      const isLate = (event: RecordedEvent | undefined): boolean =>
-        event !== undefined && Date.parse(event.metadata.occurredAt) < now.getTime() - LATE_MS;
+      const isLate = (since: string | null): boolean => since !== null && Date.parse(since) < now.getTime() - LATE_MS;
       return [
-        ...(isLate(firstUnsigned)
-          ? [`${tree}: nothing after leaf ${newest?.data.size ?? 0} is signed: the log of the service says why`]
+        ...(isLate(unsignedSince)
+          ? [`${tree}: nothing after leaf ${newest?.size ?? 0} is signed: the log of the service says why`]
           : []),
-        ...(policy.witnesses.size > 0 && isLate(firstUncosigned)
-          ? [`${tree}: the witnesses have not cosigned its checkpoints since ${firstUncosigned?.metadata.occurredAt}`]
+        ...(policy.witnesses.size > 0 && isLate(uncosignedSince)
+          ? [`${tree}: the witnesses have not cosigned its checkpoints since ${uncosignedSince}`]
           : []),
         ...own
           .filter((each) => !isSigned(each))

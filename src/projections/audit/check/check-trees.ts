@@ -17,6 +17,7 @@ import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { isCosigned, isSigned } from '../tree.ts';
+import { type AgreedTree, agreedTree, type Begin, type ChooseBegin, chooseBegin, noteEnd } from './agreed.ts';
 import { type AnchorWatch, type KeptCheckpoint, treeOfOrigin, watchAnchors } from './anchors.ts';
 import {
   type ContentComparison,
@@ -29,11 +30,11 @@ import { type Finding, reportOf } from './findings.ts';
 import { createLogTree, type LogTree, positionNow, type TreesAt, treesAt } from './rows.ts';
 
 /**
- * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection
+ * Reads the log from its start, or from where the last check ended, and compares it with the rows of the audit trees, up to the position that the projection
  * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints, cosignatures, contents
  * and clients are compared up to the end of the log. Memory grows with the number of trees alone.
  */
-export interface CheckTrees {
+export interface CheckTrees extends Pick<ChooseBegin, 'notes' | 'fullAfterMs'> {
   readonly db: Database;
   readonly store: Pick<EventStore, 'isAuthentic' | 'compareColumns' | 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
@@ -72,7 +73,10 @@ export interface TreeCheckResult extends ContentComparison, OriginComparison {
   /** True if events of the log were changed, and not only tables that are made from it. */
   readonly isLogChanged: boolean;
   readonly doubts: readonly string[];
+  /** The check that this one began after, and the leaves that it covered; null: everything was read. */
+  readonly since: { readonly at: string; readonly leaves: number } | null;
   readonly trees: number;
+  /** All, also those before. */
   readonly leaves: number;
   readonly checkpoints: number;
   readonly cosignatures: number;
@@ -127,11 +131,17 @@ const nextPage = async (
 
 type OnFault = (finding: Finding) => void;
 
+const other = (sentence: string): Finding => ({ kind: 'other', sentence });
+
+interface Begun extends Begin {
+  readonly at: TreesAt;
+}
+
 /** All trees, as far as the log was read. */
-const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
+const createComparison = (options: CheckTrees, { at, resumed }: Begun, onFault: OnFault) => {
   const { db, store, policy, kept = [], signal, tree: only } = options;
   const all = new Map<string, TreeToCompare>();
-  const onOther = (sentence: string): void => onFault({ kind: 'other', sentence });
+  const onOther = (sentence: string): void => onFault(other(sentence));
   const contents = createContentComparison({ contents: options.contents, store, signal, onFault: onOther });
   const origins = createOriginComparison({
     origins: options.origins,
@@ -139,10 +149,13 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     signal,
     onFault: onOther,
   });
-  const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
+  const leavesBefore = resumed?.agreed.trees.reduce((sum, { size }) => sum + size, 0) ?? 0;
+  const counts = { leaves: leavesBefore, checkpoints: 0, cosignatures: 0 };
   /** Contradictions of witnesses since the log was last reopened, by tree. */
   const disputes = new Map<string, { readonly witness: string; readonly cosignedSize: number }>();
   let isEnded = false;
+  /** The trees at the position that the projection has read to. */
+  let ended: readonly AgreedTree[] = [];
   /** Foreign events so far that are not adopted: the first ones of them, and how many more. */
   let foreign: { first: readonly Finding[]; more: number } = { first: [], more: 0 };
 
@@ -157,15 +170,20 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     foreign = { first: first.slice(0, FAULTS_KEPT_MAX), more };
   };
 
-  const comparedOf = (tree: string): TreeToCompare => {
-    const known = all.get(tree);
-    if (known !== undefined) return known;
-    const log = createLogTree(tree);
-    const anchors = watchAnchors(log, { policy, kept });
-    const created = { log, anchors, comparison: createTreeComparison(log, { db, store, policy, anchors, onFault }) };
-    all.set(tree, created);
+  const begin = (log: LogTree, since?: AgreedTree): TreeToCompare => {
+    const anchors = watchAnchors(log, { policy, kept, since: since?.anchors });
+    const comparison = createTreeComparison(log, { db, store, policy, anchors, since: since?.counted, onFault });
+    const created = { log, anchors, comparison };
+    all.set(log.tree, created);
     return created;
   };
+
+  const comparedOf = (tree: string): TreeToCompare => all.get(tree) ?? begin(createLogTree(tree));
+
+  for (const each of resumed?.agreed.trees ?? []) {
+    const log = resumed?.logs.get(each.tree);
+    if (log !== undefined) begin(log, each);
+  }
 
   const isAsked = (event: RecordedEvent): boolean => only === undefined || treeOf(event) === only;
   const isUnknown = ({ tree }: Tree): boolean => !all.has(tree) && (only === undefined || tree === only);
@@ -180,6 +198,9 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
         kind: 'table',
         sentence: `${tree}: audit_trees has a row with ${size} leaves, but the log has no events of this tree`,
       }),
+    );
+    ended = [...all.values()].map(({ log, comparison, anchors }) =>
+      agreedTree(log, { counted: comparison.counted(), anchors: anchors.state() }),
     );
   };
 
@@ -234,6 +255,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     end,
     compareOutside,
     foreign: () => foreign,
+    ended: () => ended,
     doubts: () => [
       ...[...all.values()].flatMap(({ anchors }) => anchors.doubts(options.system.now())),
       ...kept
@@ -252,6 +274,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
       await origins.compare(asked);
     },
     counts: () => ({
+      since: resumed === null ? null : { at: resumed.agreed.at, leaves: leavesBefore },
       trees: all.size,
       ...counts,
       ...contents.counts(),
@@ -262,12 +285,15 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   };
 };
 
-const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
+const positionOf = ({ resumed }: Begin): Position => (resumed?.agreed.position ?? LOG_START) as Position;
+
+const compareAll = async (options: CheckTrees, begun: Begun, onFault: OnFault) => {
   const { system, store, restShare, signal } = options;
-  const comparison = createComparison(options, at, onFault);
+  const comparison = createComparison(options, begun, onFault);
   const to = await store.head();
+  const from = positionOf(begun);
   let last = 'the start';
-  for (let position = LOG_START; position < to; ) {
+  for (let position = from; position < to; ) {
     signal.throwIfAborted();
     const begunMs = system.monotonicMs();
     const page = await nextPage(options, position, { to, last, onFault });
@@ -280,13 +306,14 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
   }
   await comparison.end();
-  for (const difference of (await store.compareColumns?.({ after: LOG_START, to })) ?? [])
+  for (const difference of (await store.compareColumns?.({ after: from, to })) ?? [])
     onFault({ kind: 'columns', ...difference });
   comparison.compareOutside();
   return comparison;
 };
 
 const NOTHING = {
+  since: null,
   trees: 0,
   leaves: 0,
   checkpoints: 0,
@@ -325,20 +352,26 @@ const verdictOf = (
 };
 
 const compared = async (options: CheckTrees, at: TreesAt): Promise<TreeCheckResult> => {
-  const findings: Finding[] = [];
+  const begunAt = options.system.now();
+  const begin = await chooseBegin(options, at);
+  const findings = begin.fault === null ? [] : [other(begin.fault)];
   let more = 0;
-  const comparison = await compareAll(options, at, (finding) => {
+  const comparison = await compareAll(options, { ...begin, at }, (finding) => {
     if (findings.length < FINDINGS_MAX) findings.push(finding);
     else more += 1;
   });
   if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: run it again');
   const foreign = comparison.foreign();
+  // The changes that explain it are said instead.
+  if (begin.contradiction !== null && findings.length + foreign.first.length === 0)
+    findings.push(other(begin.contradiction));
   const { sentences, isLogChanged } = reportOf([...findings, ...foreign.first]);
   const faultCount = sentences.length + more + foreign.more;
   const faults = sentences.slice(0, FAULTS_KEPT_MAX);
   const counts = comparison.counts();
   const doubts = comparison.doubts();
   const verdict = verdictOf(faultCount, doubts, counts.anchored);
+  await noteEnd(options, at, { begunAt, begin, verdict, trees: comparison.ended() });
   return { verdict, faults, faultCount, isLogChanged, doubts, ...counts };
 };
 

@@ -239,6 +239,7 @@ export interface TreeComparison {
   cosignatures(event: CheckpointCosignedEvent, isRead: boolean): Promise<void>;
   /** Compares the rest, at the position that the projection has read to. @param row undefined: absent. */
   end(row: TreeRow | undefined): Promise<void>;
+  counted(): CheckpointCounts;
 }
 
 interface CompareTree {
@@ -246,6 +247,8 @@ interface CompareTree {
   readonly store: ReadLog;
   readonly policy: Policy;
   readonly anchors: AnchorWatch;
+  /** Counts of the last check. Absent: the log is read from its start. */
+  readonly since?: CheckpointCounts | undefined;
   onFault(finding: Finding): void;
 }
 
@@ -298,13 +301,13 @@ const surplusFaults = (
 
 export const createTreeComparison = (
   log: LogTree,
-  { db, store, policy, anchors, onFault }: CompareTree,
+  { db, store, policy, anchors, since = { checkpoints: 0, cosignedBytes: 0 }, onFault }: CompareTree,
 ): TreeComparison => {
   const { tree } = log;
   let isShifted = false;
   /** Every later checkpoint would be named. */
   let isContradicted = false;
-  const counted = { checkpoints: 0, cosignedBytes: 0 };
+  const counted = { ...since };
 
   const compareLeaves = async (): Promise<void> => {
     const { pending: leaves, size, latest } = log;
@@ -354,6 +357,7 @@ export const createTreeComparison = (
   };
 
   return {
+    counted: () => ({ ...counted }),
     bundle: async () => {
       await compareLeaves();
       await compareTiles(log.closeBundle());

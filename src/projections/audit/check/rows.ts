@@ -224,15 +224,33 @@ export interface LogTree {
   rootAt(size: number): Buffer | null;
 }
 
+/** A tree up to some leaf. */
+interface LogTreeState extends Pick<LogTree, 'size' | 'latest' | 'latestInBundles' | 'signed' | 'pending'> {
+  /** Hashes of the last tile of level 1, 2, … */
+  readonly above: readonly Buffer[];
+  /** How many full tiles precede it. */
+  readonly counts: readonly number[];
+}
+
 const NOTHING = Buffer.alloc(0);
 
-export const createLogTree = (tree: string): LogTree => {
-  let pending: LogLeaf[] = [];
-  /** Hashes of the last tile of level 1, 2, … */
-  const above: Buffer[] = [];
-  const counts: number[] = [];
-  const signed = { signedSize: 0, grownTo: 0, disputed: false };
-  const state = { size: 0, latest: '', latestInBundles: '', signed };
+const EMPTY: LogTreeState = {
+  size: 0,
+  latest: '',
+  latestInBundles: '',
+  pending: [],
+  above: [],
+  counts: [],
+  signed: { signedSize: 0, grownTo: 0, disputed: false },
+};
+
+/** @param from the leaves that it begins with. Default: none. */
+export const createLogTree = (tree: string, from: LogTreeState = EMPTY): LogTree => {
+  let pending: LogLeaf[] = [...from.pending];
+  const above: Buffer[] = [...from.above];
+  const counts: number[] = [...from.counts];
+  const { size, latest, latestInBundles, signed } = from;
+  const state = { size, latest, latestInBundles, signed };
 
   const addRoot = (at: number, root: Buffer): readonly FullTile[] => {
     const hashes = Buffer.concat([above[at] ?? NOTHING, root]);
