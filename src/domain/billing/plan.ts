@@ -102,6 +102,8 @@ interface ChoosePlan extends ChosenPlans {
   readonly now: string;
   /** The operator can choose any plan of the file, and another currency. */
   readonly byOperator?: boolean | undefined;
+  /** Creation of the organization (ISO 8601). Absent: before this month. */
+  readonly createdAt?: string | undefined;
 }
 
 const findPlan = ({ plans, planId, byOperator }: ChoosePlan): Plan => {
@@ -123,6 +125,16 @@ const paidThisMonth = ({ chosenPlans: chosen, plans, now }: ChoosePlan): readonl
   return [planOf({ chosenPlans: chosen }, plans, start), ...since].filter((plan) => !isFree(plan));
 };
 
+/** The plan of each day of this month that comes before a day: the invoice has a line for each of them, also a free one. */
+const plansBefore = (choice: ChoosePlan, day: string): readonly Plan[] => {
+  const period = requirePeriod(monthOf(choice.now));
+  const { start } = periodSince(period, choice.createdAt ?? period.start);
+  const days = Array.from({ length: Math.max(0, daysBetween(start, day)) }, (_, index) =>
+    dateOf(Date.parse(start) + index * DAY_MS),
+  );
+  return days.map((each) => planOf(choice, choice.plans, each));
+};
+
 /** @throws {DomainError} `resource_conflict`. */
 const requireSameCurrency = ({ chosenPlans, plans, byOperator }: ChoosePlan, { currency }: Plan): void => {
   const paid = [plans.default, ...chosenPlans.map(({ plan }) => plan)].findLast((plan) => !isFree(plan));
@@ -135,8 +147,9 @@ const requireSameCurrency = ({ chosenPlans, plans, byOperator }: ChoosePlan, { c
 
 const startOf = (choice: ChoosePlan, plan: Plan): string => {
   const { plans, now } = choice;
-  if (paidThisMonth(choice).some(({ currency }) => currency !== plan.currency)) return requirePeriod(monthOf(now)).end;
-  return isAtLeast(plan, planOf(choice, plans, now)) ? dayOf(now) : dateOf(Date.parse(now) + DAY_MS);
+  const from = isAtLeast(plan, planOf(choice, plans, now)) ? dayOf(now) : dateOf(Date.parse(now) + DAY_MS);
+  const plansOfMonth = [...paidThisMonth(choice), ...plansBefore(choice, from)];
+  return plansOfMonth.some(({ currency }) => currency !== plan.currency) ? requirePeriod(monthOf(now)).end : from;
 };
 
 /**

@@ -250,8 +250,8 @@ export const changePlan = (
     readonly byOperator?: boolean | undefined;
   },
 ): readonly OrganizationEvent[] => {
-  const { organizationId, chosenPlans } = requireOrganization(state);
-  const chosen = choosePlan({ chosenPlans, ...choice });
+  const { organizationId, chosenPlans, createdAt } = requireOrganization(state);
+  const chosen = choosePlan({ chosenPlans, createdAt, ...choice });
   return chosen === null ? [] : [{ type: 'PlanChosen', data: { organizationId, ...chosen } }];
 };
 

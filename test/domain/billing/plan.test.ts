@@ -159,6 +159,18 @@ describe('choosing a plan', () => {
     expect(() => choose(after, 'starter')).toThrow('another currency');
   });
 
+  test('in another currency than a free plan of this month waits for the next month too', () => {
+    const free = { chosenPlans: [], plans: offered, planId: 'dollars' };
+    const from = (more: object) => choosePlan({ ...free, now: '2026-11-28T12:00:00.000Z', ...more })?.from;
+    expect(from({})).toBe('2026-12-01');
+    expect(from({ plans: { ...offered, default: plan({ currency: 'USD' }) } })).toBe('2026-11-28');
+    // The whole first day of an organization has the plan, so that no line is in the currency of the default plan.
+    const small = { plans: { ...offered, default: plan({ price: 0, overagePer1000: '0', included: 0 }) } };
+    expect(from(small)).toBe('2026-12-01');
+    expect(from({ ...small, createdAt: '2026-11-28T09:00:00.000Z' })).toBe('2026-11-28');
+    expect(from({ ...small, createdAt: '2026-11-27T09:00:00.000Z' })).toBe('2026-12-01');
+  });
+
   test('is compared with the plan of the day, so that a pending choice opens no way around it', () => {
     const [big, tiny] = [
       plan({ id: 'big', price: 9_000, included: 90_000 }),
