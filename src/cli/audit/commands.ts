@@ -70,10 +70,12 @@ const REST_SHARE = 1;
 
 const CHECK_CODES = { 'no fault': 0, faults: 1, consistent: 2, undecided: 2 } as const;
 
+const treesText = (count: number): string => `${count} ${count === 1 ? 'tree' : 'trees'}`;
+
 /** Says what the log was compared with: without that, a verdict says nothing about a log that was rewritten. */
 const anchorText = ({ verdict, trees, leaves, anchored }: TreeCheckResult): string => {
   if (anchored.trees > 0)
-    return `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${trees} trees, ${anchored.leaves} of ${leaves} leaves`;
+    return `compared with ${anchored.by.join(', ')}: ${anchored.trees} of ${treesText(trees)}, ${anchored.leaves} of ${leaves} leaves`;
   return verdict === 'consistent'
     ? 'the log was compared with nothing outside the service, so it may have been rewritten: set AUDIT_WITNESSES, or pass a checkpoint that you kept with --since'
     : 'no cosignature of a witness and no checkpoint that you kept agrees with the log';
@@ -113,7 +115,7 @@ const checkText = (result: TreeCheckResult): string => {
     ...(since === null
       ? []
       : [`  checked from ${since.at}, when ${since.leaves} leaves agreed; \`--full\` checks everything`]),
-    `  read: ${leaves - (since?.leaves ?? 0)} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
+    `  read: ${leaves - (since?.leaves ?? 0)} leaves of ${treesText(trees)}, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
       `${contents} contents, ${replies} replies, ${clients} clients`,
   ].join('\n');
 };

@@ -77,7 +77,9 @@ const suppressedError = (suppressed: ReadonlyMap<string, string>, of: number): D
   const verb = suppressed.size === 1 ? 'is' : 'are';
   return new DomainError(
     'recipient_suppressed',
-    `${suppressed.size} of ${of} recipients to send to again ${verb} suppressed`,
+    of === 1
+      ? 'the only recipient left is suppressed'
+      : `${suppressed.size} of ${of} recipients to send to again ${verb} suppressed`,
     {
       details: { recipient_ids: [...suppressed].map(([id, reason]) => `${id}: ${reason}`) },
     },

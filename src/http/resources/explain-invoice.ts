@@ -77,12 +77,16 @@ export const factsOf = (line: InvoiceLine) => {
 
 const number = (value: number): string => value.toLocaleString('en');
 
+/** `1 day`, `9,212 recipients`. @param unit the plural. */
+export const quantityOf = (value: number, unit: 'days' | 'recipients'): string =>
+  `${number(value)} ${value === 1 ? unit.slice(0, -1) : unit}`;
+
 const overageWords = (counted: number, chargeable: number, line: InvoiceLine): string => {
   const included = includedIn(line.plan, shareOf(line));
-  if (included === null) return `${number(counted)} recipients, all included`;
-  const beyond = `${number(counted)} recipients - ${number(included)} included`;
-  if (chargeable === 0) return `${beyond}: none to charge`;
-  return `${beyond} = ${number(chargeable)} x ${rateMoney(line.plan)} / 1,000`;
+  const recipients = quantityOf(counted, 'recipients');
+  if (included === null) return `${recipients}, all included`;
+  if (chargeable === 0) return `${recipients}, ${number(included)} included: nothing to charge`;
+  return `${recipients} - ${number(included)} included = ${number(chargeable)} x ${rateMoney(line.plan)} / 1,000`;
 };
 
 /** The calculation of a line in words. Each line is rounded once. */
@@ -92,8 +96,8 @@ export const calculationOf = (line: InvoiceLine): string => {
   const total = money(amount, plan.currency);
   if (kind === 'plan') return `${money(plan.price, plan.currency)} x ${days} / ${ofDays} days = ${total}`;
   if (counted === null || chargeable === null)
-    return `${number(quantity)} recipients since the earlier invoice = ${total}`;
+    return `${quantityOf(quantity, 'recipients')} since the earlier invoice = ${total}`;
   const words = overageWords(counted, chargeable, line);
-  if (charged === null) return `${words} = ${total}`;
+  if (charged === null) return chargeable === 0 ? words : `${words} = ${total}`;
   return `${words}, less ${money(charged, plan.currency)} already charged = ${total}`;
 };

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type InvoiceLine, requirePeriod } from '../../domain/billing/plan.ts';
 import type { ClosedInvoice } from '../../projections/billing.ts';
-import { calculationOf, factsOf, money, startOf, titleOf } from './explain-invoice.ts';
+import { calculationOf, factsOf, money, quantityOf, startOf, titleOf } from './explain-invoice.ts';
 
 /**
  * Renders an invoice as PDF: a table on as many A4 pages as needed. pdfkit is loaded for the first one. The same invoice
@@ -45,11 +45,19 @@ export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): st
 /** The day before the one after the last. */
 const lastDay = (to: string): string => new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, to.length);
 
+const MONTH_NAME = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });
+
+/** `29 November`, `1 to 31 October`: the days of a line are in one month. */
+const daysOf = ({ from, to }: InvoiceLine): string => {
+  const [first, last] = [from, lastDay(to)].map((day) => Number(day.slice(-2)));
+  return `${first === last ? first : `${first} to ${last}`} ${MONTH_NAME.format(Date.parse(from))}`;
+};
+
 const cellsOf = (line: InvoiceLine, currency: string): readonly string[] => [
   KINDS[line.kind],
-  `${line.from} to ${lastDay(line.to).slice(-2)}`,
+  daysOf(line),
   printable(line.plan.name),
-  `${line.quantity.toLocaleString('en')} ${factsOf(line).unit}`,
+  quantityOf(line.quantity, factsOf(line).unit),
   money(line.amount, currency),
 ];
 
@@ -140,10 +148,8 @@ export const invoicePdf = async (
   doc.font('Helvetica-Bold').fontSize(11);
   doc.text(totalsOf(invoice).join('\n'), MARGIN, y, { width: RIGHT - MARGIN, align: 'right' });
   doc.font('Helvetica').fontSize(8).moveDown();
-  doc.text(
-    `Counted to position ${countedTo.position} of the log. Later facts are on the next one. Each line is rounded once.`,
-    MARGIN,
-  );
+  const counted = countedTo.at === null ? '' : `Counted up to ${countedTo.at}. `;
+  doc.text(`${counted}Later changes appear on the next ${title.toLowerCase()}. Each line is rounded once.`, MARGIN);
   doc.end();
   return doc;
 };

@@ -27,7 +27,7 @@ const closed = (lines: readonly InvoiceLine[], more: object = {}): ClosedInvoice
     currency: 'EUR',
     lines: [...lines],
     total: lines.reduce((sum, { amount }) => sum + amount, 0),
-    countedTo: { position: '0000000000000042', at: null },
+    countedTo: { position: '0000000000000042', at: '2026-11-01T00:30:00.000Z' },
     ...more,
   },
 });
@@ -63,7 +63,7 @@ describe('an invoice as PDF', () => {
       '5,616.99 EUR',
       '-19.05 EUR',
       'Total: 5,597.94 EUR',
-      'Counted to position 0000000000000042 of the log',
+      'Counted up to 2026-11-01T00:30:00.000Z. Later changes appear on the next usage statement.',
     ])
       expect(text).toContain(said);
   });
@@ -81,6 +81,23 @@ describe('an invoice as PDF', () => {
       '8,712 recipients - 4 included = 8,708 x 0.455 EUR / 1,000, less 4.19 EUR already charged = -0.23 EUR',
     ])
       expect(text).toContain(said);
+  });
+
+  test('shows days and counts in words, and says when there is nothing to charge', async () => {
+    const oneDay = { from: '2026-10-29', to: '2026-10-30' };
+    const text = await shown(
+      closed([line({ kind: 'plan', quantity: 1, ...oneDay }), line({ quantity: 1, amount: 0 })]),
+      SHOP,
+    );
+    for (const said of [
+      /^29 October$/m,
+      /^1 day$/m,
+      /^1 to 31 October$/m,
+      /^1 recipient$/m,
+      /^1 recipient, 4 included: nothing to charge$/m,
+    ])
+      expect(text).toMatch(said);
+    expect(text).not.toContain('position');
   });
 
   test('is an invoice with both parties and tax, and a usage statement without', async () => {

@@ -204,10 +204,10 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
     facts: [
       await organizationFact(deps, caller),
       { name: 'As of', value: `${words}, after leaf ${lastLeaf} of the audit log` },
-      { name: 'With access', value: `${active.length} of ${access.length} that ever had access` },
+      { name: 'With access', value: `${active.length} now, ${access.length} in all, including those that ended` },
       {
-        name: 'Besides owners and developers, contents of mail are shown to',
-        value: reviewed.contentsRoles.length === 0 ? 'no role' : `the roles ${listed(reviewed.contentsRoles)}`,
+        name: 'Roles that see mail contents',
+        value: listed([...new Set(['owner', 'developer', ...reviewed.contentsRoles])]),
       },
     ],
     access,

@@ -106,8 +106,8 @@ const created = (
   { name, environment, permissions, allowedCidrs, expiresAt, secret }: Of<'KeyCreated'>,
   domain: string,
 ): string =>
-  `The key "${name}" was created for ${environment} mail of ${domain}, with the permissions ` +
-  `${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
+  `The key "${name}" was created for ${environment} mail of ${domain}, with the ` +
+  `${permissions.length === 1 ? 'permission' : 'permissions'} ${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
 
 /** A secret of a key, and when it ends at the latest; null: it is current. */
 interface EarlierSecret {
@@ -143,7 +143,10 @@ const rotated = ({ secret, revokesPrevious }: Of<'KeyRotated'>, number: number, 
   const opening = `It was rotated to secret number ${number}, which ends in ${secret.last4}.`;
   if (revokesPrevious) return `${opening} All earlier secrets ended at once.`;
   if (still.length === 0) return `${opening} No earlier secret worked any longer.`;
-  return `${opening} Earlier secrets that still worked, each until this time at the latest: ${secretsInWords(still)}.`;
+  const earlier = still.map(
+    (one) => `Secret ${one.number} (…${one.last4}) worked until ${atTime(one.endsAt ?? '')} at the latest.`,
+  );
+  return [opening, ...earlier].join(' ');
 };
 
 const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<'KeyUpdated'>): string =>

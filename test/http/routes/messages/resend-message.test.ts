@@ -160,7 +160,9 @@ describe('POST /v1/messages/{id}/resend', () => {
     expect(body.recipients.map(({ address }: { address: string }) => address)).toEqual([to[1]]);
     expect((await resend(id, { skip_suppressed: true })).body).toMatchObject({ id: body.id, replayed: true });
     const only = await resend(id, { skip_suppressed: true, recipient_ids: [recipients[0]] });
-    expect(only.body.error.code).toBe('recipient_suppressed');
+    expect(only.body.error).toMatchObject({
+      ...{ code: 'recipient_suppressed', message: 'the only recipient left is suppressed' },
+    });
   });
 
   test.each([
