@@ -224,7 +224,7 @@ const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal 
   return retryBy(policy, () => appendAgain(tools, append));
 };
 
-/** Repeats an append whose outcome is unknown, with the same ids. A log that is away meanwhile leaves it unknown. */
+/** Repeats an append whose outcome is unknown, with the same ids. If the log stays away, the outcome stays unknown. */
 const appendUntilKnown = async (
   tools: Tools,
   append: Append,

@@ -96,7 +96,7 @@ export const consistencyParameter = () =>
     .literal('strict')
     .optional()
     .describe(
-      'What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`.',
+      '`strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`.',
     );
 
 /** Fields by which a list says that it is incomplete; none: it is not. */

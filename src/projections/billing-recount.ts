@@ -6,14 +6,14 @@ import { type BillingChanges, billingProjection, dayKey, isFree } from './billin
 import { earlierMessages } from './projection.ts';
 
 /**
- * Counts recipients again, from the log, by the rules of the read model and without its tables. Whoever can write to the
+ * Counts recipients again, from the log, by the rules of the read model and without its tables. An intruder with the
  * database can change the tables of billing, but an event has a proof of who wrote it and a place in an audit log.
  *
  * It reads the log once for all organizations and continues where it stopped. It holds a number for each organization and
  * day, and the days of the last messages: the day of an older one is read from its stream.
  */
 export interface BillingRecount {
-  /** Where it began: events of days that are asked for must come after it. */
+  /** Start of the count: the events of all requested days come after it. */
   readonly from: Position;
   /** Days with any messages, counted up to a position, which does not go back. */
   upTo(position: Position, by: DaysOfOrganization): Promise<CountedDays>;

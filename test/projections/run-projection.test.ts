@@ -16,7 +16,7 @@ import { poisonousKey, tampered } from './support/tampered.ts';
 const SILENCE_MS = 300_000;
 const GATHER_MS = 30;
 /** Waits after consecutive faults. */
-const BACK_OFF_MS = [50, 200, 1_000, 5_000];
+const BACK_OFF_MS = [50, 200, 1_000, 2_000];
 /** Waits of a process that does not run the projection. */
 const STANDBY_MS = 500;
 
@@ -146,7 +146,7 @@ describe('a projection', () => {
     await until(() => logger.said('info').length > 0);
     expect(logger.said('error')).toEqual(['a projection failed: retrying']);
     expect(logger.fieldsOf('info')).toEqual([{ projection: 'api-keys', faults: 6 }]);
-    expect(waits.filter((ms) => ms !== GATHER_MS && ms !== STANDBY_MS)).toEqual([...BACK_OFF_MS, 5_000, 5_000]);
+    expect(waits.filter((ms) => ms !== GATHER_MS && ms !== STANDBY_MS)).toEqual([...BACK_OFF_MS, 2_000, 2_000]);
 
     waits.length = 0;
     faults = 1;

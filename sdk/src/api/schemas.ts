@@ -3780,7 +3780,7 @@ export interface ListMessagesQuery {
   smtp_code?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -3813,7 +3813,7 @@ export interface ListKeysQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -3845,7 +3845,7 @@ export interface ListDomainsQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -3861,7 +3861,7 @@ export interface ListTemplatesQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -3898,7 +3898,7 @@ export interface ListWebhooksQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -3957,7 +3957,7 @@ export interface ListTopicsQuery {
   after?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -4168,7 +4168,7 @@ export interface ListErasuresQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }
 
@@ -4195,6 +4195,6 @@ export interface ListDestinationsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** What to do if the list lags, as during an upgrade. `strict`: respond with `503`. Default: return what the list has, with `complete_until`. */
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
 }

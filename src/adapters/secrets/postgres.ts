@@ -325,7 +325,7 @@ const KEYS_MAX = 100;
 
 const ring = z.array(z.object({ id: z.string(), bytes: z.string() }));
 
-/** What keys are for. Its first word is that of their row in the vault. */
+/** Purpose of a key ring. */
 interface KeyPurpose {
   readonly row: 'tracking-keys' | 'event-keys';
   readonly info: 'outbox tracking' | 'outbox events';

@@ -75,7 +75,7 @@ export const deletedText =
   (result: Result): string =>
     `${what} ${String((result as Readonly<Record<string, unknown>>)[what])} deleted`;
 
-/** What `messages resend` returns. */
+/** Result of `messages resend`. */
 export interface ResentMessage {
   readonly id: string;
   readonly resend_of: string;

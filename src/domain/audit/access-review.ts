@@ -44,7 +44,7 @@ export interface Access {
   readonly environment: string | null;
   readonly allowedCidrs: readonly string[];
   readonly expiresAt: string | null;
-  /** Of an auditor: contents of mail are disclosed too. Of a member: may read the health of the service. */
+  /** An auditor also sees contents of mail; a member also sees the health of the service. */
   readonly isExtended: boolean;
   readonly granted: Deed;
   /** Change of role or permissions; null: none. */

@@ -30,13 +30,13 @@ const party = {
 };
 const taxId = oneLine(TAX_ID_CHARACTERS_MAX).nullable();
 
-/** The customer, as it stands in the settings of its organization. */
+/** The customer, from the settings of its organization. */
 export const customerSchema = z.strictObject({ ...party, taxId });
 export type Customer = Readonly<z.infer<typeof customerSchema>>;
 
 const TAX_RATE = /^(0|[1-9]\d?|100)(\.\d{1,3})?$/;
 
-/** The issuer, as it stands in the operator's file of plans. */
+/** The issuer, from the operator's file of plans. */
 export const issuerSchema = z.strictObject({
   ...party,
   taxId: taxId.default(null),

@@ -76,7 +76,7 @@ const statusOf = ({ smtp = NO_REPLY, attempt = 0, reason = '' }: MessageEvent['d
   'attempt-no': attempt,
 });
 
-/** Replies of mail servers, and why there is none. */
+/** Reply of the mail server, or the reason for the lack of one. */
 const outcomeOf = (data: MessageEvent['data']) => ({
   ...(data.smtp === undefined && data.reason === undefined ? {} : { 'delivery-status': statusOf(data) }),
   ...(data.reason === undefined ? {} : { reason: data.reason }),

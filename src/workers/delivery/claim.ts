@@ -127,7 +127,7 @@ const claim = async (
     random: random(system),
     domainDeletedBy: sendingDomains.deletedBy,
     leavesLost,
-    // A claim whose lease has ended meanwhile is given back by its attempt, which has no time left.
+    // An attempt without time left returns its claim.
     patience: signal,
     ...(holdOf === undefined ? {} : { holdOf }),
   });

@@ -4,7 +4,7 @@ import { repeat, type Work } from '../supervise.ts';
 
 /**
  * Watches whether the log answers. A lease may end while the log is away, although its worker lives and knows the outcome.
- * That worker records it as soon as the log is back. Others must not treat the attempt as lost until then: they would
+ * The worker records it as soon as the log is back. Others must not treat the attempt as lost until then: they would
  * repeat it, and the recipient would get a second copy. Attempts that ran out of time in an outage are not the fault of
  * the mail server, and are repeated at once.
  */

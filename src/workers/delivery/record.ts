@@ -259,7 +259,7 @@ interface RecordParts {
   readonly system: System;
   readonly times: AttemptTimes;
   readonly unrecorded: UnrecordedOutcomes;
-  /** Notes that the log refused an outcome. Absent: nobody asks. */
+  /** Notes that the log refused an outcome. Absent: not noted. */
   readonly logWatch?: Pick<LogWatch, 'noteAway'>;
   /** Aborts when this process ends. */
   readonly ending: AbortSignal;

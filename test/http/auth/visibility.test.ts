@@ -198,8 +198,9 @@ describe('domains and webhooks', () => {
   test('a webhook shows its secret once, and is gone when it is deleted', async () => {
     const made = await post('/v1/webhooks', keys.admin ?? '', { url: 'http://127.0.0.1:9/x', events: ['domain.*'] });
     expect(made.statusCode).toBe(201);
-    const { secret, ...rest } = made.json();
+    const { secret, verification_key: verificationKey, ...rest } = made.json();
     expect(secret).toMatch(/^whsec_/);
+    expect(verificationKey).toBeNull();
     const url = `/v1/webhooks/${rest.id}`;
     expect((await service.request({ url, key: keys.admin ?? '' })).json()).toEqual(rest);
     const deleted = await service.request({ method: 'DELETE', url, key: keys.admin ?? '' });

@@ -79,7 +79,8 @@ const replaceViewsRoute = endpoint(
       views: z
         .array(viewSchema)
         .max(VIEWS_MAX)
-        .refine(isDistinct, 'must have a name of its own for each view of a screen'),
+        .refine(isDistinct, 'must have a different name for each view of a screen')
+        .describe('All views, in the order of the menu.'),
     }),
     examples: {
       'Bounces of a week': { views: [{ name: 'Bounces', path: '/messages', query: 'status=bounced&period=3d' }] },

@@ -12,7 +12,7 @@ export type NamedEvent = Pick<Leaf, 'id' | 'type' | 'stream' | 'revision'>;
 interface EventFinding {
   readonly tree: string;
   readonly leaf: number;
-  /** As the log has it, or if it is missing there, as the tree has it. */
+  /** The event in the log, or the one in the tree if the log lacks it. */
   readonly event: NamedEvent;
 }
 
