@@ -124,21 +124,18 @@ export const requireContact = async ({ contents }: Vault, one: ExistingAuditor):
   contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
 
 /**
- * Ids of auditors with a text in their names or addresses. Auditors whose personal data is gone have none.
+ * Names and addresses of auditors, in lower case. Auditors whose personal data is gone have none.
  * @param added data of events `AuditorAdded`.
  */
-export const auditorsNamed = async (
+export const namesOfAuditors = async (
   { contents }: Vault,
   added: readonly Readonly<Record<string, unknown>>[],
-  text: string,
-): Promise<readonly string[]> => {
-  const wanted = text.toLowerCase();
+): Promise<readonly { readonly id: string; readonly names: string }[]> => {
   const bodies = await contents.get(added.map(({ contactId }) => String(contactId)));
   return added.flatMap(({ auditorId, contactId }) => {
     const body = bodies.get(String(contactId));
     if (body?.kind !== 'contact') return [];
-    const names = `${body.auditor?.name ?? ''}\n${body.address ?? ''}`.toLowerCase();
-    return names.includes(wanted) ? [String(auditorId)] : [];
+    return [{ id: String(auditorId), names: `${body.auditor?.name ?? ''}\n${body.address ?? ''}`.toLowerCase() }];
   });
 };
 

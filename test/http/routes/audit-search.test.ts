@@ -1,9 +1,12 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addAuditor } from '../../../src/commands/auditor.ts';
+import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { EVENT_SCHEMAS } from '../../../src/domain/kernel/events.ts';
 import { AUDIT_KINDS, actionOf, typesOfKind, typesWithWord } from '../../../src/http/resources/audit/actions.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+import { operator } from '../support/service.ts';
 
 interface Entry {
   readonly type: string;
@@ -169,6 +172,24 @@ describe('the audit log is searched', () => {
     ])
       expect([query, await types(query as Record<string, string>, stranger.key)]).toEqual([query, []]);
   });
+});
+
+test('an auditor is found by name behind more than 500 newer ones', async () => {
+  const tenant = await openAdminTenant(service, 'many-auditors.example');
+  const asked = { name: 'Mary Somerville', expires_at: '2099-01-01T00:00:00Z' };
+  const { id } = (await ask('POST', '/v1/audit/auditors', tenant.key, asked)).body;
+  const { context } = service.deps;
+  const { organizationId } = tenant;
+  const bounds = { allowedCidrs: [], expiresAt: null, rateLimits: {} };
+  const auditor = {
+    ...{ name: 'Somebody', email: null, contents: false, expiresAt: asked.expires_at },
+    by: { bounds, permissions: ['admin'] } as unknown as Caller, // the rest is not read
+    loadKeyCache: async () => ({ auditors: new Map() }) as never, // as if each were removed before the next is added
+  };
+  for (let added = 0; added < 510; added += 10)
+    await Promise.all(Array.from({ length: 10 }, () => addAuditor(context, operator(organizationId), auditor)));
+  expect(await types({ person: 'somerville' }, tenant.key)).toEqual(['AuditorAdded']);
+  expect((await find({ person: 'somerville' }, tenant.key))[0]?.subject?.id).toBe(id);
 });
 
 test('entries are found in full bundles, among many of others', async () => {

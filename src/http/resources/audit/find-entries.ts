@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { auditorsNamed, loadAuditor } from '../../../commands/auditor.ts';
+import { loadAuditor, namesOfAuditors } from '../../../commands/auditor.ts';
 import { contactsOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
@@ -168,13 +168,39 @@ const waitForNames = async ({ context, readModels }: HttpDependencies, kinds: re
  * Newest auditors whose names are compared, removed ones included. Higher: a search reads more of the vault. Lower: it
  * misses older ones.
  */
-const AUDITORS_COMPARED_MAX = 500;
+const AUDITORS_COMPARED_MAX = 5_000;
+/** Auditors read at once. Higher: more personal data in memory. Lower: more reads of the log and the vault. */
+const AUDITORS_PAGE = 500;
+
+/** Names of the auditors of an organization, removed ones included: their entries stay in the log. */
+const namesOfAllAuditors = async (
+  { context, readModels }: HttpDependencies,
+  organizationId: string,
+): ReturnType<typeof namesOfAuditors> => {
+  const all: Awaited<ReturnType<typeof namesOfAuditors>>[number][] = [];
+  const by = {
+    tree: organizationId,
+    facets: [typeFacet('AuditorAdded')],
+    order: 'desc',
+    limit: AUDITORS_PAGE,
+  } as const;
+  let compared = 0;
+  let after: number | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof readModels.audit.search>> = await readModels.audit.search({ ...by, after });
+    const added = page.leaves.map(({ parsed }) => parsed.data);
+    all.push(...(await namesOfAuditors(context, added)));
+    compared += added.length;
+    after = page.next;
+  } while (after !== null && compared < AUDITORS_COMPARED_MAX);
+  return all;
+};
 
 /** Finds members, auditors and keys by parts of their names. Members and auditors are read once. */
 const openNames = (deps: HttpDependencies, organizationId: string) => {
   const { context, readModels } = deps;
   let contacts: ReturnType<typeof contactsOfMembers> | undefined;
-  let added: ReturnType<typeof readModels.audit.search> | undefined;
+  let auditorNames: ReturnType<typeof namesOfAllAuditors> | undefined;
   const members = async (text: string): Promise<readonly string[]> => {
     if (isId('mbr', text)) return [text];
     contacts ??= contactsOfMembers(context, organizationId, null);
@@ -183,17 +209,11 @@ const openNames = (deps: HttpDependencies, organizationId: string) => {
       .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
       .map(({ id }) => id);
   };
-  /** From the log itself: their entries stay when they are removed. */
   const auditors = async (text: string): Promise<readonly string[]> => {
     if (isId('aud', text)) return [text];
-    const facets = [typeFacet('AuditorAdded')];
-    const by = { tree: organizationId, facets, order: 'desc', after: null, limit: AUDITORS_COMPARED_MAX } as const;
-    added ??= readModels.audit.search(by);
-    return auditorsNamed(
-      context,
-      (await added).leaves.map(({ parsed }) => parsed.data),
-      text,
-    );
+    auditorNames ??= namesOfAllAuditors(deps, organizationId);
+    const wanted = text.toLowerCase();
+    return (await auditorNames).filter(({ names }) => names.includes(wanted)).map(({ id }) => id);
   };
   const keys = async (text: string): Promise<readonly string[]> => {
     if (isId('key', text)) return [text];
