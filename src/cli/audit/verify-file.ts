@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
 import { type Disclosure, MalformedDisclosure, readDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
-import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
+import { doubt, NOTHING as NO_FACTS, type Verdict, verdictBy } from '../../domain/audit/verifier/judgement.ts';
 import {
   createExportVerifier,
   type ExportVerifier,
@@ -236,19 +236,7 @@ const MALFORMED = [MalformedNote, MalformedPolicy, MalformedDisclosure];
 const isProblem = (error: unknown): error is Error =>
   MALFORMED.some((kind) => error instanceof kind) || codeOf(error) !== '';
 
-const undecided = (doubt: string): Verdict => ({
-  verdict: 'undecided',
-  origin: '',
-  size: 0,
-  root: '',
-  faults: [],
-  doubts: [doubt],
-  notices: [],
-  disclosed: [],
-  checkpoints: 0,
-  kept: 0,
-  cosigners: [],
-});
+const undecided = (sentence: string): Verdict => verdictBy([doubt(sentence)], 0, NO_FACTS);
 
 const HEAD_BYTES = 64;
 /** Reports have some hundred kB. */

@@ -110,7 +110,11 @@ describe('an access review', () => {
     const quorum = { policy: NO_POLICY, count: null };
     const verify = (text: string) => verifyReport(text, { keys, quorum, since: [], expected: [], disclosures: [] });
     const text = JSON.stringify(report);
-    expect(verify(text)).toMatchObject({ verdict: 'consistent', faults: [], doubts: [] });
+    // Only the events are proved, which the verdict says: nobody may rely on the table because of it.
+    const notices = ['only these leaves are proved: compare tables and facts with them'];
+    expect(verify(text)).toMatchObject({ verdict: 'consistent', faults: [], doubts: [], notices });
+    const changed = JSON.stringify({ ...report, access: [] });
+    expect(verify(changed)).toMatchObject({ verdict: 'consistent', notices });
     expect(verify(text.replace(/with a secret that ends in \w{4}/, 'with a secret that ends in XXXX'))).toMatchObject({
       verdict: 'not verified',
       faults: [expect.stringMatching(/^event \S+: leaf \d+ says "ends in \w{4}", but the report does not$/)],

@@ -106,7 +106,8 @@ export const createExportVerifier = (options: VerifyOptions): ExportVerifier => 
 /**
  * Verifies a report about a key or a message, as JSON or extracted from its PDF (docs/audit.md). Each leaf is hashed,
  * and its proof must lead to the signed root. The verdict lists the contents of the leaves. What the sentences say about
- * secrets, operators and keys is derived from the leaves again; names of people and domains are not in them.
+ * secrets, operators and keys is derived from the leaves again; names of people and domains are not in them. Tables and
+ * facts are not derived, and the verdict says so.
  */
 
 const HEAD = /^\s*\{\s*"object"\s*:\s*"audit_report"/;
@@ -222,6 +223,7 @@ const judgeReport = (events: readonly Members[], signed: SignedCheckpoint, optio
     origin: checkpoint.origin,
     size: checkpoint.size,
     root: checkpoint.root.toString('base64'),
+    notices: ['only these leaves are proved: compare tables and facts with them'],
     disclosed: checked.flatMap(({ words }) => words),
     kept: since.length,
     cosigners: cosignerSentences(times),
