@@ -214,7 +214,8 @@ const shownRecords = (domain: ExistingSendingDomain, context: CommandContext, { 
   recordsToPublish(domain, serviceHosts(context)).map((record) => {
     const { kind, type, host, value, required } = record;
     const seen = records.find((each) => each.kind === kind && each.host === host);
-    return { kind, type, host, value, required, state: seen?.state ?? 'unknown', problem: seen?.problem ?? null };
+    const state = context.capturing ? 'not_needed' : (seen?.state ?? 'unknown');
+    return { kind, type, host, value, required, state, problem: seen?.problem ?? null };
   });
 
 const domainRow = (domain: ExistingSendingDomain, context: CommandContext, records: DomainRecords) => ({

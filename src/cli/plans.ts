@@ -3,6 +3,7 @@ import { readDirectory } from '../composition/first-start.ts';
 import { BUILT_IN_PLANS, nextPlanOf, type Plan, planOf } from '../domain/billing/plan.ts';
 import { type OperatorCommand, required } from './command.ts';
 import { operatorOrigin } from './operator-origin.ts';
+import { fieldLines } from './terminal.ts';
 
 /** Commands about plans: those of `PLANS_FILE`, and which organization has which. */
 
@@ -18,6 +19,9 @@ const planRow = (
   default: isDefault,
 });
 
+const planLines = (row: Readonly<Record<string, unknown>>): string =>
+  fieldLines({ ...row, included: row.included ?? 'unlimited', hard_limit: row.hard_limit ?? 'unlimited' });
+
 export const listPlansCommand: OperatorCommand = {
   name: 'plans list',
   usage: '',
@@ -28,6 +32,7 @@ export const listPlansCommand: OperatorCommand = {
     const known = all.some(({ id }) => id === first.id) ? all : [...all, first];
     return known.map((plan) => planRow(plan, offered.includes(plan), plan.id === first.id));
   },
+  textOf: (result) => [result].flat().map(planLines).join('\n\n'),
 };
 
 export const listChosenPlansCommand: OperatorCommand = {

@@ -6,6 +6,7 @@ import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost.ts';
 import { type Config, readConfig, type TlsFiles } from '../config.ts';
 import { type Issuer, issuerSchema } from '../domain/billing/parties.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
+import { sentencesIn } from '../http/problems.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { TlsPair } from '../lib/smtp/smtp.ts';
 import {
@@ -115,10 +116,10 @@ const plansFile = z
     for (const [index, id] of ids.entries()) {
       const path = ['plans', index, 'id'];
       if (ids.indexOf(id) < index)
-        context.addIssue({ code: 'custom', path, message: `another plan already has the id ${id}` });
+        context.addIssue({ code: 'custom', path, message: `is ${id}, which is the id of another plan too` });
     }
     if (file.default !== undefined && !ids.includes(file.default)) {
-      context.addIssue({ code: 'custom', path: ['default'], message: `no plan has the id ${file.default}` });
+      context.addIssue({ code: 'custom', path: ['default'], message: `is ${file.default}, but no plan has this id` });
     }
   })
   .transform(
@@ -140,17 +141,28 @@ const parsed = async (path: string): Promise<unknown> => {
   try {
     return JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
-    throw new StartRefused(`PLANS_FILE: ${path} cannot be read: ${(error as Error).message}: set a file in JSON`);
+    throw new StartRefused(`PLANS_FILE: ${path} cannot be read: ${(error as Error).message}: name a JSON file`);
   }
+};
+
+/** Sentences such as `plans[1].price must be a whole number, in the smallest unit of the currency (cents)`. */
+const planProblems = (issue: z.core.$ZodIssue, file: unknown): readonly string[] => {
+  const name = nameOf(issue.path);
+  if (name === '' && issue.code === 'invalid_type') return ['the file must contain a JSON object with a list of plans'];
+  if (issue.code === 'invalid_format') return [`${name} ${issue.message}`];
+  if (name.endsWith('.price') && issue.code === 'invalid_type' && issue.expected === 'int')
+    return [`${name} must be a whole number, in the smallest unit of the currency (cents)`];
+  return sentencesIn([issue], file);
 };
 
 /** Reads the plans that organizations can have. @throws {StartRefused} with all problems of the file, one per line. */
 export const readPlans = async (path: string | undefined): Promise<Plans> => {
   if (path === undefined) return BUILT_IN_PLANS;
-  const { data, error } = plansFile.safeParse(await parsed(path));
+  const file = await parsed(path);
+  const { data, error } = plansFile.safeParse(file);
   if (error === undefined) return data;
-  const problems = error.issues.map((issue) => `PLANS_FILE: ${nameOf(issue.path) || path}: ${issue.message}`);
-  throw new StartRefused(problems.join('\n'));
+  const problems = error.issues.flatMap((issue) => planProblems(issue, file));
+  throw new StartRefused(problems.map((problem) => `PLANS_FILE: ${problem}`).join('\n'));
 };
 
 /** The witnesses of a policy that have a URL. */

@@ -36,6 +36,9 @@ test('the operator sees all plans, and which organizations may choose', async ()
     { id: 'partner', offered: false, default: false },
     { id: 'dollars', offered: false, default: false, currency: 'USD' },
   ]);
+  const text = listPlansCommand.textOf?.(await run(listPlansCommand));
+  expect(text).toMatch(/^hard_limit: unlimited$/m);
+  expect(text).not.toMatch(/^(included|hard_limit): -$/m);
 });
 
 test('the operator gives an organization a plan that it cannot choose, by the same rules of time', async () => {

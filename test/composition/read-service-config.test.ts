@@ -109,23 +109,35 @@ describe('the configuration of a service', () => {
     const wrong = await problems({
       PLANS_FILE: await write('bad.json', JSON.stringify({ plans: [plan], issuer: bad })),
     });
-    expect(wrong.map((problem) => problem.split(': ')[1])).toEqual([
-      ...['issuer.name', 'issuer.address', 'issuer.tax.rate', 'issuer.number_prefix'],
+    expect(wrong).toEqual([
+      'PLANS_FILE: issuer.name must be one line without control characters',
+      'PLANS_FILE: issuer.address is required',
+      'PLANS_FILE: issuer.tax.rate must be a string',
+      'PLANS_FILE: issuer.number_prefix must not be empty',
     ]);
     const plans = [plan, { ...plan, price: 1.5, overage_per_1000: '1e3', colour: 'red' }];
     const refused = await problems({ PLANS_FILE: await write('wrong.json', JSON.stringify({ plans })) });
-    expect(refused.map((problem) => problem.split(': ').slice(0, 2).join(': '))).toEqual([
-      'PLANS_FILE: plans[1].price',
-      'PLANS_FILE: plans[1].overage_per_1000',
-      'PLANS_FILE: plans[1]',
+    expect(refused).toEqual([
+      'PLANS_FILE: plans[1].price must be a whole number, in the smallest unit of the currency (cents)',
+      expect.stringMatching(/^PLANS_FILE: plans\[1\]\.overage_per_1000 must be a decimal string with at most 6 digits/),
+      'PLANS_FILE: plans[1].colour is not a known field',
+    ]);
+    const { price: _, ...free } = plan;
+    const missing = await write('missing.json', JSON.stringify({ plans: [{ ...free, currency: 'euro' }] }));
+    expect(await problems({ PLANS_FILE: missing })).toEqual([
+      'PLANS_FILE: plans[0].currency must be an ISO 4217 currency code, such as EUR',
+      'PLANS_FILE: plans[0].price is required',
+    ]);
+    expect(await problems({ PLANS_FILE: await write('list.json', '[]') })).toEqual([
+      'PLANS_FILE: the file must contain a JSON object with a list of plans',
     ]);
     const twice = await write('twice.json', JSON.stringify({ default: 'b', plans: [plan, plan] }));
     expect(await problems({ PLANS_FILE: twice })).toEqual([
-      'PLANS_FILE: plans[1].id: another plan already has the id a',
-      'PLANS_FILE: default: no plan has the id b',
+      'PLANS_FILE: plans[1].id is a, which is the id of another plan too',
+      'PLANS_FILE: default is b, but no plan has this id',
     ]);
     expect(await problems({ PLANS_FILE: await write('broken.json', '{') })).toEqual([
-      expect.stringMatching(/^PLANS_FILE: .*broken.json cannot be read: .*: set a file in JSON$/),
+      expect.stringMatching(/^PLANS_FILE: .*broken.json cannot be read: .*: name a JSON file$/),
     ]);
     expect(await problems({ PLANS_FILE: join(folder, 'absent.json') })).toEqual([
       expect.stringMatching(/^PLANS_FILE: .*absent.json cannot be read: ENOENT/),

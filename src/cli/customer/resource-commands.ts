@@ -43,8 +43,8 @@ interface ListDescription {
   readonly path: string;
   /** Query parameters by option. */
   readonly filters?: Readonly<Record<string, string>>;
-  /** Fields of the table, by heading. */
-  readonly columns: Readonly<Record<string, string>>;
+  /** Fields of the table, or functions of the row, by heading. */
+  readonly columns: Readonly<Record<string, string | ((row: Fields) => unknown)>>;
 }
 
 const cell = (value: unknown): string | null => {
@@ -66,7 +66,9 @@ export const listCommand = ({ name, summary, path, filters = {}, columns }: List
     const query = { ...Object.fromEntries(given), limit, after: optional(invocation, 'after') };
     const { found, next } = await listed(service, path, query);
     if (terminal.json) return found;
-    const rows = found.map((one) => Object.values(columns).map((field) => cell(one[field])));
+    const rows = found.map((one) =>
+      Object.values(columns).map((field) => cell(typeof field === 'string' ? one[field] : field(one))),
+    );
     terminal.print({}, () => (rows.length === 0 ? 'none' : table(Object.keys(columns), rows, terminal.columns)));
     if (next !== null) terminal.note(`for more: --after ${next}`);
     return undefined;

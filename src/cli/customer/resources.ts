@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { domainSchema } from '../../http/resources/domains/domain.ts';
+import type { SerializedSuppression } from '../../http/resources/suppressions/add-suppressions.ts';
 import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
 import { CommandFailed, type Terminal } from '../terminal.ts';
 import { textIn } from './messages.ts';
@@ -194,13 +195,19 @@ const suppressionIdsOf = async ({ ask }: Service, given: string): Promise<readon
   return body.data.map(({ id }) => String(id));
 };
 
+/** All reasons in force: a row that `--reason` finds shows that reason. */
+const activeReasons = (row: Fields): readonly string[] => {
+  const { entries } = row as unknown as SerializedSuppression;
+  return [...new Set(entries.flatMap(({ status, reason }) => (status === 'active' ? [reason] : [])))];
+};
+
 const suppressionCommands: readonly ServiceCommand[] = [
   listCommand({
     name: 'suppressions list',
     summary: 'lists the addresses that you do not send to, newest first',
     path: '/v1/suppressions',
     filters: { address: 'address', reason: 'reason', scope: 'scope' },
-    columns: { ID: 'id', 'CREATED AT': 'created_at', REASON: 'reason', SCOPE: 'scope', ADDRESS: 'address' },
+    columns: { ID: 'id', 'CREATED AT': 'created_at', REASON: activeReasons, SCOPE: 'scope', ADDRESS: 'address' },
   }),
   oneCommand(
     {

@@ -27,12 +27,16 @@ export const suppressionAddedText = (result: Result): string => {
   return ('data' in added ? added.data : [added]).map(suppressedText).join('\n');
 };
 
+const activeReason = ({ status, scope, reason, added_at: since }: SerializedSuppression['entries'][number]) =>
+  status === 'active' && scope !== 'topic' ? [`${reason}, since ${since}`] : [];
+
 export const suppressionCheckText = (result: Result): string => {
   const { address, suppressed, suppression } = result as unknown as z.infer<typeof suppressionCheckSchema>;
   const { transactional, bulk } = suppressed;
   if (!transactional && !bulk) return `${address} is not suppressed`;
   const mail = transactional && bulk ? 'all mail' : transactional ? 'transactional mail' : 'bulk mail';
-  const why = suppression === null ? '' : `: ${suppression.reason}, since ${suppression.created_at}`;
+  const reasons = suppression?.entries.flatMap(activeReason) ?? [];
+  const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`;
   return `${address} is suppressed for ${mail}${why}`;
 };
 

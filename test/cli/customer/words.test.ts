@@ -25,6 +25,12 @@ test('suppressions and webhooks answer in sentences', async () => {
   expect(await said('suppressions', 'check', 'bob@example.net')).toMatch(
     /^bob@example\.net is suppressed for bulk mail/,
   );
+  const both = 'address,reason\nann@example.net,bounce\n';
+  await outbox(['suppressions', 'import', '--file', '-'], { env: env(), input: both });
+  expect(await said('suppressions', 'check', 'ann@example.net')).toMatch(
+    /^ann@example\.net is suppressed for all mail: manual, since 20\S+Z; bounce, since 20\S+Z\n$/,
+  );
+  expect(await said('suppressions', 'list', '--reason', 'bounce')).toContain('manual, bounce');
   expect(await said('suppressions', 'remove', 'ann@example.net')).toBe('ann@example.net is no longer suppressed\n');
   const csv = 'address\nann@example.net\nnobody\n';
   const imported = await outbox(['suppressions', 'import', '--file', '-'], { env: env(), input: csv });
