@@ -25,6 +25,7 @@ import {
   suppressionRemovedText,
   webhookAddedText,
   webhookPingText,
+  webhookText,
 } from './result-texts.ts';
 import type { Service } from './service.ts';
 
@@ -263,6 +264,8 @@ const suppressionCommands: readonly ServiceCommand[] = [
 // Webhooks
 
 const WEBHOOK = 'webhook: WHK_ID';
+/** Higher: the webhook scrolls out of the window. Lower: the retries of one event hide the others. */
+const DELIVERIES_SHOWN = 10;
 
 const webhookCommands: readonly ServiceCommand[] = [
   listCommand({
@@ -290,8 +293,19 @@ const webhookCommands: readonly ServiceCommand[] = [
     },
   },
   oneCommand(
-    { name: 'webhooks show', usage: 'WHK_ID', summary: 'shows a webhook and how its deliveries went', what: WEBHOOK },
-    async ({ ask }, id) => (await ask<Fields>('GET', `/v1/webhooks/${id}`)).body,
+    {
+      name: 'webhooks show',
+      usage: 'WHK_ID',
+      summary: 'shows a webhook and its last deliveries',
+      what: WEBHOOK,
+      textOf: webhookText,
+    },
+    async ({ ask }, id) => {
+      const { body } = await ask<Fields>('GET', `/v1/webhooks/${id}`);
+      const query = { limit: DELIVERIES_SHOWN };
+      const { body: page } = await ask<Page>('GET', `/v1/webhooks/${id}/deliveries`, { query });
+      return { ...body, deliveries: page.data };
+    },
   ),
   oneCommand(
     {

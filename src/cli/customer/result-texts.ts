@@ -7,8 +7,10 @@ import type {
   suppressionCheckSchema,
   suppressionImportSchema,
 } from '../../http/resources/suppressions/add-suppressions.ts';
+import type { SerializedWebhookDelivery } from '../../http/resources/webhooks/deliveries.ts';
 import type { createdWebhookSchema, pingedWebhookSchema } from '../../http/resources/webhooks/webhook.ts';
 import type { Result } from '../command.ts';
+import { fieldLines, table } from '../terminal.ts';
 
 /** Results of commands as sentences for people. */
 
@@ -68,9 +70,31 @@ export const webhookAddedText = (result: Result): string => {
   ].join('\n');
 };
 
+/** A response has up to 1 kB. Higher: it wraps over many lines. Lower: it is cut before it says what is wrong. */
+const DELIVERY_COLUMNS = 160;
+
 export const webhookPingText = (result: Result): string => {
   const { webhook_id: id, delivery_id: delivery } = result as unknown as z.infer<typeof pingedWebhookSchema>;
   return `A test event is on its way to ${id} (${delivery}). See how your endpoint answers: outbox webhooks show ${id}`;
+};
+
+const lastResponse = ({ attempts }: SerializedWebhookDelivery): string | null => {
+  const last = attempts.at(-1);
+  if (last === undefined) return null;
+  return `${last.status ?? 'none'} ${last.response}`.trim();
+};
+
+export const webhookText = (result: Result): string => {
+  const { deliveries, ...webhook } = result as Readonly<Record<string, unknown>> & {
+    readonly deliveries: readonly SerializedWebhookDelivery[]; // `webhooks show` returns it
+  };
+  const rows = deliveries.map((one) => [
+    ...[one.created_at, one.status, one.event_type, String(one.attempts.length)],
+    lastResponse(one),
+  ]);
+  const headings = ['CREATED AT', 'STATUS', 'EVENT', 'ATTEMPTS', 'LAST RESPONSE'];
+  const shown = rows.length === 0 ? 'no deliveries yet' : table(headings, rows, DELIVERY_COLUMNS);
+  return `${fieldLines(webhook)}\n\n${shown}`;
 };
 
 /** @param what `domain`, the field that names it. */

@@ -50,6 +50,40 @@ test('suppressions and webhooks answer in sentences', async () => {
   expect((await outbox(['webhooks', 'delete', 'whk_x'], { env: double })).stdout).toBe('webhook whk_x deleted\n');
 });
 
+test('a webhook is shown with its last deliveries and how they were answered', async () => {
+  const at = '2026-11-29T01:00:00.000Z';
+  const deliveries = [
+    {
+      created_at: at,
+      status: 'failed',
+      event_type: 'message.bounced',
+      attempts: [{ status: 500, response: 'no\u001b[2J' }],
+    },
+    { created_at: at, status: 'pending', event_type: 'message.opened', attempts: [] },
+    { created_at: at, status: 'failed', event_type: 'ping', attempts: [{ status: null, response: 'timed out' }] },
+  ];
+  let data: readonly object[] = deliveries;
+  const asked: (string | undefined)[] = [];
+  const url = await startDouble((request, response) => {
+    asked.push(request.url);
+    response.setHeader('content-type', 'application/json');
+    const page = { object: 'list', data, has_more: false, next_cursor: null };
+    response.end(JSON.stringify(request.url?.includes('/deliveries') ? page : { id: 'whk_x', status: 'enabled' }));
+  });
+  const shown = async (...words: readonly string[]): Promise<string> =>
+    (await outbox(['webhooks', 'show', 'whk_x', ...words], { env: { ...env(), OUTBOX_URL: url } })).stdout;
+  const text = await shown();
+  expect(asked).toEqual(['/v1/webhooks/whk_x', '/v1/webhooks/whk_x/deliveries?limit=10']);
+  expect(text).toMatch(/^id: whk_x\nstatus: enabled\n\nCREATED AT +STATUS +EVENT +ATTEMPTS +LAST RESPONSE\n/);
+  expect(text).toMatch(/failed +message\.bounced +1 +500 no/);
+  expect(text).not.toContain('\u001b');
+  expect(text).toMatch(/pending +message\.opened +0 +-\n/);
+  expect(text).toMatch(/failed +ping +1 +none timed out\n$/);
+  expect(JSON.parse(await shown('--json')).deliveries).toEqual(deliveries);
+  data = [];
+  expect(await shown()).toMatch(/\n\nno deliveries yet\n$/);
+});
+
 test('keys, messages and webhooks answer in sentences when they change', async () => {
   const made = await run(createOwnKeyCommand, { name: 'Old shop', permissions: 'send', domain: now.domain });
   const { id } = made as unknown as { readonly id: string };
