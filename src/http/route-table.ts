@@ -566,6 +566,7 @@ export const ROUTES = {
   'GET /compat/mailgun/v3/domains': { ...LOOK, ...MAILGUN, errors: LIST },
   'GET /compat/mailgun/v4/domains/:domain': { ...LOOK, ...MAILGUN, errors: ONE },
   'GET /compat/mailgun/v3/domains/:domain': { ...LOOK, ...MAILGUN, errors: ONE },
+  'PUT /compat/mailgun/v3/domains/:domain/verify': { ...MANAGE_LIVE, ...MAILGUN, errors: DOMAIN_ERRORS },
   'PUT /compat/mailgun/v4/domains/:domain/verify': { ...MANAGE_LIVE, ...MAILGUN, errors: DOMAIN_ERRORS },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },

@@ -21,7 +21,7 @@ import { createKeyCache, createSessionActivity } from './auth/key-cache.ts';
 import { createCatchUpLimit, createLargeAnswers, createOpenRequests } from './auth/limits.ts';
 import { createOwnersOf } from './auth/permissions.ts';
 import { createRequestBodies } from './bodies.ts';
-import { compatUrl, unsupportedCall, vendorError, vendorOf } from './compat/vendors.ts';
+import { CHALLENGES, compatUrl, unsupportedCall, vendorError, vendorOf } from './compat/vendors.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Operation, type RouteContext, workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -279,6 +279,8 @@ const sendError =
     const vendor = vendorOf(request.url);
     if (vendor === null) return reply.send(body);
     const answer = vendorError(vendor, body);
+    const challenge = CHALLENGES[vendor];
+    if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge);
     return reply.code(answer.status).send(answer.body);
   };
 

@@ -119,7 +119,7 @@ describe.each(GUARDED)('$name', (route) => {
       const headers = strangers[stranger] ?? {};
       const answer = await ask(route, headers);
       expectAnswer(answer, unauthorizedFor(headers.authorization));
-      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      expect(answer.headers['www-authenticate']).toBe(rule.basic === true ? 'Basic realm="Outbox"' : 'Bearer');
       if (takesBody) expectAnswer(await ask(route, headers, broken(headers)), unauthorizedFor(headers.authorization));
     });
   });

@@ -195,6 +195,7 @@ const PERMISSIONS = {
     GET /compat/mailgun/v3/domains
     GET /compat/mailgun/v4/domains/:domain
     GET /compat/mailgun/v3/domains/:domain
+    PUT /compat/mailgun/v3/domains/:domain/verify
     PUT /compat/mailgun/v4/domains/:domain/verify
   `,
   admin: `
@@ -287,6 +288,7 @@ const CONDITIONS = {
     PUT /compat/postmark/templates/:id
     DELETE /compat/postmark/templates/:id
     POST /compat/resend/domains/:id/verify
+    PUT /compat/mailgun/v3/domains/:domain/verify
     PUT /compat/mailgun/v4/domains/:domain/verify
     POST /v1/templates
     PATCH /v1/templates/:id

@@ -356,14 +356,15 @@ const getDomain = (version: 'v3' | 'v4') =>
     },
   );
 
-const verifyMailgunDomainRoute = endpoint(
-  'PUT /compat/mailgun/v4/domains/:domain/verify',
-  { summary: 'domains.verify', bounds: NO_BODY },
-  async (call, route) => {
-    const { id } = await domainIn(call, route);
-    return serializeDomain(await perform<SerializedDomain>(route, call, 'POST /v1/domains/:id/verify', { id }));
-  },
-);
+const verifyDomain = (version: 'v3' | 'v4') =>
+  endpoint(
+    `PUT /compat/mailgun/${version}/domains/:domain/verify`,
+    { summary: 'domains.verify', bounds: NO_BODY },
+    async (call, route) => {
+      const { id } = await domainIn(call, route);
+      return serializeDomain(await perform<SerializedDomain>(route, call, 'POST /v1/domains/:id/verify', { id }));
+    },
+  );
 
 /** All routes for its client, by the name of the operation. */
 export const MAILGUN_ROUTES = {
@@ -376,5 +377,6 @@ export const MAILGUN_ROUTES = {
   listMailgunDomainsV3Route: listDomains('v3'),
   getMailgunDomainRoute: getDomain('v4'),
   getMailgunDomainV3Route: getDomain('v3'),
-  verifyMailgunDomainRoute,
+  verifyMailgunDomainRoute: verifyDomain('v4'),
+  verifyMailgunDomainV3Route: verifyDomain('v3'),
 };

@@ -126,23 +126,26 @@ const itemsFrom = async (
   return { items, next: index + 1 < reasons.length ? { reason: index + 1, after: null } : null };
 };
 
-const pageUrls = ({ auth }: RouteContext, { request }: Call<unknown, unknown>, next: Place | null) => {
+/** Pages are read forward, so there is no address of the previous or the last one. */
+const pageUrls = (
+  { auth }: RouteContext,
+  { request, query }: Call<unknown, { readonly limit: number }>,
+  next: Place | null,
+) => {
   const [path = ''] = request.url.split('?');
-  const url = (page: string): string => `${auth.publicUrl.replace(/\/$/, '')}${path}?page=${page}`;
-  return {
-    first: url('first'),
-    next: `${url('next')}&address=${encodeURIComponent(placeText(next))}`,
-    previous: url('previous'),
-    last: url('last'),
-  };
+  const url = (page: string): string => `${auth.publicUrl.replace(/\/$/, '')}${path}?page=${page}&limit=${query.limit}`;
+  return { first: url('first'), next: `${url('next')}&address=${encodeURIComponent(placeText(next))}` };
 };
+
+/** Its client adds its own limit to the address of the next page, which has one. */
+const lastOf = (value: unknown): unknown => (Array.isArray(value) ? value.at(-1) : value);
 
 const listMailgunSuppressionsRoute = endpoint(
   'GET /compat/mailgun/v3/:domain/:list',
   {
     summary: 'suppressions.list',
     query: z.strictObject({
-      limit: integerParameter(1, LIMIT_MAX).default(LIMIT_DEFAULT),
+      limit: z.preprocess(lastOf, integerParameter(1, LIMIT_MAX).default(LIMIT_DEFAULT)),
       page: z.enum(['first', 'next'], 'must be first or next: read the pages from the first on').default('first'),
       address: z.string().max(PLACE_CHARACTERS_MAX).optional(),
     }),

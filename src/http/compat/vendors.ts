@@ -104,6 +104,9 @@ export const unsupportedCall = (vendor: Vendor, method: string, path: string): s
     : `${what}. Use ${instead}, which /docs describes`;
 };
 
+/** Challenges of 401 (RFC 9110 §11.6.1) for clients that do not send `Bearer`. */
+export const CHALLENGES: Readonly<Partial<Record<Vendor, string>>> = { mailgun: 'Basic realm="Outbox"' };
+
 type ErrorFields = ErrorBody['error'];
 
 export interface VendorAnswer {
@@ -114,8 +117,13 @@ export interface VendorAnswer {
 /** Sentences about fields in an error. More would fill a log line without helping. */
 const SENTENCES_MAX = 20;
 
-const sentencesOf = ({ details = {}, message }: ErrorFields): readonly string[] => {
-  const sentences = Object.values(details).flat().slice(0, SENTENCES_MAX);
+/** Details that are sentences about fields. Those of a quota are its numbers, for programs: its message has them too. */
+const problemsIn = ({ code, details = {} }: ErrorFields): Readonly<Record<string, readonly string[]>> =>
+  code === 'quota_exceeded' ? {} : details;
+
+const sentencesOf = (told: ErrorFields): readonly string[] => {
+  const { message } = told;
+  const sentences = Object.values(problemsIn(told)).flat().slice(0, SENTENCES_MAX);
   return sentences.length === 0 ? [message] : sentences;
 };
 
@@ -214,8 +222,9 @@ export const postmarkError = (
 };
 
 /** One error per sentence, with its field; null: the request as a whole. */
-const sendgridErrors = ({ details = {}, message }: ErrorFields) => {
-  const errors = Object.entries(details).flatMap(([field, sentences]) =>
+const sendgridErrors = (told: ErrorFields) => {
+  const { message } = told;
+  const errors = Object.entries(problemsIn(told)).flatMap(([field, sentences]) =>
     sentences.map((sentence) => ({ message: sentence, field, help: null })),
   );
   return errors.length === 0 ? [{ message, field: null, help: null }] : errors.slice(0, SENTENCES_MAX);

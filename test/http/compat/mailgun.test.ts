@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { VENDORS, vendorError } from '../../../src/http/compat/vendors.ts';
 import { createBodyBudget, SMALL_BODY_BYTES_MAX } from '../../../src/lib/http/http.ts';
 import { startService } from '../support/service.ts';
 import { formOf, MAILGUN, RESEND, useTenant } from './tenant.ts';
@@ -234,7 +235,9 @@ describe('the key', () => {
   test('is the password of the user api', async () => {
     const status = async (authorization: string) => {
       const { payload, headers } = await formOf(fieldsOf());
-      return (await ask('mailgun', 'POST', PATH, { payload, headers: { ...headers, authorization } })).status;
+      const answer = await ask('mailgun', 'POST', PATH, { payload, headers: { ...headers, authorization } });
+      expect(answer.headers['www-authenticate']).toBe(answer.status === 401 ? 'Basic realm="Outbox"' : undefined);
+      return answer.status;
     };
     expect(await status(basic(`api:${now.key}`))).toBe(200);
     for (const wrong of [
@@ -276,4 +279,18 @@ describe('the key', () => {
       expect(await accepted()).toBe(before);
     });
   });
+});
+
+test.each(VENDORS)('%s answers a used quota with a sentence', (vendor) => {
+  const message = "the plan 'free' allows 30 recipients per month, and 30 are used: choose another plan";
+  const details = { quota: ['plan free', 'limit 30', 'used 30'] };
+  const error = { code: 'quota_exceeded', message, details, request_id: 'req_x' } as const;
+  const text = JSON.stringify(vendorError(vendor, { error }).body);
+  expect(text).toContain(message);
+  expect(text).not.toContain('limit 30');
+});
+
+test.each(['v3', 'v4'])('%s verifies a domain', async (version) => {
+  const answer = await ask('mailgun', 'PUT', `/${version}/domains/a.test/verify`);
+  expect([answer.status, answer.body.domain?.name]).toEqual([200, 'a.test']);
 });
