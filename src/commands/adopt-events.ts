@@ -1,7 +1,10 @@
+import { foreignEvents } from '../domain/kernel/event-macs.ts';
 import {
   type EventStore,
   EventsDetached,
   type IsAuthentic,
+  LOG_START,
+  type RecordedEvent,
   type Revision,
   WrongExpectedRevision,
 } from '../domain/kernel/event-store.ts';
@@ -41,6 +44,29 @@ export const adoptEarlierEvents = ({ store, system }: Tools, origin: Origin, rea
     const [last] = await store.readStream(adoptionsStream(), { direction: 'backwards', limit: 1 });
     return adoptAt({ store, system }, last?.revision ?? 'no-stream', { origin, reason });
   });
+
+/** Bounds of a page of the log. Larger pages take more memory, smaller ones more queries. */
+const PAGE_EVENTS_MAX = 500;
+const PAGE_BYTES_MAX = 4_000_000;
+
+/**
+ * Reads the log from the last adoption on.
+ * @returns the first event that this service cannot prove to have written and that is not adopted; null: there is none.
+ */
+export const findForeignEvent = async (store: EventStore): Promise<RecordedEvent | null> => {
+  const { isAuthentic } = store;
+  if (isAuthentic === undefined) return null;
+  const [adoption] = await store.readStream(adoptionsStream(), { direction: 'backwards', limit: 1 });
+  if (adoption !== undefined && !isAuthentic(adoption)) return adoption;
+  const head = await store.head();
+  for (let from = adoption?.position ?? LOG_START; from < head; ) {
+    const page = await store.readAll({ from, to: head, limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX });
+    const [first] = foreignEvents(page.events, isAuthentic).events;
+    if (first !== undefined) return first;
+    from = page.position;
+  }
+  return null;
+};
 
 /** Events looked at from the end. More only delays a start. */
 const NEWEST_EVENTS = 100;

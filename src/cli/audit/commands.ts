@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { readPostgresOrigins } from '../../adapters/request-origins.ts';
-import { adoptEarlierEvents } from '../../commands/adopt-events.ts';
+import { adoptEarlierEvents, findForeignEvent } from '../../commands/adopt-events.ts';
 import { reopenAuditLog, rotateAuditKey } from '../../commands/audit.ts';
 import { internalOrigin } from '../../commands/execute.ts';
 import { auditCheckNotes, noteAuditCheck, witnessPolicyOf } from '../../composition/open-operator.ts';
+import { treeOf } from '../../domain/audit/leaf.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { type KeptCheckpoint, keptCheckpoint } from '../../projections/audit/check/anchors.ts';
 import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
@@ -11,7 +12,7 @@ import { createReadModels } from '../../projections/read-models.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
 import { countReads } from '../maintenance.ts';
 import { operatorHost, operatorOrigin, reasonIn } from '../operator-origin.ts';
-import { UsageError } from '../terminal.ts';
+import { CommandFailed, UsageError } from '../terminal.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 
 /** More fill a terminal. */
@@ -33,13 +34,18 @@ export const adoptEventsCommand: OperatorCommand = {
   name: 'audit adopt',
   usage: '--reason TEXT',
   summary:
-    'accepts all events so far that this service cannot prove to have written, on record, so that audit logs are signed again',
+    'accepts all events so far that this service cannot prove to have written, on record, so that audit logs are signed again; refuses if there are none',
   run: async ({ context, pool, store, system }, invocation) => {
     const reason = reasonIn(invocation);
     const foreign = await createReadModels({ pool, store, system }).audit.foreign(FOREIGN_SHOWN_MAX);
+    // The read model can be behind the log.
+    const first = foreign.length === 0 ? await findForeignEvent(store) : null;
+    if (foreign.length === 0 && first === null)
+      throw new CommandFailed('every event has a valid proof: nothing was adopted');
     const origin = internalOrigin({ actor: 'operator', organizationId: '', causeId: system.uuid() });
     await adoptEarlierEvents(context, { ...origin, operator: operatorHost() }, reason);
-    return { reason, first_events: foreign.map(({ tree, leaf, eventId }) => ({ tree, leaf, event_id: eventId })) };
+    const shown = first === null ? foreign : [{ tree: treeOf(first), leaf: null, eventId: first.id }];
+    return { reason, first_events: shown.map(({ tree, leaf, eventId }) => ({ tree, leaf, event_id: eventId })) };
   },
 };
 

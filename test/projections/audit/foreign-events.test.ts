@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { adoptEventsCommand } from '../../../src/cli/audit/commands.ts';
 import { adoptEarlierEvents, adoptOlderEvents } from '../../../src/commands/adopt-events.ts';
 import { signCheckpoint } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/execute.ts';
@@ -98,6 +99,30 @@ describe('an event that this service did not write', () => {
     await sign();
     expect(await signedSizes()).toEqual([2, 7]);
     expect(await check()).toMatchObject({ verdict: 'consistent', faults: [] });
+  }, 60_000);
+
+  test('is needed for an adoption: without one the command refuses and records nothing', async () => {
+    const { pool, append, follow, store, context } = await open();
+    const run = () =>
+      adoptEventsCommand.run(
+        { pool, store, system, context } as unknown as Parameters<typeof adoptEventsCommand.run>[0],
+        { values: { reason: 'looked into' }, positionals: [] },
+        undefined as never,
+        undefined as never,
+      );
+    const adoptions = async () => (await store.readStream(adoptionsStream())).length;
+    await append();
+    await follow();
+    await expect(run()).rejects.toThrow('every event has a valid proof: nothing was adopted');
+    expect(await adoptions()).toBe(0);
+    await pool.query(FORGE);
+    // The trees have not read it yet.
+    const eventId = '01a00000-0000-7000-8000-00000000dead';
+    expect(await run()).toMatchObject({ first_events: [{ tree: TREE, leaf: null, event_id: eventId }] });
+    await expect(run()).rejects.toThrow('nothing was adopted');
+    await follow();
+    await expect(run()).rejects.toThrow('nothing was adopted');
+    expect(await adoptions()).toBe(1);
   }, 60_000);
 
   test('cannot be adopted by an event that the intruder inserts', async () => {
