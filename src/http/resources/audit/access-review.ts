@@ -17,9 +17,9 @@ import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { isDate } from '../../fields.ts';
 import { atParameter, readYourWrites, routeAsOf } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
-import { atTime, byWhom, listed, membersIn, type People } from '../messages/explain/explanation.ts';
+import { actorOf, atTime, byWhom, listed, membersIn, type People } from '../messages/explain/explanation.ts';
 import { actionOf } from './actions.ts';
-import { readNames } from './find-entries.ts';
+import { readNames, waitForNames } from './find-entries.ts';
 import { actorSentence, type Report, reportSchema } from './report.ts';
 import { placeOf } from './report-events.ts';
 import { answerReport, OTHER_MEDIA_TYPES, organizationFact, reportQuery } from './reports.ts';
@@ -65,19 +65,24 @@ const accessLeaves = async (
   }
 };
 
+/** Names of API keys and sending domains by id. */
+type Names = ReadonlyMap<string, string>;
+
 /** Keys that manage act on the whole organization, and send from their own domain. */
-const reachOf = ({ kind, domainId, permissions }: Access): string => {
+const reachOf = ({ kind, domainId, permissions }: Access, names: Names): string => {
   if (kind === 'auditor') return 'the audit log';
   if (domainId === null) return 'the whole organization';
   const isWide = permissions.some((permission) => permission === 'admin' || permission === 'manage');
-  return isWide ? `the whole organization, sending from ${domainId}` : domainId;
+  const name = names.get(domainId);
+  const domain = name === undefined ? domainId : `${name} (${domainId})`;
+  return isWide ? `the whole organization, sending from ${domain}` : domain;
 };
 
-const scopeOf = (access: Access): string => {
+const scopeOf = (access: Access, names: Names): string => {
   const { kind, environment, allowedCidrs, isExtended } = access;
   const extended = { member: 'also the health of the service', api_key: '', auditor: 'also contents of mail' }[kind];
   const scope = [
-    reachOf(access),
+    reachOf(access, names),
     ...(environment === null ? [] : [`${environment} mail`]),
     ...(allowedCidrs.length === 0 ? [] : [`only from ${listed(allowedCidrs)}`]),
     ...(isExtended ? [extended] : []),
@@ -85,29 +90,59 @@ const scopeOf = (access: Access): string => {
   return scope.join(', ');
 };
 
-const serializeAccess = (
-  access: Access,
-  { now, name, people }: { readonly now: string; readonly name: string | null; readonly people: People },
-): Report['access'][number] => {
+interface ReviewNames {
+  readonly now: string;
+  /** Name of the principal. */
+  readonly name: string | null;
+  readonly people: People;
+  readonly names: Names;
+}
+
+const actorInWords = (actor: string, { people, names }: Pick<ReviewNames, 'people' | 'names'>): string => {
+  const { type, id } = actorOf(actor);
+  const name = type === 'key' ? names.get(id ?? '') : undefined;
+  return name === undefined ? byWhom(actor, people) : `API key "${name}" (${id})`;
+};
+
+const serializeAccess = (access: Access, known: ReviewNames): Report['access'][number] => {
+  const { now, name, names } = known;
   const { granted, changed, ended } = access;
   const endedAt = endOf(access, now);
   return {
     kind: access.kind,
     id: access.id,
-    name: access.name ?? name,
+    name,
     role: access.role,
     permissions: [...access.permissions],
-    scope: scopeOf(access),
+    scope: scopeOf(access, names),
     state: endedAt === null ? 'active' : 'ended',
     granted_at: granted.at,
-    granted_by: byWhom(granted.actor, people),
+    granted_by: actorInWords(granted.actor, known),
     changed_at: changed?.at ?? null,
-    changed_by: changed === null ? null : byWhom(changed.actor, people),
+    changed_by: changed === null ? null : actorInWords(changed.actor, known),
     expires_at: access.expiresAt,
     ended_at: endedAt,
     // An expiry has no actor.
-    ended_by: ended === null || ended.at !== endedAt ? null : byWhom(ended.actor, people),
+    ended_by: ended === null || ended.at !== endedAt ? null : actorInWords(ended.actor, known),
   };
+};
+
+const namesIn = async (
+  deps: HttpDependencies,
+  organizationId: string,
+  access: readonly Access[],
+  nameOf: (one: Access) => string | null,
+): Promise<Names> => {
+  const ids = [...new Set(access.flatMap(({ domainId }) => domainId ?? []))];
+  await waitForNames(deps, ['domain']);
+  const domains = await deps.readModels.search.namesOf({ organizationId, kind: 'domain', ids });
+  return new Map([
+    ...domains.flatMap(({ id, name }): [string, string][] => (name === null ? [] : [[id, name]])),
+    ...access.flatMap((one): [string, string][] => {
+      const name = one.kind === 'api_key' ? nameOf(one) : null;
+      return name === null ? [] : [[one.id, name]];
+    }),
+  ]);
 };
 
 const activeFirst = (one: Report['access'][number], other: Report['access'][number]): number =>
@@ -189,9 +224,11 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
   const shown = behind.slice(-PROOFS_MAX);
   const people = await namesOfMembers(deps.context, tree, membersIn(leaves.map(({ metadata }) => metadata.actor)));
   const namesOf = await readNames(deps, caller, leaves);
-  const names = new Map(leaves.map((leaf) => [leaf.id, nameFor(caller, namesOf(leaf).subject?.name ?? null)]));
+  const subjects = new Map(leaves.map((leaf) => [leaf.id, nameFor(caller, namesOf(leaf).subject?.name ?? null)]));
+  const nameOf = ({ name, granted }: Access): string | null => name ?? subjects.get(granted.eventId) ?? null;
+  const names = await namesIn(deps, tree, reviewed.access, nameOf);
   const access = reviewed.access
-    .map((one) => serializeAccess(one, { now, people, name: names.get(one.granted.eventId) ?? null }))
+    .map((one) => serializeAccess(one, { now, people, names, name: nameOf(one) }))
     .toSorted(activeFirst);
   const active = access.filter(({ state }) => state === 'active');
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
