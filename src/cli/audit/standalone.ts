@@ -24,8 +24,8 @@ const read = () => {
   });
   const { quorum = '1', since = [], disclosures = [] } = values;
   if (values.help === true) return null;
-  if (positionals.length !== 1 || !/^[1-9]\d{0,3}$/.test(quorum))
-    throw new Error('expected one file; --quorum must be at least 1');
+  if (positionals.length !== 1) throw new Error('expected one file');
+  if (!/^[1-9]\d{0,3}$/.test(quorum)) throw new Error('--quorum must be 1-9999');
   return { ...values, since, disclosures, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
 };
 

@@ -146,7 +146,13 @@ test('the standalone file explains how to use it', async () => {
       stdout: expect.stringMatching(/^outbox-audit-verify FILE --key/),
     });
   }
-  expect(await run(STANDALONE)).toMatchObject({ code: 64, stderr: expect.stringContaining('expected one file') });
+  const problem = async (...words: readonly string[]) => {
+    const { code, stderr } = await run(STANDALONE, ...words);
+    return [code, stderr.split('\n')[0]];
+  };
+  expect(await problem()).toEqual([64, 'expected one file']);
+  expect(await problem('one', 'two')).toEqual([64, 'expected one file']);
+  expect(await problem('one', '--quorum', '0')).toEqual([64, '--quorum must be 1-9999']);
 });
 
 test('the standalone file is the output of `npm run build:verifier`', async () => {
