@@ -49,7 +49,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'messages tail limit': 'stop after this many events',
   'events tail limit': 'stop after this many events',
   'webhooks listen limit': 'stop after this many events',
-  list: 'which list of SendGrid the file contains',
+  list: 'which list of SendGrid or Mailgun the file contains',
   listen: 'address and port to listen on',
   manage: 'managing requests per minute',
   member: 'id of the member',

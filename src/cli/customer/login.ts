@@ -12,7 +12,6 @@ import {
   type ServiceCommand,
 } from '../command.ts';
 import { CommandFailed, EXIT, readStdin, type Terminal, UsageError } from '../terminal.ts';
-import { nameIn } from './messages.ts';
 import {
   profileName,
   profilePath,
@@ -22,6 +21,7 @@ import {
   type Target,
   writeProfile,
 } from './profile.ts';
+import { nameIn } from './resource-commands.ts';
 import { chosenDomain } from './resources.ts';
 import { createService, type Service } from './service.ts';
 

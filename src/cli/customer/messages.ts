@@ -7,6 +7,7 @@ import type { SerializedListedMessage, SerializedMessage } from '../../http/reso
 import { type Invocation, optional, optionalCount, type Result, repeated, type ServiceCommand } from '../command.ts';
 import { CommandFailed, printable, printableLine, readStdin, table, UsageError } from '../terminal.ts';
 import { eventLine } from './listen.ts';
+import { nameIn, noteNext, withIds } from './resource-commands.ts';
 import { type ResentMessage, resentText } from './result-texts.ts';
 import type { Answer, RequestOptions, Service } from './service.ts';
 
@@ -171,30 +172,24 @@ interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** The single positional argument. @throws {UsageError} */
-export const nameIn = ({ positionals }: Invocation, what: string): string => {
-  const [name, ...more] = positionals;
-  if (name === undefined || name === '' || more.length > 0) throw new UsageError(`expected one ${what}`);
-  return encodeURIComponent(name);
-};
-
 const filtersOf = (invocation: Invocation): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(FILTERS).map(([option, filter]) => [filter, optional(invocation, option)]));
 
 const listed = async (
-  { ask }: Service,
+  service: Service,
   invocation: Invocation,
 ): Promise<{ readonly found: readonly SerializedListedMessage[]; readonly next: string | null }> => {
   const limit = Math.min(optionalCount(invocation, 'limit') ?? LISTED_DEFAULT, LISTED_MAX);
   const found: SerializedListedMessage[] = [];
+  const filters = await withIds(service, filtersOf(invocation));
   let after = optional(invocation, 'after') ?? null;
   do {
     const query: RequestOptions['query'] = {
-      ...filtersOf(invocation),
+      ...filters,
       limit: Math.min(PAGE, limit - found.length),
       after: after ?? undefined,
     };
-    const { body }: Answer<Page<SerializedListedMessage>> = await ask('GET', '/v1/messages', { query });
+    const { body }: Answer<Page<SerializedListedMessage>> = await service.ask('GET', '/v1/messages', { query });
     found.push(...body.data);
     after = body.has_more ? body.next_cursor : null;
   } while (after !== null && found.length < limit);
@@ -233,9 +228,9 @@ export const listMessagesCommand: ServiceCommand = {
   needs: 'service',
   run: async (service, invocation, terminal) => {
     const { found, next } = await listed(service, invocation);
+    noteNext(terminal, { next, hasMore: true });
     if (terminal.json) return [...found];
     process.stdout.write(`${listText(found, terminal.columns)}\n`);
-    if (next !== null) terminal.note(`for more: --after ${next}`);
     return undefined;
   },
 };
@@ -338,7 +333,8 @@ const tailCommand = (
   run: async (service, invocation, terminal) => {
     const limit = optionalCount(invocation, 'limit') ?? Number.POSITIVE_INFINITY;
     const filters = options.map((option) => [TAIL_FILTERS[option], optional(invocation, option)]);
-    const query = { types, ...Object.fromEntries(filters.filter(([, value]) => value !== undefined)) };
+    const given = Object.fromEntries(filters.filter(([, value]) => value !== undefined));
+    const query = { types, ...(await withIds(service, given)) };
     let shown = 0;
     let reached: string | undefined;
     for await (const { cursor, event } of service.events(query, optional(invocation, 'after'))) {

@@ -3,7 +3,7 @@ import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts
 import type { domainSchema } from '../../http/resources/domains/domain.ts';
 import type { SerializedSuppression } from '../../http/resources/suppressions/add-suppressions.ts';
 import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
-import { CommandFailed, type Terminal } from '../terminal.ts';
+import { CommandFailed, EXIT, type Terminal } from '../terminal.ts';
 import { textIn } from './messages.ts';
 import {
   definedIn,
@@ -253,6 +253,7 @@ const suppressionCommands: readonly ServiceCommand[] = [
     usage: '--file FILE|-',
     summary: 'adds the addresses of a CSV file with the column address, and optionally reason, scope and note',
     needs: 'service',
+    exitCode: (result) => ('refused' in result && result.refused !== 0 ? EXIT.different : 0),
     textOf: suppressionImportText,
     run: async ({ ask }, invocation) => {
       const body = { csv: await textIn(optional(invocation, 'file') ?? '-') };

@@ -2,6 +2,7 @@ import { isRate, RATES } from '../../domain/message/rates.ts';
 import type { SerializedStats } from '../../http/resources/stats.ts';
 import { type Invocation, optional, type ServiceCommand } from '../command.ts';
 import { COLUMNS_DEFAULT, printable, UsageError } from '../terminal.ts';
+import { withIds } from './resource-commands.ts';
 
 /** Draws statistics in the terminal. */
 
@@ -105,11 +106,12 @@ export const statsCommand: ServiceCommand = {
   usage: `[--metric VALUE] ${OPTIONS.map((option) => `[--${option} VALUE]`).join(' ')}`,
   summary: 'plots recipients over time and counts them by outcome; --json prints the response of GET /v1/stats',
   needs: 'service',
-  run: async ({ ask }, invocation, { json, columns, unicode }) => {
-    const query = Object.fromEntries(
+  run: async (service, invocation, { json, columns, unicode }) => {
+    const given = Object.fromEntries(
       OPTIONS.map((option) => [option.replaceAll('-', '_'), optional(invocation, option)]),
     );
-    const { body: stats } = await ask<Stats>('GET', '/v1/stats', { query });
+    const query = await withIds(service, given);
+    const { body: stats } = await service.ask<Stats>('GET', '/v1/stats', { query });
     if (json) return stats;
     const metric = metricOf(invocation, stats);
     const ends = [endOf(stats.data[0], stats), endOf(stats.data.at(-1), stats)] as const;

@@ -159,7 +159,8 @@ const suppressSendgridGloballyRoute = endpoint(
   async (call, route) => {
     const { recipient_emails } = requireObject(call.body);
     const addresses = requireList(recipient_emails, 'recipient_emails', EMAILS_MAX);
-    await suppress(route, call, { addresses, scope: 'all' }, { addresses: 'recipient_emails' });
+    const names: PathNames = { addresses: 'recipient_emails', 'addresses[]': 'recipient_emails[]' };
+    await suppress(route, call, { addresses, scope: 'all' }, names);
     return { recipient_emails: addresses };
   },
 );

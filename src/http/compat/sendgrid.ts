@@ -295,7 +295,8 @@ export const sendSendgridMailRoute = endpoint(
       placeOf: (index, field) => {
         const [name = ''] = field.split(/[.[]/, 1);
         const own = people[index];
-        const isShared = Object.hasOwn(rest, name) && !(isSent(own) && Object.hasOwn(own, name));
+        const isOnlyShared = Object.hasOwn(SHARED, name) && !Object.hasOwn(PERSONALIZATION, name);
+        const isShared = (isOnlyShared || Object.hasOwn(rest, name)) && !(isSent(own) && Object.hasOwn(own, name));
         return isShared ? '' : `personalizations[${index}].`;
       },
     });

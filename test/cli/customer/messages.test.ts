@@ -221,3 +221,53 @@ test('statistics with --json are the response of the API', async () => {
     /^--metric must be one of accepted, delivered/,
   );
 });
+
+test('lists and statistics accept the names of domains and keys, and say so if there is none', async () => {
+  const domain = { id: 'dom_a', name: 'shop.test' };
+  const keys = ['key_a', 'key_b', 'key_c'].map((id) => ({ id, name: id === 'key_a' ? 'Shop' : 'Twice' }));
+  const asked: string[] = [];
+  const url = await startDouble(({ url: path = '' }, response) => {
+    asked.push(path);
+    response.setHeader('content-type', 'application/json');
+    const data = path.startsWith('/v1/domains') ? [domain] : path.startsWith('/v1/api-keys') ? keys : [];
+    response.end(JSON.stringify({ object: 'list', data, totals: {}, has_more: false, next_cursor: null }));
+  });
+  const said = (...words: readonly string[]) =>
+    outbox([...words, '--json'], { env: { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' } });
+  for (const [words, query] of [
+    [['messages', 'list', '--domain', 'Shop.test'], 'domain_id=dom_a'],
+    [['messages', 'list', '--domain', 'dom_gone'], 'domain_id=dom_gone'],
+    [['messages', 'list', '--key', 'shop'], 'key_id=key_a'],
+    [['events', 'list', '--domain', 'shop.test'], 'domain_id=dom_a'],
+    [['stats', '--domain', 'shop.test'], 'domain=dom_a'],
+  ] as const) {
+    const { code } = await said(...words);
+    expect([words, code, asked.at(-1)]).toEqual([words, 0, expect.stringContaining(query)]);
+  }
+  for (const [words, sentence] of [
+    [['stats', '--domain', 'none.test'], 'domain none.test not found'],
+    [['messages', 'list', '--key', 'none'], 'key none not found'],
+    [['messages', 'list', '--key', 'twice'], 'several keys are named twice: choose one by its id: key_b, key_c'],
+  ] as const) {
+    const { code, stderr } = await said(...words);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  }
+});
+
+test('lists say where to continue, also with --json', async () => {
+  let hasMore = true;
+  const url = await startDouble((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ object: 'list', data: [{ id: 'x' }], has_more: hasMore, next_cursor: 'cur' }));
+  });
+  const run = (...words: readonly string[]) => outbox(words, { env: { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' } });
+  for (const command of ['messages', 'events'])
+    expect(JSON.parse((await run(command, 'list', '--limit', '1', '--json')).stderr)).toEqual({
+      ...{ next_cursor: 'cur', has_more: true },
+    });
+  hasMore = false;
+  expect((await run('events', 'list')).stderr).toBe('to continue from here: --after cur\n');
+  const { stdout, stderr } = await run('events', 'list', '--json');
+  expect(JSON.parse(stderr)).toEqual({ next_cursor: 'cur', has_more: false });
+  expect(JSON.parse(stdout)).toEqual([{ id: 'x' }]);
+});

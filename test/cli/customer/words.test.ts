@@ -34,6 +34,7 @@ test('suppressions and webhooks answer in sentences', async () => {
   expect(await said('suppressions', 'remove', 'ann@example.net')).toBe('ann@example.net is no longer suppressed\n');
   const csv = 'address\nann@example.net\nnobody\n';
   const imported = await outbox(['suppressions', 'import', '--file', '-'], { env: env(), input: csv });
+  expect(imported.code).toBe(2);
   expect(imported.stdout).toBe(
     '1 added, 0 already suppressed, 1 rejected\n  line 3: address is not an email address\n',
   );

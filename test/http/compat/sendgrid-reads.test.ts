@@ -204,7 +204,7 @@ carol@example.net,unsubscribe,
       ['GET', '/v3/suppression/bounces', { qs: { limit: 501 } }, '400 limit limit must be'],
       ['GET', '/v3/suppression/bounces', { qs: { email: 'a\r\nb' } }, '400 email email is not an email address'],
       ['POST', '/v3/asm/suppressions/global', { body: {} }, '400 recipient_emails recipient_emails must be an array'],
-      ['POST', '/v3/asm/suppressions/global', { body: { recipient_emails: [7] } }, '400 recipient_emails'],
+      ['POST', '/v3/asm/suppressions/global', { body: { recipient_emails: ['a@b.test', 'x'] } }, 'recipient_emails[1]'],
       [
         'POST',
         '/v3/asm/suppressions/global',
@@ -233,6 +233,11 @@ carol@example.net,unsubscribe,
     expect(await errorsOf({ personalizations: [{ to }, {}] })).toEqual(['personalizations[1].to is required']);
     expect(await errorsOf({ from: { email: 'nobody' } })).toEqual([expect.stringMatching(/^from\.email /)]);
     expect(await errorsOf({ headers: { Bcc: 'x@y.test' } })).toEqual([expect.stringMatching(/^headers\.Bcc /)]);
+    expect(await errorsOf({ personalizations: [{ to, dynamic_template_data: { a: 1 } }] })).toEqual([
+      'template_id is required',
+      'subject is not allowed together with template, which sets it',
+      'content is not allowed together with template, which sets it',
+    ]);
     expect(await errorsOf({ headers: 'x' })).toEqual([expect.stringMatching(/^headers /)]);
   });
 
