@@ -23,7 +23,9 @@ const answerTo = async (client: Client, text: string): Promise<string> => {
 const idsOf = async (pool: Pool, organizationId: string): Promise<readonly string[]> =>
   (
     await Promise.all(
-      VIEWS.filter((view) => view !== 'stats' && view !== 'tags').map((view) => firstColumn(pool, ROWS_OF_VIEW[view], [organizationId])),
+      VIEWS.filter((view) => view !== 'stats' && view !== 'tags').map((view) =>
+        firstColumn(pool, ROWS_OF_VIEW[view], [organizationId]),
+      ),
     )
   ).flat();
 

@@ -1,5 +1,5 @@
 import { type Invocation, optional, optionalCount, type ServiceCommand } from '../command.ts';
-import { CommandFailed, printableJson, table, type Terminal, UsageError } from '../terminal.ts';
+import { CommandFailed, printableJson, type Terminal, table, UsageError } from '../terminal.ts';
 import type { RequestOptions, Service } from './service.ts';
 
 /** Commands that list resources, or read or change one. */

@@ -119,7 +119,9 @@ const withProvider = async () => {
 
 /** Operations for members only, with proofs that are created on the spot. */
 const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
-  ['addPasskey', 'listMemberships', 'provePresence', 'replaceViews', 'setContentsRoles'].includes(located.operation.operationId);
+  ['addPasskey', 'listMemberships', 'provePresence', 'replaceViews', 'setContentsRoles'].includes(
+    located.operation.operationId,
+  );
 
 describe('every example of the document', () => {
   const check = answerCheck(document);
