@@ -51,7 +51,7 @@ const PAGE_BYTES_MAX = 4_000_000;
 
 /**
  * Reads the log from the last adoption on.
- * @returns the first event that this service cannot prove to have written and that is not adopted; null: there is none.
+ * @returns the first event that this service cannot prove to have written and that is not adopted; null: every event is proved or adopted.
  */
 export const findForeignEvent = async (store: EventStore): Promise<RecordedEvent | null> => {
   const { isAuthentic } = store;

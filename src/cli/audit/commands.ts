@@ -34,7 +34,7 @@ export const adoptEventsCommand: OperatorCommand = {
   name: 'audit adopt',
   usage: '--reason TEXT',
   summary:
-    'accepts all events so far that this service cannot prove to have written, on record, so that audit logs are signed again; refuses if there are none',
+    'accepts all events so far that this service cannot prove to have written, on record, so that audit logs are signed again; refuses if every event has a proof',
   run: async ({ context, pool, store, system }, invocation) => {
     const reason = reasonIn(invocation);
     const foreign = await createReadModels({ pool, store, system }).audit.foreign(FOREIGN_SHOWN_MAX);

@@ -80,7 +80,7 @@ const idOf = async (service: Service, { what, path, prefix }: NamedKind, idOrNam
   return id;
 };
 
-/** A query with ids instead of the names of domains and keys. @throws {CommandFailed} if there is no such domain or key. */
+/** A query with ids instead of the names of domains and keys. @throws {CommandFailed} the domain or key does not exist. */
 export const withIds = async <Value>(
   service: Service,
   query: Readonly<Record<string, Value>>,

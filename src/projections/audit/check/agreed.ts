@@ -58,7 +58,7 @@ export interface CheckNotes {
 }
 
 /** Trees as they were where the last check ended. */
-export interface Resumed {
+interface Resumed {
   readonly agreed: Agreed;
   readonly logs: ReadonlyMap<string, LogTree>;
 }
