@@ -114,7 +114,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
   test.each(WINDOWS)('shows what needs attention and the state of mail, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await dashboard.open(size);
     await page.goto('/dashboard');
-    await page.getByText('A webhook has failed').waitFor();
+    await page.getByText('A webhook has been failing').waitFor();
     await page.getByText('late@example.net').waitFor();
     expect(await look(page, `overview-${size.theme}-${size.width}`)).toEqual(FINE);
     expect(await page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem').count()).toBe(3);
@@ -126,7 +126,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
   test('violates no content security policy, and updates live', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
-    await page.getByText('A webhook has failed').waitFor();
+    await page.getByText('A webhook has been failing').waitFor();
     await page.getByText('live', { exact: true }).waitFor();
     const mail = { from: 'shop@example.test', to: 'just-now@example.net', subject: 'Hello', text: 'Hello.' };
     await dashboard.api.post('/v1/messages/send', mail);
@@ -159,7 +159,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     const items = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     expect((await items.allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
       expect.stringMatching(/^Bulk mail of .* is paused$/),
-      expect.stringContaining('A webhook has failed'),
+      expect.stringContaining('A webhook has been failing'),
       'Your quota is used up',
       expect.stringContaining('stops sending on'),
       'slow.example.net is not accepting mail',
