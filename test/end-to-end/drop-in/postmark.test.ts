@@ -190,7 +190,7 @@ describe('postmark', () => {
       code: 701,
       message: 'message not found',
     });
-    await expect(client().getBounces()).rejects.toMatchObject({
+    await expect(client().activateBounce(1)).rejects.toMatchObject({
       message: expect.stringContaining('Use GET /v1/messages?status=bounced'),
     });
     await expect(client(now.slow).sendEmailBatch([mail, mail, mail])).rejects.toMatchObject({
