@@ -235,8 +235,8 @@ carol@example.net,unsubscribe,
     expect(await errorsOf({ headers: { Bcc: 'x@y.test' } })).toEqual([expect.stringMatching(/^headers\.Bcc /)]);
     expect(await errorsOf({ personalizations: [{ to, dynamic_template_data: { a: 1 } }] })).toEqual([
       'template_id is required',
-      'subject is not allowed together with template, which sets it',
-      'content is not allowed together with template, which sets it',
+      'subject is not allowed with a template: the template sets it',
+      'content is not allowed with a template: the template sets it',
     ]);
     expect(await errorsOf({ headers: 'x' })).toEqual([expect.stringMatching(/^headers /)]);
   });

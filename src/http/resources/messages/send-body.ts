@@ -288,7 +288,7 @@ const templateProblems = (sent: SentFields): readonly Problem[] => {
     );
   }
   return RENDERED.flatMap((field): readonly Problem[] =>
-    sent[field] === undefined ? [] : [[field, `${field} is not allowed together with template, which sets it`]],
+    sent[field] === undefined ? [] : [[field, `${field} is not allowed with a template: the template sets it`]],
   );
 };
 
