@@ -115,7 +115,7 @@ const countedOf = (
       stream: data.stream,
       api_key: data.keyId,
       template: data.template?.templateId ?? '',
-      template_version: String(data.template?.version ?? 0),
+      template_version: String(data.template?.version ?? ''),
       recipient_domain: domain,
       mailbox_provider: PROVIDERS[domain] ?? 'other',
       bounce_class: bounceClass(metric, event),

@@ -77,7 +77,7 @@ describe('a domain whose bulk mail is paused', () => {
     expect(service.sink.mails).toHaveLength(3);
   }, 30_000);
 
-  test('and that is then deleted has its held mail fail at once', async () => {
+  test('and that is then deleted has its held mail cancelled at once', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const bulk = await service.send(ANN, 'live', 'News', BULK);
@@ -90,8 +90,8 @@ describe('a domain whose bulk mail is paused', () => {
       context: contextAt(system.now().toISOString()),
       events: [{ id: system.uuid(), type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } }],
     });
-    await until(async () => expect(await statuses(service, bulk)).toEqual(['failed']));
-    expect((await service.history(bulk)).at(-1)).toBe('RecipientFailed');
+    await until(async () => expect(await statuses(service, bulk)).toEqual(['cancelled']));
+    expect((await service.history(bulk)).at(-1)).toBe('RecipientCancelled');
     expect(service.sink.mails).toEqual([]);
   }, 30_000);
 });
