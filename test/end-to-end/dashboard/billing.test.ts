@@ -39,18 +39,36 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     const types = 'message.accepted,message.suppressed,message.failed';
     const { hard_limit: _limit, ...plan } = { ...PLANS.plans[1], hard_limit: null };
-    const line = { from: day, to: tomorrow, plan };
+    const nothing = { price: null, rate_per_1000: null, counted: null, included: null, chargeable: null };
+    const line = { from: day, to: tomorrow, plan, days: 1, days_of_month: 31, already_charged: null, ...nothing };
     return {
       id: 'inv_aaaaaaaaaaaaaaaaaaaaaaaaaa',
       object: 'invoice',
+      title: 'Usage statement',
+      number: 'ABCDEFGHJK-0001',
+      issuer: null,
+      customer: null,
+      tax: null,
+      total_with_tax: 1909,
       period: { start: '2026-10-01T00:00:00.000Z', end: '2026-11-01T00:00:00.000Z' },
       currency: 'EUR',
       total: 1909,
       lines: [
-        { ...line, kind: 'plan', quantity: 31, amount: 1900, events: null },
+        {
+          ...line,
+          kind: 'plan',
+          unit: 'days',
+          quantity: 31,
+          price: 1900,
+          amount: 1900,
+          calculation: 'x',
+          events: null,
+        },
         {
           ...line,
           kind: 'recipients',
+          unit: 'recipients',
+          calculation: '2 recipients',
           quantity: 2,
           amount: 9,
           events: `/v1/events?types=${types}&billed_from=${day}&billed_to=${tomorrow}`,
