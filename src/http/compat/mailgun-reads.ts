@@ -4,7 +4,7 @@ import { integerParameter } from '../fields.ts';
 import type { SerializedDomain } from '../resources/domains/domain.ts';
 import { domainIn, NO_BODY, sendMailgunMessageRoute } from './mailgun.ts';
 import { MAILGUN_SUPPRESSION_ROUTES } from './mailgun-suppressions.ts';
-import { pageByNumber } from './suppressions.ts';
+import { pageByNumber, totalOf } from './suppressions.ts';
 import { type List, type PathNames, perform, refuseField } from './translate.ts';
 
 /** Events, statistics and domains of the npm package `mailgun.js`, by our own operations. */
@@ -137,7 +137,7 @@ const readEvents = async (
 ) => {
   const { id, name } = await domainIn(call, route);
   const [path = ''] = call.request.url.split('?');
-  const base = `${route.auth.publicUrl.replace(/\/$/, '')}${path.replace(/\/events.*/, '/events')}`;
+  const base = `${route.auth.publicUrl}${path.replace(/\/events.*/, '/events')}`;
   const { data, next_cursor } = await perform<List<MessageEvent>>(route, call, 'GET /v1/events', {
     query: { ...page, limit: String(Math.min(call.query.limit, PAGE_MAX)), domain_id: id },
     names: NAMES,
@@ -337,12 +337,12 @@ const listDomains = (version: 'v3' | 'v4') =>
     },
     async (call, route) => {
       const { limit, skip } = call.query;
-      const { items, hasMore } = await pageByNumber(
+      const found = await pageByNumber(
         (query) => perform<List<SerializedDomain>>(route, call, 'GET /v1/domains', { query }),
         { offset: skip, limit, instead: 'GET /v1/domains' },
         (domain) => [serializeHead(domain)],
       );
-      return { total_count: skip + items.length + (hasMore ? 1 : 0), items };
+      return { total_count: totalOf(skip, found), items: found.items };
     },
   );
 

@@ -21,10 +21,8 @@ import {
   refused,
   refusedUnless,
   refuseField,
+  requireFields,
   requireList,
-  requireNone,
-  requireObject,
-  takeFields,
 } from './translate.ts';
 import { unsupportedCall } from './vendors.ts';
 
@@ -133,7 +131,7 @@ const pageUrls = (
   next: Place | null,
 ) => {
   const [path = ''] = request.url.split('?');
-  const url = (page: string): string => `${auth.publicUrl.replace(/\/$/, '')}${path}?page=${page}&limit=${query.limit}`;
+  const url = (page: string): string => `${auth.publicUrl}${path}?page=${page}&limit=${query.limit}`;
   return { first: url('first'), next: `${url('next')}&address=${encodeURIComponent(placeText(next))}` };
 };
 
@@ -221,9 +219,7 @@ const SUPPRESSION: FieldRules = {
 
 /** An item of a list to be added, and how its field is named. @throws {DomainError} `invalid_request`. */
 const rowOf = (sent: unknown, at: string, reason: SuppressionReason): readonly string[] => {
-  const { fields, problems } = takeFields(requireObject(sent), SUPPRESSION, at);
-  requireNone(problems);
-  const { address, error = '', code = '' } = fields;
+  const { address, error = '', code = '' } = requireFields(sent, SUPPRESSION, at);
   if (typeof address !== 'string') throw refuseField(`${at}address`, 'is required, as text');
   if (typeof parseMailbox(address) === 'string') throw refuseField(`${at}address`, 'is not an email address');
   return [address, reason, [code, error].filter((part) => part !== '').join(' ')];

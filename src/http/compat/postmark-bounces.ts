@@ -1,20 +1,11 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { mapConcurrently } from '../../lib/async/async.ts';
+import { createMemo, mapConcurrently } from '../../lib/async/async.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedListedMessage, SerializedMessage } from '../resources/messages/message.ts';
-import {
-  MESSAGE_FILTERS,
-  OFFSET_MAX,
-  present,
-  STREAM_NAMES,
-  streamNamed,
-  tagOf,
-  text,
-  totalOf,
-} from './postmark-reads.ts';
-import { entryIn, findSuppressed, pageByNumber } from './suppressions.ts';
+import { filtersOf, MESSAGE_FILTERS, OFFSET_MAX, present, STREAM_NAMES, tagOf, text } from './postmark-reads.ts';
+import { entryIn, findSuppressed, pageByNumber, totalOf } from './suppressions.ts';
 import { type List, perform, refuseField, throughDay } from './translate.ts';
 
 /** Bounces of the npm package `postmark`: recipients of our messages, by their outcome. */
@@ -147,10 +138,9 @@ const listPostmarkBouncesRoute = endpoint(
     const filters = present({
       outcome: type.outcome,
       to: emailFilter,
-      tag: tag === undefined ? undefined : `tag:${tag}`,
+      ...filtersOf({ tag, messageStream }),
       since: fromDate,
       until: throughDay(toDate),
-      stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
     });
     const found = await pageByNumber(
       (query) =>
@@ -162,8 +152,10 @@ const listPostmarkBouncesRoute = endpoint(
       ({ id, recipients }) => recipients.filter((one) => type.has(one)).map((one) => ({ id, recipientId: one.id })),
     );
     const bounds = { system: route.deps.context.system, concurrency: READS_MAX };
+    // A message with several bounced recipients is read once.
+    const messages = createMemo<Promise<SerializedMessage>>(BOUNCES_MAX);
     const Bounces = await mapConcurrently(found.items, bounds, async ({ id, recipientId }) => {
-      const message = await loadMessage(route, call, id);
+      const message = await messages(id, () => loadMessage(route, call, id));
       return serializeBounce(route, call, { type, message, recipient: recipientOf(message, recipientId) });
     });
     return { TotalCount: totalOf(offset, found), Bounces };

@@ -4,7 +4,15 @@ import { SUPPRESSION_REASONS, type SuppressionReason } from '../../domain/suppre
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedListedMessage } from '../resources/messages/message.ts';
-import { entryIn, findSuppressed, listSuppressed, pageByNumber, suppress, unsuppress } from './suppressions.ts';
+import {
+  entryIn,
+  findSuppressed,
+  listSuppressed,
+  pageByNumber,
+  suppress,
+  totalOf,
+  unsuppress,
+} from './suppressions.ts';
 import {
   type List,
   type PathNames,
@@ -33,11 +41,23 @@ const STREAMS: Readonly<Record<string, 'transactional' | 'bulk'>> = { outbound: 
 export const STREAM_NAMES = { transactional: 'outbound', bulk: 'broadcast' } as const;
 
 /** @throws {DomainError} `invalid_request`. */
-export const streamNamed = (name: string, field: string): 'transactional' | 'bulk' => {
+const streamNamed = (name: string, field: string): 'transactional' | 'bulk' => {
   const stream = Object.hasOwn(STREAMS, name) ? STREAMS[name] : undefined;
   if (stream === undefined) throw refuseField(field, 'must be outbound or broadcast');
   return stream;
 };
+
+/** Filters by tag and stream, which all lists and counts have. @throws {DomainError} `invalid_request`. */
+export const filtersOf = ({
+  tag,
+  messageStream,
+}: {
+  readonly tag: string | undefined;
+  readonly messageStream: string | undefined;
+}) => ({
+  tag: tag === undefined ? undefined : `tag:${tag}`,
+  stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
+});
 
 export const present = (fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
@@ -68,12 +88,6 @@ const serializeMessage = (message: SerializedListedMessage) => ({
   Sandboxed: message.environment === 'test',
 });
 
-/** The number of items is not counted: a page that has a successor says that there is one more. */
-export const totalOf = (
-  offset: number,
-  { items, hasMore }: { readonly items: readonly unknown[]; readonly hasMore: boolean },
-) => offset + items.length + (hasMore ? 1 : 0);
-
 const listPostmarkMessagesRoute = endpoint(
   'GET /compat/postmark/messages/outbound',
   {
@@ -94,11 +108,10 @@ const listPostmarkMessagesRoute = endpoint(
     const filters = present({
       to: recipient,
       from: fromEmail,
-      tag: tag === undefined ? undefined : `tag:${tag}`,
+      ...filtersOf({ tag, messageStream }),
       since: fromDate,
       until: throughDay(toDate),
       subject,
-      stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
     });
     const found = await pageByNumber(
       (query) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { BOUNCE_TYPES } from './postmark-bounces.ts';
-import { OFFSET_MAX, present, streamNamed, text } from './postmark-reads.ts';
+import { filtersOf, OFFSET_MAX, present, text } from './postmark-reads.ts';
 import { listSuppressed } from './suppressions.ts';
 import { perform, throughDay } from './translate.ts';
 
@@ -30,10 +30,9 @@ const period = z.strictObject({ tag: text, fromDate: text, toDate: text, message
 const countsIn = (route: RouteContext, call: Call<unknown, z.output<typeof period>>): Promise<Counts> => {
   const { tag, fromDate, toDate, messageStream } = call.query;
   const filters = {
-    tag: tag === undefined ? undefined : `tag:${tag}`,
+    ...filtersOf({ tag, messageStream }),
     from: fromDate,
     to: throughDay(toDate),
-    stream: messageStream === undefined ? undefined : streamNamed(messageStream, 'messageStream'),
   };
   return countsOf(route, call, present(filters));
 };

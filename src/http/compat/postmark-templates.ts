@@ -6,7 +6,8 @@ import { endpoint } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
 import type { SerializedTemplate, SerializedWholeTemplate } from '../resources/templates/template.ts';
 import { hasContentPlace, type TemplateSources } from './placeholders.ts';
-import { pageByNumber } from './suppressions.ts';
+import { OFFSET_MAX } from './postmark-reads.ts';
+import { pageByNumber, totalOf } from './suppressions.ts';
 import {
   changePublished,
   contentOf,
@@ -17,7 +18,6 @@ import {
   sourcesOf,
 } from './templates.ts';
 import {
-  type FieldRule,
   type FieldRules,
   type Fields,
   type List,
@@ -25,9 +25,9 @@ import {
   perform,
   refused,
   refuseField,
-  requireNone,
+  requireFields,
   requireObject,
-  takeFields,
+  textAs,
 } from './translate.ts';
 
 /** Templates of the npm package `postmark`, by our own operations. */
@@ -44,11 +44,6 @@ const NAMES: PathNames = {
   layout: 'LayoutTemplate',
   variables: 'TemplateModel',
 };
-
-const textAs =
-  (name: string, read: (value: string) => string = (value) => value): FieldRule =>
-  (value, path) =>
-    typeof value === 'string' ? { fields: { [name]: read(value) } } : refused('must be text')(value, path);
 
 const TYPES: readonly unknown[] = ['Standard', 'Layout'];
 
@@ -73,9 +68,7 @@ interface TemplateFields extends Partial<TemplateSources> {
 /** @throws {DomainError} `invalid_request`. */
 const fieldsIn = (body: unknown): { readonly fields: TemplateFields; readonly sent: Fields } => {
   const sent = requireObject(body);
-  const { fields, problems } = takeFields(sent, FIELDS);
-  requireNone(problems);
-  return { fields, sent };
+  return { fields: requireFields(sent, FIELDS), sent };
 };
 
 const typeOf = (html: string): 'Standard' | 'Layout' => (hasContentPlace(html) ? 'Layout' : 'Standard');
@@ -111,7 +104,6 @@ const serializeTemplate = (template: SerializedWholeTemplate) => {
 };
 
 const COUNT_MAX = 500;
-const OFFSET_MAX = 10_000;
 /** Contents of a page that are read at the same time. More hold memory and connections, fewer keep the client waiting. */
 const READS_MAX = 4;
 
@@ -130,16 +122,16 @@ const listPostmarkTemplatesRoute = endpoint(
   },
   async (call, route) => {
     const { count, offset } = call.query;
-    const { items, hasMore } = await pageByNumber(
+    const found = await pageByNumber(
       (query) => perform<List<SerializedTemplate>>(route, call, 'GET /v1/templates', { query }),
       { offset, limit: count, instead: 'GET /v1/templates' },
       ({ id }) => [id],
     );
     const bounds = { system: route.deps.context.system, concurrency: READS_MAX };
-    const Templates = await mapConcurrently(items, bounds, async (id) =>
+    const Templates = await mapConcurrently(found.items, bounds, async (id) =>
       serializeHead(await loadTemplate(route, call, id)),
     );
-    return { TotalCount: offset + items.length + (hasMore ? 1 : 0), Templates };
+    return { TotalCount: totalOf(offset, found), Templates };
   },
 );
 

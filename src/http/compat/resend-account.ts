@@ -16,6 +16,7 @@ import {
   refused,
   refusedUnless,
   refuseField,
+  requireFields,
   requireNone,
   requireObject,
   takeFields,
@@ -116,8 +117,7 @@ const createResendDomainRoute = endpoint(
   'POST /compat/resend/domains',
   { summary: 'domains.create', body: z.unknown() },
   async (call, route) => {
-    const { fields, problems } = takeFields(requireObject(call.body), DOMAIN);
-    requireNone(problems);
+    const fields = requireFields(call.body, DOMAIN);
     const { tracking, ...body } = fields;
     const domain = await perform<SerializedDomain>(route, call, 'POST /v1/domains', { body });
     return serializeDomain(tracking === undefined ? domain : await track(route, call, domain.id, tracking));
@@ -146,8 +146,7 @@ const updateResendDomainRoute = endpoint(
   'PATCH /compat/resend/domains/:id',
   { summary: 'domains.update', body: z.unknown() },
   async (call, route) => {
-    const { fields, problems } = takeFields(requireObject(call.body), TRACKING);
-    requireNone(problems);
+    const fields = requireFields(call.body, TRACKING);
     const { id } = await track(route, call, call.id, fields.tracking);
     return { object: 'domain', id };
   },
@@ -189,8 +188,7 @@ const createResendKeyRoute = endpoint(
   'POST /compat/resend/api-keys',
   { summary: 'apiKeys.create', body: z.unknown() },
   async (call, route) => {
-    const { fields, problems } = takeFields(requireObject(call.body), KEY);
-    requireNone(problems);
+    const fields = requireFields(call.body, KEY);
     const { id, key } = await perform<SerializedApiKey & { readonly key: string }>(route, call, 'POST /v1/api-keys', {
       body: { domain_id: call.caller.domain.id, permissions: PERMISSIONS.full_access, ...fields },
       names: { permissions: 'permission' },

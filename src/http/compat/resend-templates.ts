@@ -13,18 +13,15 @@ import { pageAfter, resendPage } from './resend-account.ts';
 import { contentOf, fieldsOfTemplate, isNumber, loadTemplate, numberAsAlias, sourcesOf } from './templates.ts';
 import {
   as,
-  type FieldRule,
   type FieldRules,
   type Fields,
   type List,
   listOf,
   type PathNames,
   perform,
-  refused,
   refuseField,
-  requireNone,
-  requireObject,
-  takeFields,
+  requireFields,
+  textAs,
 } from './translate.ts';
 
 /** Templates of the npm package `resend`, by our own operations. As with ours, a change applies when it is published. */
@@ -39,11 +36,6 @@ const NAMES: PathNames = {
   'variables[].name': 'variables[].key',
   'variables[].default': 'variables[].fallback_value',
 };
-
-const textAs =
-  (name: string): FieldRule =>
-  (value, path) =>
-    typeof value === 'string' ? { fields: { [name]: value } } : refused('must be text')(value, path);
 
 /** A variable without a fallback must have a value in every send. */
 const completeVariable = (variable: Fields): Fields => ({ ...variable, required: variable.default === undefined });
@@ -70,9 +62,7 @@ interface TemplateFields extends Partial<TemplateSources> {
 
 /** @throws {DomainError} `invalid_request`. */
 const fieldsIn = (body: unknown): { readonly sources: Partial<TemplateSources>; readonly others: TemplateFields } => {
-  const { fields, problems } = takeFields(requireObject(body), FIELDS);
-  requireNone(problems);
-  const { subject, html, text, ...others } = fields as TemplateFields;
+  const { subject, html, text, ...others } = requireFields(body, FIELDS) as TemplateFields;
   const sources = Object.entries({ subject, html, text }).filter(([, value]) => value !== undefined);
   return { sources: Object.fromEntries(sources), others };
 };

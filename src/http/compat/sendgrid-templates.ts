@@ -14,18 +14,15 @@ import type {
 import type { TemplateSources } from './placeholders.ts';
 import { changePublished, contentOf, loadTemplate, sourcesOf } from './templates.ts';
 import {
-  type FieldRule,
   type FieldRules,
   ignored,
   type List,
   type PathNames,
   perform,
-  refused,
   refusedUnless,
   refuseField,
-  requireNone,
-  requireObject,
-  takeFields,
+  requireFields,
+  textAs,
 } from './translate.ts';
 
 /**
@@ -45,11 +42,6 @@ const NAMES: PathNames = {
   text: 'plain_content',
   variables: 'test_data',
 };
-
-const textAs =
-  (name: string): FieldRule =>
-  (value, path) =>
-    typeof value === 'string' ? { fields: { [name]: value } } : refused('must be text')(value, path);
 
 const TEMPLATE: FieldRules = {
   name: textAs('name'),
@@ -72,15 +64,8 @@ const VERSION: FieldRules = {
 };
 
 /** @throws {DomainError} `invalid_request`. */
-const fieldsIn = (body: unknown, rules: FieldRules) => {
-  const { fields, problems } = takeFields(requireObject(body), rules);
-  requireNone(problems);
-  return fields;
-};
-
-/** @throws {DomainError} `invalid_request`. */
 const nameIn = (body: unknown): string => {
-  const { name } = fieldsIn(body, TEMPLATE) as { readonly name?: string };
+  const { name } = requireFields(body, TEMPLATE) as { readonly name?: string };
   if (name === undefined) throw refuseField('name', 'is required, as text');
   return name;
 };
@@ -211,7 +196,7 @@ const createSendgridVersionRoute = endpoint(
   'POST /compat/sendgrid/v3/templates/:id/versions',
   { summary: 'POST /v3/templates/{id}/versions', body: z.unknown(), bounds: BOUNDS },
   async (call, route) => {
-    const fields: Partial<TemplateSources> = fieldsIn(call.body, VERSION);
+    const fields: Partial<TemplateSources> = requireFields(call.body, VERSION);
     const before = await loadTemplate(route, call, aliasOf(call.id));
     await changePublished(route, call, before, { body: bodyIn(fields, before), names: NAMES });
     const after = await loadTemplate(route, call, before.id);

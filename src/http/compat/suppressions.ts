@@ -48,9 +48,9 @@ const isIn = (entry: Entry, { reasons = [entry.reason], stream = 'any', ...by }:
 export const entryIn = ({ entries }: SerializedSuppression, by: SuppressedBy): Entry | undefined =>
   entries.find((one) => isIn(one, by));
 
-/** Whether nothing else suppresses an address, so that removing it from a list removes nothing else. */
-const isOnlyIn = ({ entries }: SerializedSuppression, by: SuppressedBy): boolean =>
-  entries.every((one) => one.status !== 'active' || isIn(one, by));
+/** Entry in force, not on the list, that also suppresses an address: removing the address would remove it too. */
+const entryBeside = ({ entries }: SerializedSuppression, by: SuppressedBy): Entry | undefined =>
+  entries.find((one) => one.status === 'active' && !isIn(one, by));
 
 interface ListedAddress {
   readonly address: string;
@@ -85,6 +85,12 @@ export const pageByNumber = async <Item, Taken>(
   return { items: found.slice(offset, offset + limit), hasMore: found.length > offset + limit };
 };
 
+/** The number of items is not counted: a page that has a successor says that there is one more. */
+export const totalOf = (
+  offset: number,
+  { items, hasMore }: { readonly items: readonly unknown[]; readonly hasMore: boolean },
+) => offset + items.length + (hasMore ? 1 : 0);
+
 /**
  * Addresses on a list of theirs, the latest first. An erased address is on no list.
  * @param removable only addresses that `unsuppress` removes.
@@ -107,7 +113,7 @@ export const listSuppressed = async (
     { offset, limit, instead: 'GET /v1/suppressions' },
     (one): readonly ListedAddress[] => {
       const entry = entryIn(one, by);
-      if (removable && !isOnlyIn(one, by)) return [];
+      if (removable && entryBeside(one, by) !== undefined) return [];
       return entry === undefined || one.address === null ? [] : [{ address: one.address, entry, found: one }];
     },
   );
@@ -156,7 +162,7 @@ export const unsuppress = async (
 ): Promise<boolean> => {
   const found = await findSuppressed(route, call, address, names);
   if (found === null) return false;
-  const other = found.entries.find((one) => one.status === 'active' && !isIn(one, by));
+  const other = entryBeside(found, by);
   if (other !== undefined) {
     const problem = `the address is also suppressed for another reason or stream (${other.reason}, ${other.scope}): remove all with DELETE /v1/suppressions/${found.id}`;
     throw new DomainError('resource_conflict', problem);

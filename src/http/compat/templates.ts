@@ -1,7 +1,7 @@
 import { VIEW_URL_VARIABLE } from '../../domain/message/tokens.ts';
 import { random } from '../../lib/async/async.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
-import type { SerializedContent, SerializedVersion, SerializedWholeTemplate } from '../resources/templates/template.ts';
+import type { SerializedContent, SerializedWholeTemplate } from '../resources/templates/template.ts';
 import { htmlOrText, liquidOf, placeholdersOf, type TemplateSources } from './placeholders.ts';
 import { type Fields, type PathNames, perform, requireNone } from './translate.ts';
 
@@ -79,8 +79,8 @@ type AnyCall = Call<unknown, unknown>;
 export const loadTemplate = (route: RouteContext, call: AnyCall, id: string): Promise<SerializedWholeTemplate> =>
   perform<SerializedWholeTemplate>(route, call, 'GET /v1/templates/:id', { id });
 
-const publish = (route: RouteContext, call: AnyCall, id: string, names: PathNames): Promise<SerializedVersion> =>
-  perform<SerializedVersion>(route, call, 'POST /v1/templates/:id/publish', { id, names });
+const publish = (route: RouteContext, call: AnyCall, id: string, names: PathNames): Promise<unknown> =>
+  perform(route, call, 'POST /v1/templates/:id/publish', { id, names });
 
 /** Creates a template that applies at once. @throws {DomainError} in the vendor's names; the template is deleted again. */
 export const createPublished = async (
@@ -110,7 +110,6 @@ export const fieldsOfTemplate = ({ name, description, content }: SerializedWhole
 /**
  * Changes a template and publishes it as a new version.
  * @param before the template as it was read, to restore it.
- * @returns number of the version; null: nothing had changed.
  * @throws {DomainError} in the vendor's names.
  */
 export const changePublished = async (
@@ -118,12 +117,12 @@ export const changePublished = async (
   call: AnyCall,
   before: SerializedWholeTemplate,
   { body, names }: { readonly body: Fields; readonly names: PathNames },
-): Promise<number | null> => {
+): Promise<void> => {
   const { id } = before;
   const changed = await perform<SerializedWholeTemplate>(route, call, 'PATCH /v1/templates/:id', { id, body, names });
-  if (!changed.has_draft) return null;
+  if (!changed.has_draft) return; // nothing had changed
   try {
-    return (await publish(route, call, id, names)).version;
+    await publish(route, call, id, names);
   } catch (error) {
     await perform(route, call, 'PATCH /v1/templates/:id', { id, body: fieldsOfTemplate(before) });
     throw error;

@@ -45,6 +45,12 @@ export const refused =
   (remedy: string): FieldRule =>
   (_, path) => ({ problems: [problemAt(path, remedy)] });
 
+/** A text under our name. */
+export const textAs =
+  (name: string, read: (value: string) => string = (value) => value): FieldRule =>
+  (value, path) =>
+    typeof value === 'string' ? { fields: { [name]: read(value) } } : refused('must be text')(value, path);
+
 /** Ignores a field that has no effect here or requests the default behaviour. */
 export const ignored: FieldRule = () => ({});
 
@@ -233,6 +239,13 @@ export const sentenceOf = ({ message, details = {} }: DomainError): string =>
 export const requireObject = (body: unknown): Fields => {
   if (isSent(body)) return body;
   throw invalid([['body', 'body must be an object']]);
+};
+
+/** Fields of an object, translated by rules. @param at as in `takeFields`. @throws {DomainError} `invalid_request`. */
+export const requireFields = (sent: unknown, rules: FieldRules, at = ''): Fields => {
+  const { fields, problems } = takeFields(requireObject(sent), rules, at);
+  requireNone(problems);
+  return fields;
 };
 
 /** A message of a vendor, translated. */
