@@ -84,7 +84,8 @@ export const createBoundedForm = ({ bytesMax, restBytesMax }: JsonBounds, type: 
     const isMultipart = type.toLowerCase().includes('multipart');
     requireFew(bytes.view(), isMultipart ? `--${BOUNDARY.exec(type)?.[1] ?? ''}` : '&');
     try {
-      return await new Response(new Uint8Array(bytes.view()), { headers: { 'content-type': type } }).formData();
+      // `Response` copies the bytes itself.
+      return await new Response(bytes.view() as Buffer<ArrayBuffer>, { headers: { 'content-type': type } }).formData();
     } catch {
       throw malformed();
     }

@@ -38,6 +38,13 @@ const open = async () => {
   };
 };
 
+test('the key follows from the secret, and stays what it was', () => {
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  expect(verificationKeyOf(secret)).toBe(
+    'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEkZPIVjHb96EaBKJG2YQg02gEhxEY17oYePY/7tLSfuRnl04LkwSwAMJhhnKCLMgSxxVu5wYK4BcFQhgVMhYW0A==',
+  );
+});
+
 type Post = Pick<ReceivedPost, 'body' | 'headers'>;
 type Verify = (key: string, post: Post) => boolean;
 
