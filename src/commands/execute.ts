@@ -209,7 +209,9 @@ const appendAgain = async (tools: Tools, append: Append): Promise<AppendResult> 
   }
 };
 
-const isAway = (error: unknown): boolean => error instanceof AppendOutcomeUnknown || error instanceof StoreUnavailable;
+/** Whether an append may succeed later, or has succeeded already: the log does not answer. */
+export const isLogAway = (error: unknown): boolean =>
+  error instanceof AppendOutcomeUnknown || error instanceof StoreUnavailable;
 
 const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal | undefined): Promise<AppendResult> => {
   const { system } = tools;
@@ -219,7 +221,7 @@ const repeatAppend = async (tools: Tools, append: Append, patience: AbortSignal 
     waitMsMin: 2 * UNKNOWN_OUTCOME_WAIT_MS,
     waitMsMax: UNKNOWN_OUTCOME_WAIT_MS_MAX,
     isFinal: (error: unknown, made: number): boolean =>
-      !isAway(error) || (patience?.aborted ?? made >= UNKNOWN_OUTCOME_RETRIES),
+      !isLogAway(error) || (patience?.aborted ?? made >= UNKNOWN_OUTCOME_RETRIES),
   };
   return retryBy(policy, () => appendAgain(tools, append));
 };
@@ -237,7 +239,7 @@ const appendUntilKnown = async (
     try {
       return await repeatAppend(tools, append, patience);
     } catch (error) {
-      throw isAway(error) ? unknown : error;
+      throw isLogAway(error) ? unknown : error;
     }
   }
 };

@@ -8,6 +8,7 @@ import { poolUse } from '../lib/postgres/postgres.ts';
 import { BACKLOG_COUNTED_MAX } from '../projections/deliveries/queries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { DeliveryQueues } from '../workers/delivery/due.ts';
+import { GONE, isSuccess } from '../workers/webhooks/post-once.ts';
 import { type Instance, readInstances } from './instances.ts';
 import { APPEND_OUTCOMES } from './measure-appends.ts';
 import type { Engines } from './open-engines.ts';
@@ -281,13 +282,11 @@ export const measureStreams = (registry: Registry | undefined, streams: () => nu
 };
 
 const POST_RESULTS = ['accepted', 'rejected', 'gone', 'unanswered'] as const;
-/** RFC 9110 §15.5.11. */
-const GONE = 410;
 
-const resultOf = ({ status }: WebhookAnswer): (typeof POST_RESULTS)[number] => {
-  if (status === null) return 'unanswered';
-  if (status === GONE) return 'gone';
-  return status >= 200 && status < 300 ? 'accepted' : 'rejected';
+const resultOf = (answer: WebhookAnswer): (typeof POST_RESULTS)[number] => {
+  if (answer.status === null) return 'unanswered';
+  if (answer.status === GONE) return 'gone';
+  return isSuccess(answer) ? 'accepted' : 'rejected';
 };
 
 /** Counts what this process posts to webhooks. */

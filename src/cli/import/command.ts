@@ -221,7 +221,7 @@ const countsText = (counts: unknown): string => {
 const textOf = (result: Result): string => {
   const made = result as ReturnType<Tally['result']>; // this command's own result
   return [
-    `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? '. Dry run: nothing was changed, and every record counts as new' : ''}`,
+    `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? '. Dry run: nothing was changed, and every record is reported as new' : ''}`,
     ...(['suppressions', 'templates', 'domains'] as const).map((what) => `${what}: ${countsText(made[what])}`),
     ...(made.skipped_otherwise === 0 ? [] : [`others: ${made.skipped_otherwise} skipped`]),
     ...made.problems.map(({ record, line, reason }) => `  record ${record}, line ${line}: ${reason}`),

@@ -83,7 +83,7 @@ const SITE_LABELS = 2;
 
 /**
  * The part of a host that belongs to one owner: its last two labels, or three under suffixes like `co.uk`. There is no
- * public suffix list here, so two customers of `github.io` count as one site.
+ * public suffix list here, so two customers of `github.io` are treated as one site.
  * @param host in lower case, without a trailing dot. An IP address is its own site.
  */
 export const siteOf = (host: string): string => {

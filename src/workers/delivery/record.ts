@@ -1,15 +1,16 @@
+import { isLogAway } from '../../commands/execute.ts';
 import { recordAttempt } from '../../commands/message/attempt.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';
-import { AppendOutcomeUnknown, type EventStore } from '../../domain/kernel/event-store.ts';
+import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { type AttemptOutcome, REFUSED } from '../../domain/message/attempt.ts';
 import { boundReply } from '../../domain/message/draft.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { RecipientOutcome } from '../../domain/ports/mail.ts';
-import { random, retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
+import { random, retryBy, type System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import type { AttemptTimes, SuccessfulClaim } from './claim.ts';
 import type { LogWatch } from './log-watch.ts';
@@ -272,8 +273,6 @@ interface RecordParts {
 const WAIT_MS_MIN = 200;
 const WAIT_MS_MAX = 1_000;
 
-const isAway = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof AppendOutcomeUnknown;
-
 /**
  * Records what an attempt came to: for as long as the log is away, and after any other fault until the lease of an attempt of
  * now has ended. If it is never recorded, the attempt is in doubt: the one case in which a recipient can get a second
@@ -296,7 +295,7 @@ export const recordOutcome = async (
     waitMsMin: WAIT_MS_MIN,
     waitMsMax: WAIT_MS_MAX,
     isFinal: (error: unknown, _: number, elapsedMs: number): boolean =>
-      ending.aborted || (!isAway(error) && elapsedMs >= times.leaseMs),
+      ending.aborted || (!isLogAway(error) && elapsedMs >= times.leaseMs),
     onWait: () => logWatch?.noteAway(),
   };
   return unrecorded.during(() => retryBy(policy, () => recordAttempt(parts, recording)));

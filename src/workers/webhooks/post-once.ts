@@ -58,9 +58,9 @@ export interface PostWebhook {
 }
 
 /** RFC 9110 §15.5.11: the endpoint does not come back, and nothing is posted there again. */
-const GONE = 410;
+export const GONE = 410;
 
-const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
+export const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
 
 const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pick<FinishedTry, 'state' | 'dueAt'> => {
   const now = system.now();

@@ -208,8 +208,8 @@ const isSecure = (answer: DnsAnswer<unknown>): boolean => answer.authenticated &
 /**
  * Which TLSA records the host must match, if any (RFC 7672 §2.2). They are looked up only if the host's addresses are
  * authenticated: name servers without DNSSEC often fail such a query, and that failure means nothing. For a host that
- * is an alias, the name at its end is tried first (§2.2.2). An alias that leads out of DNSSEC counts as a host without
- * it.
+ * is an alias, the name at its end is tried first (§2.2.2). An alias that leads out of DNSSEC is treated as a host
+ * without it.
  *
  * Call this only for hosts from an authenticated MX answer (or for a domain without MX): otherwise a forger of the MX
  * records would have chosen the host (§2.2.1).

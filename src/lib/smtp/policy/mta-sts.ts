@@ -191,7 +191,7 @@ interface MtaStsOptions {
 }
 
 export interface MtaSts {
-  /** The policy for the domain's mail; null: none. Never fails: an unknown policy counts as absent. */
+  /** The policy for the domain's mail; null: none. Never fails: an unknown policy is treated as absent. */
   policyOf(domain: string): Promise<StsPolicy | null>;
   close(): Promise<void>;
 }
