@@ -63,7 +63,7 @@ export const positionBeforeMonth = async (
   return created?.position ?? LOG_START;
 };
 
-interface MonthOfOrganization {
+export interface MonthOfOrganization {
   readonly organizationId: string;
   readonly month: Month;
 }

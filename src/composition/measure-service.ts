@@ -3,7 +3,8 @@ import { readFile, statfs } from 'node:fs/promises';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import type { WebhookAnswer, WebhookTarget } from '../domain/ports/webhooks.ts';
-import { type MeasuredValue, readGauge, shared } from '../http/metrics.ts';
+import { type MeasuredValue, readGauge } from '../http/metrics.ts';
+import { shareCalls } from '../lib/async/async.ts';
 import { poolUse } from '../lib/postgres/postgres.ts';
 import { BACKLOG_COUNTED_MAX } from '../projections/deliveries/queries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
@@ -57,8 +58,7 @@ interface DatabaseFigures {
   readonly connectionsMax: number;
   readonly clock: number;
   readonly waiting: number;
-  /** null: none is due. */
-  readonly webhooksDue: number | null;
+  readonly webhooksDue: number;
   readonly failing: number;
   /** Clock of this process minus that of the server. */
   readonly clockOffset: number;
@@ -91,9 +91,9 @@ const DATABASE_GAUGES: Readonly<Record<Figure, { readonly name: string; readonly
 };
 
 const measureDatabase = (registry: Registry, engines: Engines): void => {
-  const read = shared(() => readDatabase(engines));
+  const read = shareCalls(() => readDatabase(engines));
   for (const [figure, metric] of Object.entries(DATABASE_GAUGES)) {
-    readGauge(registry, { ...metric, read: async () => one((await read())[figure as Figure] ?? 0) });
+    readGauge(registry, { ...metric, read: async () => one((await read())[figure as Figure]) });
   }
   readGauge(registry, {
     name: 'outbox_database_up',
@@ -167,7 +167,7 @@ export const measureService = (registry: Registry, { config, engines, readModels
     labelNames: ['role'],
     read: async () => rolesOf(await readInstances(engines.pool)),
   });
-  const disk = shared(() => statfs(config.dataDir));
+  const disk = shareCalls(() => statfs(config.dataDir));
   const isOwn = config.databaseUrl === undefined;
   readGauge(registry, {
     name: 'outbox_disk_free_bytes',

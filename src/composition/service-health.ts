@@ -73,7 +73,7 @@ export const signingProblems = async (audit: ReadModels['audit']) => {
 /** Result of the last check of the audit trees, and problems with the trees or their signing. */
 export const auditState = async (
   { context, system }: Pick<Engines, 'context' | 'system'>,
-  { problems: signing }: Pick<Awaited<ReturnType<typeof signingProblems>>, 'problems'>,
+  signing: readonly string[],
 ) => {
   const last = await readAuditCheck(context.secrets);
   if (last === undefined) {
@@ -358,7 +358,7 @@ const auditPart =
   ({ engines, readModels }: HealthOptions): HealthParts['audit'] =>
   async () => {
     const signing = await signingProblems(readModels.audit);
-    const { last, problems } = await auditState(engines, signing);
+    const { last, problems } = await auditState(engines, signing.problems);
     return {
       facts: {
         checked_at: last?.at ?? null,

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from '../config.ts';
-import { createMetricsServer, readGauge, shared } from '../http/metrics.ts';
+import { createMetricsServer, readGauge } from '../http/metrics.ts';
+import { shareCalls } from '../lib/async/async.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import type { Backlog } from '../projections/deliveries/queries.ts';
 import { createReadModels } from '../projections/read-models.ts';
@@ -107,7 +108,7 @@ export const measureBillingStopped = (
 
 /** Registers the backlog of the whole service, read at each scrape: the same in every process. */
 export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>): void => {
-  const backlog = shared(look);
+  const backlog = shareCalls(look);
   readGauge(registry, {
     name: 'outbox_deliveries_waiting',
     help: 'Messages that wait for delivery, once per recipient domain, by reason',

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import { withTimeout } from '../lib/async/async.ts';
+import { shareCalls, withTimeout } from '../lib/async/async.ts';
 import type { ProjectionLag } from '../projections/checkpoints.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 
@@ -26,8 +26,7 @@ export const requestDurations = (registry: Registry): ((request: FastifyRequest,
 
 export interface MetricsServerOptions {
   readonly registry: Registry;
-  /** null: this process runs no projections. */
-  readonly readModels: Pick<ReadModels, 'lag' | 'rebuilds'> | null;
+  readonly readModels: Pick<ReadModels, 'lag' | 'rebuilds'>;
   /** Version of this service. */
   readonly version: string;
 }
@@ -66,17 +65,6 @@ export const readGauge = (registry: Registry, { read, labelNames = [], ...metric
   });
 };
 
-/** Overlapping calls share one read, so that all figures of a scrape agree. */
-export const shared = <Values>(read: () => Promise<Values>): (() => Promise<Values>) => {
-  let reading: Promise<Values> | undefined;
-  return () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
-};
-
 interface LagMetric {
   readonly name: string;
   readonly help: string;
@@ -97,7 +85,7 @@ const LAG_METRICS: readonly LagMetric[] = [
 ];
 
 const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
-  const once = shared(lag);
+  const once = shareCalls(lag);
   for (const { read, ...metric } of LAG_METRICS) {
     readGauge(registry, {
       ...metric,
@@ -122,10 +110,8 @@ const measureRebuilds = (registry: Registry, rebuilds: ReadModels['rebuilds']): 
  */
 export const createMetricsServer = ({ registry, readModels, version }: MetricsServerOptions): Server => {
   collectDefaultMetrics({ register: registry });
-  if (readModels !== null) {
-    measureLag(registry, readModels.lag);
-    measureRebuilds(registry, readModels.rebuilds);
-  }
+  measureLag(registry, readModels.lag);
+  measureRebuilds(registry, readModels.rebuilds);
   return createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
     if (request.url === '/livez') {

@@ -1,6 +1,6 @@
 import type { CountedDays } from '../domain/billing/invoice.ts';
 import { dayOf } from '../domain/kernel/event.ts';
-import { type EventStore, LOG_START, type Position, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import type { EventStore, Position, RecordedEvent } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';
 import { type BillingChanges, billingProjection, dayKey, isFree } from './billing.ts';
 import { earlierMessages } from './projection.ts';
@@ -41,7 +41,7 @@ const daysFrom = (start: string, end: string): readonly string[] =>
 
 export const createBillingRecount = (
   store: Pick<EventStore, 'readAll' | 'readStream'>,
-  from: Position = LOG_START,
+  from: Position,
 ): BillingRecount => {
   const days = new Map<string, string>();
   const recipients: BillingChanges['recipients'] = new Map();

@@ -1,5 +1,6 @@
 import type { CountedDays, Invoice } from '../domain/billing/invoice.ts';
 import type { Month } from '../domain/billing/plan.ts';
+import { dayOf } from '../domain/kernel/event.ts';
 import { LOG_START, type Position, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { BillingPeriodEvent, MessageEvent } from '../domain/kernel/events.ts';
 import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from './database.ts';
@@ -141,7 +142,7 @@ const accept = (
 ): void => {
   if (!isLive(event) || event.data.trial === true) return;
   const { data, metadata } = event;
-  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  const day = dayOf(metadata.occurredAt);
   changes.days.set(data.messageId, day);
   changes.accepted.push({ messageId: data.messageId, day });
   add(changes, event, day, data.recipients.length);

@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
   type StreamName,
 } from '../domain/kernel/event-store.ts';
-import { StartRefused, type System } from '../lib/async/async.ts';
+import { StartRefused, type System, shareCalls } from '../lib/async/async.ts';
 import { type Database, rebuiltNow } from './database.ts';
 import type { Projection, ProjectionName } from './projection.ts';
 
@@ -179,22 +179,12 @@ type PassedPositions = ReadonlyMap<string, Position>;
  * Concurrent callers share one query; its result is not kept. Commits of projections do not wait for the disk
  * (`database.ts`), so checkpoints can move back after a crash, and a kept one would promise lost rows.
  */
-const sharedRead = (pool: Database): (() => Promise<PassedPositions>) => {
-  let reading: Promise<PassedPositions> | undefined;
-
-  const read = async (): Promise<PassedPositions> => {
+const sharedRead = (pool: Database): (() => Promise<PassedPositions>) =>
+  // A query begun before this call may be too old; the next poll corrects that.
+  shareCalls(async () => {
     const { rows } = await pool.query<PassedCheckpoint>({ name: 'read-checkpoints', text: CHECKPOINTS });
     return new Map(rows.map(({ name, position }) => [name, position]));
-  };
-
-  // A query begun before this call may be too old; the next poll corrects that.
-  return () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
-};
+  });
 
 export interface WaitForOptions {
   readonly pool: Database;

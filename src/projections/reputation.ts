@@ -1,4 +1,5 @@
 import { suppresses } from '../domain/bounce/categories.ts';
+import { dayOf } from '../domain/kernel/event.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../domain/kernel/events.ts';
 import { type ReputationCounts, type ReputationEvent, senderIdIn } from '../domain/reputation/reputation.ts';
@@ -69,7 +70,7 @@ const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
 const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly SenderDay[] => {
   const domainId = changes.messages.get(data.messageId);
   if (domainId === undefined) return [];
-  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  const day = dayOf(metadata.occurredAt);
   return [domainId, metadata.organizationId].map((senderId) => {
     const key = `${senderId} ${day}`;
     const counted = changes.counts.get(key) ?? { senderId, day, delivered: 0, bounced: 0, complained: 0 };

@@ -4,11 +4,12 @@ import {
   type CountRecipients,
   closePeriod,
   countedTwice,
+  type MonthOfOrganization,
   monthsBefore,
   positionBeforeMonth,
   recordQuota,
 } from '../commands/billing.ts';
-import { type BilledOrganization, type CountedDays, quotaLevel } from '../domain/billing/invoice.ts';
+import { type BilledOrganization, quotaLevel } from '../domain/billing/invoice.ts';
 import {
   BUILT_IN_PLANS,
   type Month,
@@ -20,14 +21,9 @@ import {
 } from '../domain/billing/plan.ts';
 import { LOG_START, type Position } from '../domain/kernel/event-store.ts';
 import type { Logger } from '../lib/async/async.ts';
+import type { BillingRecount } from '../projections/billing-recount.ts';
 import type { Organizations } from './in-memory-projections.ts';
 import { type Leadership, repeat, type Work } from './supervise.ts';
-
-/** A count of the events of the log, which goes on from where it is. */
-interface BillingRecount {
-  readonly from: Position;
-  upTo(position: Position, by: Parameters<CountRecipients>[0]): Promise<CountedDays>;
-}
 
 /** Queries of the read model of billing. */
 export interface BillingQueries {
@@ -70,11 +66,6 @@ const CLOSED_MAX = 100;
 /** A wrong count is looked at again so late. Sooner repeats the alarm, later keeps an organization whose count was mended waiting. */
 const STOPPED_MS = 3_600_000;
 
-interface MonthToClose {
-  readonly organizationId: string;
-  readonly month: Month;
-}
-
 /**
  * Closes the months that have ended, in order, with an invoice for each organization. Each count is compared with the log
  * before: a read model that was changed in the database is not invoiced, and alarms.
@@ -84,24 +75,29 @@ export const closePeriods = (options: WatchBilling): Work => {
   let closed: Map<string, Month> | null = null;
   /** One for all that is due: the log is read once. */
   let recount: BillingRecount | null = null;
+  /** Invoices whose events are in it. */
+  const covered = new Set<string>();
   /** Organizations with a wrong count, and when they are looked at again. */
   const stopped = new Map<string, number>();
   const nowMs = (): number => context.system.now().getTime();
 
-  const isStopped = ({ organizationId }: MonthToClose): boolean => (stopped.get(organizationId) ?? 0) > nowMs();
+  const isStopped = ({ organizationId }: MonthOfOrganization): boolean => (stopped.get(organizationId) ?? 0) > nowMs();
 
   /** The events of the months that an invoice counts. */
-  const recountFor = async (some: readonly MonthToClose[]): Promise<BillingRecount> => {
+  const recountFor = async (some: readonly MonthOfOrganization[]): Promise<BillingRecount> => {
+    const idOf = ({ organizationId, month }: MonthOfOrganization): string => `${organizationId} ${month}`;
+    const further = some.filter((one) => !covered.has(idOf(one)));
     const starts = await Promise.all(
-      some.map(({ organizationId, month }) =>
+      further.map(({ organizationId, month }) =>
         positionBeforeMonth(context, { organizationId, month: monthsBefore(month).at(-1) ?? month }),
       ),
     );
-    const from = starts.toSorted()[0] ?? LOG_START;
+    for (const one of further) covered.add(idOf(one));
+    const from = starts.toSorted()[0] ?? recount?.from ?? LOG_START;
     return recount !== null && recount.from <= from ? recount : billing.recount(from);
   };
 
-  const close = async (one: MonthToClose, from: BillingRecount): Promise<void> => {
+  const close = async (one: MonthOfOrganization, from: BillingRecount): Promise<void> => {
     const { organizationId, month } = one;
     try {
       await closePeriod(context, { ...one, count: countedTwice(billing.count, from.upTo) });
@@ -124,7 +120,7 @@ export const closePeriods = (options: WatchBilling): Work => {
     return due <= last ? due : null;
   };
 
-  const due = (last: Month): readonly MonthToClose[] =>
+  const due = (last: Month): readonly MonthOfOrganization[] =>
     billedOf(organizations).flatMap((billed) => {
       const month = dueOf(billed, last);
       return month === null ? [] : [{ organizationId: billed.organizationId, month }];
@@ -137,6 +133,7 @@ export const closePeriods = (options: WatchBilling): Work => {
     const all = due(last).filter((one) => !isStopped(one));
     if (all.length === 0) {
       recount = null;
+      covered.clear();
       return CLOSE_EVERY_MS;
     }
     if (!(await billing.upTo(await context.store.head()))) return BUSY_MS;

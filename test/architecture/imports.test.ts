@@ -93,6 +93,7 @@ const TABLE: Readonly<Record<string, Room>> = {
 /** Pure functions of the platform that the domain may use. */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': [
+    'createECDH', // with a key that is set
     'createHash',
     'createHmac',
     'createPrivateKey',
@@ -106,7 +107,8 @@ const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   'node:zlib': ['crc32'],
   'node:url': ['domainToASCII', 'domainToUnicode'],
 };
-const IMPURE = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b|\bprocess\.(?!memoryUsage)/;
+const IMPURE =
+  /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b|\.generateKeys\b|\bprocess\.(?!memoryUsage)/;
 
 /** A snake_case key: a field of the HTTP API, or a row of its error catalogue. */
 const API_FIELD = /^\s*(?:readonly )?[a-z]+(?:_[a-z]+)+\??:/m;

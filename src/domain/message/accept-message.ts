@@ -3,19 +3,8 @@ import { requireOwn } from '../kernel/aggregate.ts';
 import { type Details, DomainError } from '../kernel/errors.ts';
 import type { MessageEvent } from '../kernel/events.ts';
 import { requireUnsuspended, type Suspension } from '../organization/organization.ts';
-import {
-  customerEventCount,
-  type ExistingMessage,
-  isInFlight,
-  isOpen,
-  lostAttempts,
-  type Message,
-  outcomeUnknown,
-  type Recipient,
-  type UnnumberedEvent,
-  withDoubt,
-  withSequence,
-} from './message.ts';
+import { cancelRecipients } from './attempt.ts';
+import { customerEventCount, type ExistingMessage, isInFlight, isOpen, type Message, withSequence } from './message.ts';
 
 type AcceptanceData = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
 
@@ -133,12 +122,6 @@ interface CancelMessage {
   readonly now: string;
 }
 
-const cancellation = ({ accepted }: ExistingMessage, recipient: Recipient, why: string): UnnumberedEvent => {
-  const { messageId, contentId } = accepted;
-  const reason = withDoubt(why, recipient);
-  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
-};
-
 /**
  * Cancels every recipient without a final outcome, or the given ones. A repeated call has no effect, so that a retry
  * gets the same response.
@@ -152,14 +135,8 @@ export const cancelMessage = (
   const message = requireOwn(state, organizationId, 'message');
   if (isInFlight(message.recipients, now)) throw beingSent();
   const meant = message.recipients.filter(({ id }) => only?.recipientIds.includes(id) ?? true);
-  const open = meant.filter(({ status }) => isOpen(status));
-  if (open.length > 0) {
-    return withSequence(message, [
-      // Lost attempts are recorded here, just as the next attempt would record them.
-      ...lostAttempts(meant, now).map((lost) => outcomeUnknown(message, lost, now)),
-      ...open.map((recipient) => cancellation(message, recipient, only?.reason ?? 'cancelled by its sender')),
-    ]);
-  }
+  if (meant.some(({ status }) => isOpen(status)))
+    return cancelRecipients(message, meant, { reason: only?.reason ?? 'cancelled by its sender', now });
   if (meant.some(({ status }) => status === 'cancelled')) return [];
   throw allEnded();
 };

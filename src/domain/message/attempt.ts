@@ -3,6 +3,7 @@ import type { MessageEvent } from '../kernel/events.ts';
 import type { HoldReason, SmtpFacts } from './events.ts';
 import {
   type ExistingMessage,
+  isInFlight,
   isOpen,
   lostAttempts,
   type Message,
@@ -147,19 +148,21 @@ const endOfTimeToLive = (state: ExistingMessage, recipient: Recipient): Unnumber
     ? endingEvent(state, 'RecipientFailed', recipient, OWN_FAULT)
     : endingEvent(state, 'RecipientExpired', recipient, TOO_LATE);
 
-/** Cancels all open recipients, due or not. Those in flight get the outcome of their attempt. */
-const cancelWithDomain = (
+/**
+ * Cancels the open ones of these recipients. Lost attempts are recorded, just as the next attempt would record them.
+ * @param recipients none is in flight.
+ */
+export const cancelRecipients = (
   state: ExistingMessage,
   recipients: readonly Recipient[],
-  now: string,
-): readonly MessageEvent[] => {
-  const lost = lostAttempts(recipients, now);
-  const open = recipients.filter(({ status, lease }) => isOpen(status) && (lease === null || lease.until <= now));
-  return withSequence(state, [
-    ...lost.map((attempt) => outcomeUnknown(state, attempt, now)),
-    ...open.map((recipient) => endingEvent(state, 'RecipientCancelled', recipient, DOMAIN_DELETED)),
+  { reason, now }: { readonly reason: string; readonly now: string },
+): readonly MessageEvent[] =>
+  withSequence(state, [
+    ...lostAttempts(recipients, now).map((lost) => outcomeUnknown(state, lost, now)),
+    ...recipients
+      .filter(({ status }) => isOpen(status))
+      .map((recipient) => endingEvent(state, 'RecipientCancelled', recipient, reason)),
   ]);
-};
 
 /**
  * Takes one step: cancels recipients, records lost attempts, lets recipients expire or fail, or claims an attempt. Emits
@@ -169,7 +172,11 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
   if (state.status === 'absent') return [];
   const { now } = command;
   const recipients = recipientsAt(state, command);
-  if (command.domainDeleted === true) return cancelWithDomain(state, recipients, now);
+  if (command.domainDeleted === true) {
+    // Those in flight get the outcome of their attempt.
+    const free = recipients.filter((recipient) => !isInFlight([recipient], now));
+    return cancelRecipients(state, free, { reason: DOMAIN_DELETED, now });
+  }
   const lost = lostAttempts(recipients, now);
   if (lost.length > 0) return command.leavesLost === true ? [] : recordLost(state, lost, command);
   const due = recipients.filter((recipient) => isDue(recipient, now));

@@ -5,7 +5,8 @@
  *   them, `pause` sleeps until aborted.
  * - Many calls: `mapConcurrently` runs some at a time. `createSemaphore` admits some at a time and lets owners take
  *   turns. `createKeyedQueue` also limits the rate of each key. `createFairQueue` is the order that both use.
- * - Shared cost: `createBatcher` collects calls into round trips, `createCohort` lets requests run in step.
+ * - Shared cost: `createBatcher` collects calls into round trips, `shareCalls` answers calls at the same time with one,
+ *   `createCohort` lets requests run in step.
  * - Values: `createMemo` keeps what is expensive to compute.
  * - Shared pools: `createShares` bounds how much of a pool each owner may hold.
  * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` split long work,
@@ -15,7 +16,16 @@
  * without waiting. Every queue is bounded, or its caller must bound it. There are three kinds of fault: `TimedOut` (no
  * answer yet), `StoreUnavailable` (nothing was written, retry later) and `StartRefused` (an operator must act).
  */
-export { atMost, type Batcher, type Cohort, createBatcher, createCohort, fulfilled, REST_MS } from './batcher.ts';
+export {
+  atMost,
+  type Batcher,
+  type Cohort,
+  createBatcher,
+  createCohort,
+  fulfilled,
+  REST_MS,
+  shareCalls,
+} from './batcher.ts';
 export { jitter, random } from './jitter.ts';
 export { createKeyedQueue, type KeyLimits, type Ran } from './keyed-queue.ts';
 export { createMemo } from './memo.ts';

@@ -279,3 +279,14 @@ export const createCohort = ({ membersMax = MEMBERS_MAX, bytesMax = BYTES_MAX }:
     },
   };
 };
+
+/** Overlapping calls share one; its result is not kept. */
+export const shareCalls = <Result>(call: () => Promise<Result>): (() => Promise<Result>) => {
+  let calling: Promise<Result> | undefined;
+  return () => {
+    calling ??= call().finally(() => {
+      calling = undefined;
+    });
+    return calling;
+  };
+};

@@ -1,3 +1,4 @@
+import { dayOf } from '../../domain/kernel/event.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStatus } from '../../domain/message/message.ts';
@@ -38,7 +39,7 @@ const daysOf = (accepted: readonly AcceptedEvent[]): readonly DayOfSends[] => {
     const { secret, occurredAt: at } = metadata;
     if (secret === undefined) continue; // no key sent it
     const { keyId } = data;
-    const day = at.slice(0, 'YYYY-MM-DD'.length);
+    const day = dayOf(at);
     const place = `${keyId} ${secret} ${day}`;
     const entry = days.get(place) ?? { keyId, secret, day, messages: 0, recipients: 0, firstAt: at, lastAt: at };
     entry.messages += 1;

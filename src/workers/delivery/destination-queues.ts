@@ -206,15 +206,13 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     },
     review: queue.review,
     close: async () => {
-      const over = new AbortController();
       const ended = queue.close();
       const limit = async (): Promise<void> => {
-        await pause(system, STOP_GRACE_MS, over.signal);
+        await pause(system, STOP_GRACE_MS, ending.signal);
         cutOff.abort();
-        await pause(system, STOP_MAX_MS - STOP_GRACE_MS, over.signal);
+        await pause(system, STOP_MAX_MS - STOP_GRACE_MS, ending.signal);
       };
       await Promise.race([ended, limit()]);
-      over.abort();
       ending.abort();
     },
   };

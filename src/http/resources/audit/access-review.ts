@@ -10,6 +10,7 @@ import {
 } from '../../../domain/audit/access-review.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
+import { dayOf } from '../../../domain/kernel/event.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
 import { maskText, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -235,7 +236,7 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
   return {
     object: 'audit_report',
     type: 'access_review',
-    id: `access-${now.slice(0, 'YYYY-MM-DD'.length)}`,
+    id: `access-${dayOf(now)}`,
     title: 'Who has access',
     made_at: deps.context.system.now().toISOString(),
     facts: [
