@@ -63,7 +63,8 @@ const answerTo = async (asked: FuzzRequest, { sender, check }: CampaignOptions, 
     const answer = await sender.send(asked);
     const isOver = answer.status !== 503 || check({ ...asked, ...answer }).length > 0;
     if (isOver || tries === TRIES_MAX) return answer;
-    count('503, asked again');
+    // Once for each request: how often it is repeated depends on the machine.
+    if (tries === 1) count('503, asked again');
     await sleep(Number(answer.headers.get('retry-after')) * MS_PER_SECOND);
   }
 };
