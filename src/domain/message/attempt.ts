@@ -172,13 +172,14 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
   if (state.status === 'absent') return [];
   const { now } = command;
   const recipients = recipientsAt(state, command);
+  const lost = lostAttempts(recipients, now);
+  if (lost.length > 0 && command.leavesLost === true) return [];
   if (command.domainDeleted === true) {
     // Those in flight get the outcome of their attempt.
     const free = recipients.filter((recipient) => !isInFlight([recipient], now));
     return cancelRecipients(state, free, { reason: DOMAIN_DELETED, now });
   }
-  const lost = lostAttempts(recipients, now);
-  if (lost.length > 0) return command.leavesLost === true ? [] : recordLost(state, lost, command);
+  if (lost.length > 0) return recordLost(state, lost, command);
   const due = recipients.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
   return withSequence(

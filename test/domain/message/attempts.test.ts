@@ -155,6 +155,13 @@ describe('a message whose domain was deleted', () => {
         { type: 'RecipientCancelled', data: { ...cancelled, recipientId: 'rcp_2', sequence: 4 } },
       );
   });
+  test('waits while the worker of a lost attempt may still record its outcome', () => {
+    const claim = (leavesLost: boolean) => (state: Message) =>
+      claimAttempt(state, { now: LATE, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true, leavesLost });
+    const { when } = given([two, attemptStarted(1, ['rcp_1', 'rcp_2'])]);
+    when(claim(true)).thenEvents();
+    when(claim(false)).thenState({ recipients: [{ status: 'cancelled' }, { status: 'cancelled' }] });
+  });
   test('is cancelled for all open recipients, due or not, and for none that have ended', () => {
     const recipients = [recipient('rcp_1'), recipient('rcp_2'), recipient('rcp_3')];
     const history = [messageAccepted({ recipients }), attemptStarted(1, ['rcp_1', 'rcp_2', 'rcp_3'], { sequence: 4 })];
