@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/kernel/errors.ts';
+import type { IdPrefix } from '../domain/kernel/ids.ts';
 import { unsubscribeUrlProblem } from '../domain/message/draft.ts';
 import { asciiDomain } from '../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
@@ -94,6 +95,47 @@ export const integerParameter = (minimum: number, maximum: number) =>
     )
     .transform(Number)
     .meta({ type: 'integer', minimum, maximum });
+
+/** Form of the ids with this prefix. */
+export const idPattern = (prefix: IdPrefix): string => `^${prefix}_[a-z2-7]{26}$`;
+export const REQUEST_ID_PATTERN = '^req_[0-9a-f]{32}$';
+
+const twentySix = (prefix: IdPrefix): string => `${prefix}_ followed by 26 characters`;
+
+/** Forms of ids that lists are filtered by, each with what to use instead of a value of another form. */
+const FILTER_IDS = {
+  message: [idPattern('msg'), `a message id, ${twentySix('msg')}: GET /v1/messages lists them`],
+  internetMessage: [
+    '^\\s*<?[^\\s<>@]+@[^\\s<>@]+>?\\s*$',
+    'a Message-ID, such as <msg_…@example.com>: to get a message by its id, use GET /v1/messages/<id>',
+  ],
+  domain: [idPattern('dom'), `a domain id, ${twentySix('dom')}: GET /v1/domains lists them`],
+  key: [idPattern('key'), `an API key id, ${twentySix('key')}: GET /v1/api-keys lists them`],
+  sender: [
+    `${idPattern('key')}|${idPattern('mbr')}`,
+    `an API key id, ${twentySix('key')}, or a member id, ${twentySix('mbr')}: GET /v1/api-keys and GET /v1/members list them`,
+  ],
+  member: [idPattern('mbr'), `a member id, ${twentySix('mbr')}: GET /v1/members lists them`],
+  template: [
+    `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`,
+    `a template id, ${twentySix('tpl')}, or an alias of the characters a-z, 0-9 and -: GET /v1/templates lists them`,
+  ],
+  request: [REQUEST_ID_PATTERN, 'the X-Request-Id of a response, req_ followed by 32 characters'],
+} as const;
+
+/**
+ * An id in a query parameter. A value that no resource of the kind can have is an error: a list without items would hide
+ * a mistyped value.
+ */
+export const idParameter = (kind: keyof typeof FILTER_IDS) => {
+  const [pattern, words] = FILTER_IDS[kind];
+  const form = new RegExp(pattern);
+  return z
+    .string()
+    .refine((text) => form.test(text), `must be ${words}`)
+    .meta({ pattern })
+    .optional();
+};
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 

@@ -4017,11 +4017,11 @@ export interface GetStatsQuery {
   compare?: 'previous' | undefined;
   /** Metrics, separated by commas. Default: all. */
   metrics?: string | undefined;
-  /** Only counts with this value. */
+  /** Only counts of this sending domain, by id. */
   domain?: string | undefined;
   /** Only counts with this value. */
   stream?: string | undefined;
-  /** Only counts with this value. */
+  /** Only counts of this API key, or of the member who sent, by id. */
   api_key?: string | undefined;
   /** Only recipients at this domain. */
   recipient_domain?: string | undefined;

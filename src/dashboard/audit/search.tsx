@@ -119,6 +119,9 @@ const GUESSES: readonly (readonly [RegExp, string])[] = [
 ];
 
 const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
+const KEY_ID = /^key_[a-z2-7]{26}$/;
+const MESSAGE_ID = /^msg_[a-z2-7]{26}$/;
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 const rule = (parameter: Filter, parse: FilterRule['parse'] = anything): FilterRule => ({ parameter, parse });
 
@@ -128,13 +131,13 @@ const rulesOf = (domains: ReadonlyMap<string, string>, isUtc: boolean): SearchRu
     filters: {
       person: rule('person'),
       key: rule('key'),
-      key_id: rule('key_id'),
+      key_id: rule('key_id', named('API key', KEY_ID, NO_NAMES)),
       actor: rule('actor'),
       q: rule('q'),
       domain,
       domain_id: domain,
-      message: rule('message_id'),
-      message_id: rule('message_id'),
+      message: rule('message_id', named('message', MESSAGE_ID, NO_NAMES)),
+      message_id: rule('message_id', named('message', MESSAGE_ID, NO_NAMES)),
       address: rule('address', clientAddress),
       kind: rule('kind', oneOf('kind', Object.keys(KINDS))),
       type: rule('type', eventType),

@@ -80,6 +80,16 @@ const code = (value: string): Value =>
     ? { value }
     : { message: `“${value}” is not an SMTP code. Use code:550 or code:5.1.1.`, near: null };
 
+const requestId = (value: string): Value =>
+  /^req_[0-9a-f]{32}$/.test(value)
+    ? { value }
+    : { message: `“${value}” is not a request id. Use the X-Request-Id of a response.`, near: null };
+
+const messageId = (value: string): Value =>
+  /^<?[^\s<>@]+@[^\s<>@]+>?$/.test(value)
+    ? { value }
+    : { message: `“${value}” is not a Message-ID. Use message_id:<msg_…@example.com>.`, near: null };
+
 const subject = (value: string): Value =>
   /[\p{L}\p{N}]{2}|\p{Script=Han}/u.test(value) || /^".+"$/.test(value)
     ? { value }
@@ -94,7 +104,7 @@ const pair = (value: string): Value =>
 const KEY_ID = /^key_[a-z2-7]{26}$|^mbr_[a-z2-7]{26}$/;
 const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
 /** An id or an alias. */
-const TEMPLATE_ID = /^tpl_[a-z2-7]{26}$|^[a-z0-9][a-z0-9_-]*$/;
+const TEMPLATE_ID = /^tpl_[a-z2-7]{26}$|^[a-z0-9-]{1,64}$/;
 
 /** Guesses the filter for text without a filter name. */
 const GUESSES: readonly (readonly [RegExp, string])[] = [
@@ -113,7 +123,7 @@ const messageRules = ({ keys, domains, templates }: Names, isUtc: boolean): Sear
   const key = rule('key_id', named('API key', KEY_ID, keys));
   const template = rule('template_id', named('template', TEMPLATE_ID, templates));
   const domain = rule('domain_id', named('domain', DOMAIN_ID, domains));
-  const request = rule('request_id', anything);
+  const request = rule('request_id', requestId);
   const provider = rule('mailbox_provider', oneOf('provider', PROVIDERS));
   const smtpCode = rule('smtp_code', code);
   const bounce = rule('bounce_class', oneOf('bounce', Object.keys(BOUNCE_REASONS)));
@@ -141,7 +151,7 @@ const messageRules = ({ keys, domains, templates }: Names, isUtc: boolean): Sear
       bounce_class: bounce,
       stream: rule('stream', oneOf('stream', STREAMS)),
       metadata: rule('metadata', pair),
-      message_id: rule('message_id', anything),
+      message_id: rule('message_id', messageId),
       subject: { parameter: 'subject', keepsQuotes: true, parse: subject },
       since: rule('since', time('since', isUtc)),
       until: rule('until', time('until', isUtc)),

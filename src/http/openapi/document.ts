@@ -1,4 +1,5 @@
 import { isCompat, type Json, type Operation, present, ruleOf } from '../endpoint.ts';
+import { idPattern, REQUEST_ID_PATTERN } from '../fields.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
 import { RECORDED_ANSWERS } from './recorded-answers.ts';
@@ -148,26 +149,25 @@ const groupsOf = (operations: readonly Operation[]) => {
   }));
 };
 
-const shapeOf = (prefix: string): string => `^${prefix}_[a-z2-7]{26}$`;
 /** In the log, and as customers see it. */
-const EVENT = ['event', `^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|${shapeOf('evt')}`] as const;
+const EVENT = ['event', `^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|${idPattern('evt')}`] as const;
 
 /** Noun and form of the id by the path segment before it. Captured mail is numbered; a template is also known by its alias. */
 const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>> = {
-  messages: ['message', shapeOf('msg')],
-  'api-keys': ['API key', shapeOf('key')],
-  domains: ['domain', shapeOf('dom')],
-  templates: ['template', `${shapeOf('tpl')}|^[a-z0-9-]{1,64}$`],
-  webhooks: ['webhook', shapeOf('whk')],
-  suppressions: ['suppression', shapeOf('sup')],
-  topics: ['topic', shapeOf('top')],
-  erasures: ['erasure', shapeOf('ers')],
-  auditors: ['auditor', shapeOf('aud')],
-  members: ['member', shapeOf('mbr')],
-  sessions: ['session', shapeOf('ses')],
-  deliveries: ['delivery', shapeOf('dlv')],
-  invoices: ['invoice', shapeOf('inv')],
-  requests: ['refused request', '^req_[0-9a-f]{32}$'],
+  messages: ['message', idPattern('msg')],
+  'api-keys': ['API key', idPattern('key')],
+  domains: ['domain', idPattern('dom')],
+  templates: ['template', `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`],
+  webhooks: ['webhook', idPattern('whk')],
+  suppressions: ['suppression', idPattern('sup')],
+  topics: ['topic', idPattern('top')],
+  erasures: ['erasure', idPattern('ers')],
+  auditors: ['auditor', idPattern('aud')],
+  members: ['member', idPattern('mbr')],
+  sessions: ['session', idPattern('ses')],
+  deliveries: ['delivery', idPattern('dlv')],
+  invoices: ['invoice', idPattern('inv')],
+  requests: ['refused request', REQUEST_ID_PATTERN],
   inbox: ['captured mail', '^[0-9]{1,18}$'],
   proof: EVENT,
   disclosures: EVENT,
@@ -189,7 +189,7 @@ const tokenOf = (url: string): Json =>
 
 /** Path parameters other than `:id`. */
 const PARTS: Readonly<Record<string, Json>> = {
-  ':organization': parameterOf('organization', 'Id of the organization.', '^org_[a-z2-7]{26}$'),
+  ':organization': parameterOf('organization', 'Id of the organization.', idPattern('org')),
   '*': parameterOf(
     'tile',
     'Path of the tile. Slashes can be percent-encoded.',
@@ -198,9 +198,9 @@ const PARTS: Readonly<Record<string, Json>> = {
   ':page': { ...parameterOf('page', 'Name of a tag.', '^[a-z-]{1,40}$'), example: 'messages' },
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
   ':place': parameterOf('place', 'Place of the attachment in `attachments`, from 0.', '^(0|[1-9][0-9]{0,5})$'),
-  ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
-  ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
-  ':passkey': parameterOf('passkey', 'Id of the passkey.', '^psk_[a-z2-7]{26}$'),
+  ':replay': parameterOf('replay', 'Id of the replay.', idPattern('rpl')),
+  ':delivery': parameterOf('delivery', 'Id of the delivery.', idPattern('dlv')),
+  ':passkey': parameterOf('passkey', 'Id of the passkey.', idPattern('psk')),
 };
 
 /** @throws {Error} if `RESOURCES` lacks it. */

@@ -8,11 +8,13 @@ import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';
 import {
   definedIn,
+  idParameter,
   integerParameter,
   line,
   listOf,
   listSchema,
   pageParameters,
+  REQUEST_ID_PATTERN,
   timeParameter,
   timeSchema,
 } from '../fields.ts';
@@ -110,14 +112,13 @@ export type SerializedRefusedRequestCounts = z.infer<typeof refusedRequestCounts
 /** Requests that were refused. The own process writes what it has noted first: who was refused may look at once. */
 
 const LIST = 'requests';
-const REQUEST_ID = /^req_[0-9a-f]{32}$/;
-const ID_CHARACTERS_MAX = 64;
+const REQUEST_ID = new RegExp(REQUEST_ID_PATTERN);
 const CODE_CHARACTERS_MAX = 64;
 const ROUTE_CHARACTERS_MAX = 200;
 
 const filters = {
-  key_id: line(ID_CHARACTERS_MAX).optional().describe('Only requests of this API key.'),
-  member_id: line(ID_CHARACTERS_MAX).optional().describe('Only requests of this member.'),
+  key_id: idParameter('key').describe('Only requests of this API key.'),
+  member_id: idParameter('member').describe('Only requests of this member.'),
   code: line(CODE_CHARACTERS_MAX).optional().describe('Only requests that were answered with this error code.'),
   status: integerParameter(400, 499).optional().describe('Only requests that were answered with this status.'),
   path: line(ROUTE_CHARACTERS_MAX)

@@ -1,11 +1,14 @@
 import { load } from '../../commands/execute.ts';
 import { apiKey } from '../../domain/api-key/api-key.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { apiKeyStream, sendingDomainStream, templateStream } from '../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { template } from '../../domain/template/template.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
-import type { StatsDimension } from '../../projections/stats/metrics.ts';
-import type { Stats } from '../../projections/stats/queries.ts';
+import { STATS_OTHERS, type StatsDimension } from '../../projections/stats/metrics.ts';
+import type { PeriodStats, QueryStats, Stats } from '../../projections/stats/queries.ts';
+import { maskText, seesContents } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 
 type Context = Pick<HttpDependencies['context'], 'store' | 'system'>;
@@ -55,4 +58,40 @@ export const namesIn = async (
     },
   );
   return new Map(found.flat());
+};
+
+/**
+ * The statistics with tags in clear, as the contents of a message tell them. Where these are erased or expired, as those of
+ * a tag that is no longer used, it is shown by its digest.
+ */
+export const nameTags = async (
+  { context, readModels }: HttpDependencies,
+  by: QueryStats,
+  { secret, caller }: { readonly secret: Uint8Array; readonly caller: Caller },
+  stats: Stats,
+): Promise<Stats> => {
+  const at = by.groupBy.indexOf('tag');
+  if (at === -1) return stats;
+  const all = [...stats.groups, ...(stats.previous?.groups ?? [])];
+  const tags = [...new Set(all.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
+  const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
+  const inClear = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
+  const named = new Map(
+    inClear.map(({ name, value }) => {
+      const tag = `${name}:${value}`;
+      return [keyedDigest(secret, 'tag', `${name}\0${value}`), seesContents(caller) ? tag : maskText(tag)] as const;
+    }),
+  );
+  const nameOf = (tag: string): string =>
+    named.get(tag) ?? (tag === STATS_OTHERS ? tag : `(expired ${tag.slice(0, 8)})`);
+  const withName = <R extends { readonly groups: readonly string[] }>(row: R): R => ({
+    ...row,
+    groups: row.groups.with(at, nameOf(row.groups[at] ?? '')),
+  });
+  const shown = <P extends PeriodStats>(period: P): P => ({
+    ...period,
+    data: period.data.map(withName),
+    groups: period.groups.map(withName),
+  });
+  return { ...shown(stats), ...(stats.previous === undefined ? {} : { previous: shown(stats.previous) }) };
 };

@@ -14,7 +14,6 @@ import {
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
-  STATS_OTHERS,
   type StatsAttribution,
   type StatsDimension,
   type StatsGranularity,
@@ -28,13 +27,20 @@ import {
   type Stats,
   type StatsRow,
 } from '../../projections/stats/queries.ts';
-import { maskText, seesContents, visibleDomainId } from '../auth/permissions.ts';
+import { visibleDomainId } from '../auth/permissions.ts';
 import { writeCsv } from '../csv.ts';
-import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
-import { integerParameter, recipientDomain, tagParameter, timeParameter, timeSchema, timeZone } from '../fields.ts';
+import {
+  idParameter,
+  integerParameter,
+  recipientDomain,
+  tagParameter,
+  timeParameter,
+  timeSchema,
+  timeZone,
+} from '../fields.ts';
 import { readWhatIs } from '../reading.ts';
-import { hasNames, namesIn } from './stats-names.ts';
+import { hasNames, namesIn, nameTags } from './stats-names.ts';
 
 const count = z.number().int().optional();
 const latency = z
@@ -245,9 +251,9 @@ const query = z.strictObject({
     .transform((text) => text.split(',').filter(isMetric))
     .optional()
     .describe('Metrics, separated by commas. Default: all.'),
-  domain: filter,
+  domain: idParameter('domain').describe('Only counts of this sending domain, by id.'),
   stream: filter,
-  api_key: filter,
+  api_key: idParameter('sender').describe('Only counts of this API key, or of the member who sent, by id.'),
   recipient_domain: recipientDomain().optional().describe('Only recipients at this domain.'),
   mailbox_provider: filter,
   bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
@@ -256,7 +262,7 @@ const query = z.strictObject({
     .describe(
       'Only messages with this tag, `campaign:spring`. Cannot be combined with `recipient_domain` or `mailbox_provider`.',
     ),
-  template: filter.describe('Only messages rendered from this template, by id or alias.'),
+  template: idParameter('template').describe('Only messages rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
 type StatsQuery = z.output<typeof query>;
@@ -308,42 +314,6 @@ const filtersOf = (asked: StatsQuery, caller: Caller, secret: Uint8Array): Query
   const values = { tag, stream, api_key, recipient_domain, mailbox_provider, bounce_class, template, template_version };
   const entries = Object.entries({ domain: own ?? domain, ...values });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-};
-
-/**
- * The statistics with tags in clear, as the contents of a message tell them. Where these are erased or expired, as those of
- * a tag that is no longer used, it is shown by its digest.
- */
-const nameTags = async (
-  { context, readModels }: HttpDependencies,
-  by: QueryStats,
-  { secret, caller }: { readonly secret: Uint8Array; readonly caller: Caller },
-  stats: Stats,
-): Promise<Stats> => {
-  const at = by.groupBy.indexOf('tag');
-  if (at === -1) return stats;
-  const all = [...stats.groups, ...(stats.previous?.groups ?? [])];
-  const tags = [...new Set(all.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
-  const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
-  const inClear = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
-  const named = new Map(
-    inClear.map(({ name, value }) => {
-      const tag = `${name}:${value}`;
-      return [keyedDigest(secret, 'tag', `${name}\0${value}`), seesContents(caller) ? tag : maskText(tag)] as const;
-    }),
-  );
-  const nameOf = (tag: string): string =>
-    named.get(tag) ?? (tag === STATS_OTHERS ? tag : `(expired ${tag.slice(0, 8)})`);
-  const withName = <R extends { readonly groups: readonly string[] }>(row: R): R => ({
-    ...row,
-    groups: row.groups.with(at, nameOf(row.groups[at] ?? '')),
-  });
-  const shown = <P extends PeriodStats>(period: P): P => ({
-    ...period,
-    data: period.data.map(withName),
-    groups: period.groups.map(withName),
-  });
-  return { ...shown(stats), ...(stats.previous === undefined ? {} : { previous: shown(stats.previous) }) };
 };
 
 /** null: JSON. */

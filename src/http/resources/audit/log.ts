@@ -38,7 +38,16 @@ import {
 } from '../../../lib/transparency/transparency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { integerParameter, line, listOf, listSchema, pageParameters, timeParameter, timeSchema } from '../../fields.ts';
+import {
+  idParameter,
+  integerParameter,
+  line,
+  listOf,
+  listSchema,
+  pageParameters,
+  timeParameter,
+  timeSchema,
+} from '../../fields.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { recordReading } from '../../readings.ts';
 import { type RequestFacts, readRequestFacts } from '../api-keys/key-events.ts';
@@ -82,9 +91,9 @@ const query = z.strictObject({
   actor: filter().describe(
     '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.',
   ),
-  key_id: filter().describe('Only events caused by this key or about it.'),
-  domain_id: filter().describe('Only events about this sending domain.'),
-  message_id: filter().describe('Only events about this message, including reads of it.'),
+  key_id: idParameter('key').describe('Only events caused by this key or about it.'),
+  domain_id: idParameter('domain').describe('Only events about this sending domain.'),
+  message_id: idParameter('message').describe('Only events about this message, including reads of it.'),
   ...auditWordFilters(),
   since: timeParameter()
     .optional()

@@ -13,7 +13,7 @@ import {
 import type { ReadModels } from '../../../projections/read-models.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { recipientDomain } from '../../fields.ts';
+import { idParameter, recipientDomain } from '../../fields.ts';
 import { decodeParts, encodeParts, invalidCursor, readYourWrites } from '../../reading.ts';
 import { type SerializedEvent, serializeEvents } from './serialize-events.ts';
 
@@ -43,8 +43,8 @@ export const filterParameters = {
     .transform(typesOf)
     .optional()
     .describe('Event types, or families such as `message.*`, separated by commas. Default: all.'),
-  message_id: z.string().max(64).optional().describe('Only events of this message.'),
-  domain_id: z.string().max(64).optional().describe('Only events of this sending domain and of its messages.'),
+  message_id: idParameter('message').describe('Only events of this message.'),
+  domain_id: idParameter('domain').describe('Only events of this sending domain and of its messages.'),
   tag: z.string().min(1).max(300).optional().describe('Only events of messages with this tag: `order:1234`.'),
   recipient_domain: recipientDomain().optional().describe('Only events of recipients at this domain.'),
 };

@@ -26,14 +26,13 @@ import { endpoint } from '../../endpoint.ts';
 import {
   asOfFields,
   completeUntilField,
+  idParameter,
   integerParameter,
-  line,
   listOf,
   listSchema,
   pageParameters,
   recipientDomain,
   tagParameter,
-  text,
   timeParameter,
 } from '../../fields.ts';
 import {
@@ -57,14 +56,11 @@ const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
 
 const PROVIDERS = [...new Set(Object.values(MAILBOX_PROVIDERS)), OTHER_PROVIDER];
 
-const ID_CHARACTERS_MAX = 64;
 const VERSION_MAX = 999_999_999;
 const SECRETS_MAX = 999_999_999;
 /** RFC 5322 §2.1.1, and quotes about it. */
 const SUBJECT_CHARACTERS_MAX = 1000;
 const WHOLE_SUBJECT = /^\s*"(?<text>.*)"\s*$/su;
-/** A line of a header (RFC 5322 §2.1.1). */
-const MESSAGE_ID_CHARACTERS_MAX = 998;
 
 /** RFC 5321 §4.5.3.1: a local part of 64, the @ and a domain of 255. */
 const ADDRESS_CHARACTERS_MAX = 320;
@@ -156,23 +152,21 @@ export const messageFilters = () => ({
 subject can be found, for as long as its contents are stored. In double quotes: the whole subject, in any letter case \
 and with any amount of white space.`,
     ),
-  message_id: text(MESSAGE_ID_CHARACTERS_MAX)
-    .optional()
-    .describe('Only the message with this `Message-ID`, with or without angle brackets.'),
-  key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('Only messages sent by this API key.'),
+  message_id: idParameter('internetMessage').describe(
+    'Only the message with this `Message-ID`, with or without angle brackets.',
+  ),
+  key_id: idParameter('sender').describe('Only messages sent by this API key.'),
   secret: integerParameter(1, SECRETS_MAX)
     .optional()
     .describe('Only messages sent with this secret of `key_id`: its number, from 1.'),
-  request_id: line(ID_CHARACTERS_MAX, 0)
-    .optional()
-    .describe('Only messages sent by this request: the `X-Request-Id` of its response.'),
-  template_id: line(ID_CHARACTERS_MAX, 0)
-    .optional()
-    .describe('Only messages rendered from this template, by id or alias.'),
+  request_id: idParameter('request').describe(
+    'Only messages sent by this request: the `X-Request-Id` of its response.',
+  ),
+  template_id: idParameter('template').describe('Only messages rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX)
     .optional()
     .describe('Only messages rendered from this version of `template_id`.'),
-  domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('Only messages from this sending domain, by id.'),
+  domain_id: idParameter('domain').describe('Only messages from this sending domain, by id.'),
   since: timeParameter()
     .optional()
     .describe(

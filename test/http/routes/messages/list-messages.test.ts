@@ -139,7 +139,7 @@ describe('GET /v1/messages finds', () => {
   test('all messages of a request', async () => {
     expect(await found({ request_id: order.requestId })).toEqual([order.id]);
     expect(new Set(await found({ request_id: batch.requestId }))).toEqual(new Set(batched));
-    expect(await found({ request_id: 'req_0' })).toEqual([]);
+    expect(await found({ request_id: `req_${'0'.repeat(32)}` })).toEqual([]);
   });
 
   test('messages that match all filters at once', async () => {
