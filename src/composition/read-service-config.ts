@@ -49,7 +49,8 @@ interface FollowRenewals {
 }
 
 /**
- * Uses a renewed certificate once its files are valid; until then the previous one, and the log says why.
+ * Uses a renewed certificate once its files are valid. Until then it keeps the previous one, and logs why when two looks
+ * in a row find the same problem.
  * @returns stops watching.
  */
 export const followRenewals = (
@@ -59,21 +60,31 @@ export const followRenewals = (
 ): (() => void) => {
   if (tlsFiles === undefined) return () => undefined;
   let known = '';
-  /** True once for each state of the files and for each problem with them. */
-  const isNew = (found: readonly string[]): boolean => {
-    const before = known;
-    known = found.join('\n');
-    return known !== before;
+  let problem = '';
+  let isLooking = false;
+  const reject = (err: Error): void => {
+    // Seen once: the files may have been read while they were written.
+    if (err.message === problem && known !== problem) {
+      known = problem;
+      logger.error({ err }, 'cannot reload the TLS certificate: keeping the previous one');
+    }
+    problem = err.message;
   };
-  const look = (): Promise<void> =>
-    readTls(tlsFiles, variables).then(
-      (tls) => {
-        if (tls !== undefined && isNew([tls.cert, tls.key])) use(tls);
-      },
-      (err: Error) => {
-        if (isNew([err.message])) logger.error({ err }, 'cannot reload the TLS certificate: keeping the previous one');
-      },
-    );
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      const tls = await readTls(tlsFiles, variables);
+      problem = '';
+      if (tls === undefined || known === tls.cert + tls.key) return;
+      use(tls);
+      known = tls.cert + tls.key;
+    } catch (error) {
+      reject(error as Error);
+    } finally {
+      isLooking = false;
+    }
+  };
   const timer = setInterval(() => void look(), everyMs).unref();
   return () => clearInterval(timer);
 };
