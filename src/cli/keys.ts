@@ -27,6 +27,7 @@ import {
   repeated,
   required,
 } from './command.ts';
+import { keyEndedText } from './customer/result-texts.ts';
 import { operatorOrigin } from './operator-origin.ts';
 import { UsageError } from './terminal.ts';
 
@@ -244,6 +245,7 @@ const endKeyCommand = (
   name,
   usage: '--organization ORG_ID --key KEY_ID',
   summary,
+  textOf: keyEndedText,
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await endKey(context, origin, changeOf(context, invocation));

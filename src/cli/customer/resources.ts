@@ -17,7 +17,7 @@ import {
 } from './resource-commands.ts';
 import {
   deletedText,
-  keyRevokedText,
+  keyEndedText,
   messageCancelledText,
   suppressionAddedText,
   suppressionCheckText,
@@ -173,7 +173,7 @@ const keyCommands: readonly ServiceCommand[] = [
       usage: 'KEY_ID',
       summary: 'revokes a key at once',
       what: KEY,
-      textOf: keyRevokedText,
+      textOf: keyEndedText,
     },
     async ({ ask }, id) => {
       const { body } = await ask<SerializedApiKey>('POST', `/v1/api-keys/${id}/revoke`);

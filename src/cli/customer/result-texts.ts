@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { SerializedApiKey } from '../../http/resources/api-keys/api-keys.ts';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import type {
   addedSuppressionsSchema,
@@ -51,9 +50,10 @@ export const suppressionImportText = (result: Result): string => {
   return [`${imported} added, ${unchanged} already suppressed, ${refused} rejected`, ...lines].join('\n');
 };
 
-export const keyRevokedText = (result: Result): string => {
-  const { id, name } = result as unknown as Pick<SerializedApiKey, 'id' | 'name'>;
-  return `Key ${id} (${name}) is revoked: requests with it are rejected`;
+/** @param result of a customer, or of an operator. */
+export const keyEndedText = (result: Result): string => {
+  const { id, key_id = id, name, status } = result as Readonly<Record<string, unknown>>;
+  return `Key ${String(key_id)} (${String(name)}) is ${String(status)}: requests with it are rejected`;
 };
 
 export const messageCancelledText = (result: Result): string => {

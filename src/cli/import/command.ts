@@ -124,7 +124,7 @@ const LIST_MISSING = `say which list this file contains: --list ${LISTS.join('|'
 
 const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const { list } = options;
-  if (list === undefined) return skipped(LIST_MISSING);
+  if (list === undefined) throw new UsageError(LIST_MISSING);
   if (list === 'blocks') return skipped('blocks are temporary, so the address is not suppressed');
   const evidence = [textIn(record, 'status'), textIn(record, 'reason')].filter((one) => one !== '').join(' ');
   const note = noteOf(`SendGrid ${list}`, record.created, evidence);
@@ -161,7 +161,7 @@ const MAILGUN_LISTS: readonly (readonly [field: string, list: SuppressionList])[
 
 const mailgunSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const list = options.list ?? MAILGUN_LISTS.find(([field]) => field in record)?.[1];
-  if (list === undefined || list === 'blocks') return skipped(LIST_MISSING);
+  if (list === undefined || list === 'blocks') throw new UsageError(LIST_MISSING);
   const evidence = [String(record.code ?? ''), textIn(record, 'error')].filter((one) => one !== '').join(' ');
   const note = noteOf(`Mailgun ${list}`, record.created_at, evidence);
   return suppression({ address: textIn(record, 'address'), reason: LIST_REASONS[list], note }, options);
@@ -229,6 +229,11 @@ const textOf = (result: Result): string => {
   ].join('\n');
 };
 
+/** Reads the whole file, so that a missing option fails before the first request. @throws {UsageError} */
+const checkOptions = async (vendor: Vendor, file: string, options: ImportOptions): Promise<void> => {
+  if (options.list === undefined) for await (const { fields } of readRecords(file)) READERS[vendor](fields, options);
+};
+
 export const importCommand: ServiceCommand = {
   name: 'import',
   usage:
@@ -241,6 +246,7 @@ export const importCommand: ServiceCommand = {
     const vendor = vendorIn(invocation);
     const file = required(invocation, 'file');
     const options = optionsOf(invocation);
+    await checkOptions(vendor, file, options);
     const isDry = invocation.values['dry-run'] === true;
     const work = { tally: createTally(), service: isDry ? null : service };
     const progress = terminal.progress('import');

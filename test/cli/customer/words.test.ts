@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createOwnKeyCommand } from '../../../src/cli/customer/login.ts';
+import { deleteKeyCommand, revokeKeyCommand } from '../../../src/cli/keys.ts';
 import { outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
 
 /** Results as people read them. */
@@ -89,6 +90,13 @@ test('keys, messages and webhooks answer in sentences when they change', async (
   const made = await run(createOwnKeyCommand, { name: 'Old shop', permissions: 'send', domain: now.domain });
   const { id } = made as unknown as { readonly id: string };
   expect(await said('keys', 'revoke', id)).toBe(`Key ${id} (Old shop) is revoked: requests with it are rejected\n`);
+  const ended = { key_id: id, name: 'Old shop' };
+  expect(revokeKeyCommand.textOf?.({ ...ended, status: 'revoked' })).toBe(
+    `Key ${id} (Old shop) is revoked: requests with it are rejected`,
+  );
+  expect(deleteKeyCommand.textOf?.({ ...ended, status: 'deleted' })).toBe(
+    `Key ${id} (Old shop) is deleted: requests with it are rejected`,
+  );
   const whk = { id: 'whk_x', url: 'https://a.test/hook', events: ['message.*', 'domain.*'], secret: 'whsec_x' };
   const url = await startDouble((request, response) => {
     response.setHeader('content-type', 'application/json');

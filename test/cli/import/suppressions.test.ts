@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { UsageError } from '../../../src/cli/terminal.ts';
 import { counted, imported, POSTMARK_DUMP, useService } from './service.ts';
 
 const { check } = useService();
@@ -95,13 +96,19 @@ describe('suppressions', () => {
 
   test('from SendGrid need the name of their list, and blocks are not suppressions', async () => {
     const text = '[{"created":1,"email":"a@example.net","reason":"","status":""}]';
-    expect((await imported('sendgrid', text)).problems[0]?.reason).toContain('--list bounces|spam_reports');
+    await expect(imported('sendgrid', text)).rejects.toThrow('--list bounces|spam_reports');
     expect((await imported('sendgrid', text, { list: 'blocks' })).suppressions).toEqual(counted(0));
+  });
+
+  test('without the name of their list are refused before the first request', async () => {
+    vi.stubEnv('OUTBOX_API_KEY', 'ob_live_none');
+    const records = [{ domain: 'a.test' }, { created: 1, email: 'a@example.net', reason: '', status: '' }];
+    await expect(imported('sendgrid', JSON.stringify(records))).rejects.toThrow(UsageError);
   });
 
   test('from Mailgun need the name of their list if it cannot be seen', async () => {
     const text = '{"items":[{"address":"a@example.net","created_at":"Wed, 30 Sep 2015 22:12:05 GMT"}]}';
-    expect((await imported('mailgun', text)).problems[0]?.reason).toContain('--list bounces|spam_reports|complaints');
+    await expect(imported('mailgun', text)).rejects.toThrow('--list bounces|spam_reports|complaints');
     expect((await imported('mailgun', '{"template":{"name":"a"}}')).problems[0]?.reason).toContain('of Mailgun');
   });
 

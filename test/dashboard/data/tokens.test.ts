@@ -14,6 +14,14 @@ const NAMES = {
 const parse = (text: string) => parseMessageSearch(text, NAMES, true);
 
 describe('the text of a search', () => {
+  test('rejects ids that nothing can have', () => {
+    const problems = (text: string) => parse(text).problems.map(({ message }) => message);
+    expect(problems('request:x')).toEqual(['“x” is not a request id. Use the X-Request-Id of a response.']);
+    expect(problems('message_id:x')).toEqual(['“x” is not a Message-ID. Use message_id:<msg_…@example.com>.']);
+    expect(problems('template:order_sent')).toEqual(['There is no template with the name “order_sent”. Use its id.']);
+    expect(parse(`request:req_${'0'.repeat(32)} template:order-sent`).problems).toEqual([]);
+  });
+
   test('holds several filters, with quotes around spaces', () => {
     vi.useFakeTimers({ now: Date.parse('2026-03-03T12:00:00Z') });
     try {
