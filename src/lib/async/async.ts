@@ -26,11 +26,10 @@ export {
   REST_MS,
   shareCalls,
 } from './batcher.ts';
-export { jitter, random } from './jitter.ts';
 export { createKeyedQueue, type KeyLimits, type Ran } from './keyed-queue.ts';
 export { createMemo } from './memo.ts';
 export { readAtMost } from './read-at-most.ts';
-export { retry, retryBy, retryWhileAway } from './retry.ts';
+export { jitter, random, retry, retryBy, retryWhileAway } from './retry.ts';
 export {
   createFairQueue,
   createSemaphore,
