@@ -28,6 +28,23 @@ const isPath = (name: string): boolean => PATH.test(name);
 const isReserved = (name: string): boolean => RESERVED_NAMES.includes(name.split('.', 1).join(''));
 const isConvertible = (name: string): boolean => isPath(name) || name === CONTENT || name.startsWith(COMMENT);
 
+/** Blocks of Handlebars and Mustache, and how Liquid writes them. */
+const BLOCKS: readonly (readonly [RegExp, (value: string) => string])[] = [
+  [/^#each\s+([\w.]+)/, (value) => `{% for item in ${value} %} … {% endfor %}`],
+  [/^#if\s+([\w.]+)/, (value) => `{% if ${value} %} … {% endif %}`],
+  [/^#unless\s+([\w.]+)/, (value) => `{% unless ${value} %} … {% endunless %}`],
+  [/^\^\s*([\w.]+)/, (value) => `{% unless ${value} %} … {% endunless %}`],
+  [/^#\s*([\w.]+)$/, (value) => `{% for item in ${value} %} for a list, or {% if ${value} %} for a value`],
+];
+
+const remedyFor = (name: string): string => {
+  const [liquid] = BLOCKS.flatMap(([block, write]) => {
+    const value = block.exec(name)?.[1];
+    return value === undefined ? [] : [write(value)];
+  });
+  return liquid === undefined ? 'convert it by hand' : `use ${liquid} in POST /v1/templates`;
+};
+
 /** Why a source cannot be converted; null: it can. It follows the name of the source. */
 const problemIn = (source: string): string | null => {
   const tag = source.indexOf(LIQUID_TAG);
@@ -37,7 +54,7 @@ const problemIn = (source: string): string | null => {
     name: inner.trim(),
   }));
   const other = found.find(({ name }) => !isConvertible(name));
-  if (other !== undefined) return `${other.shown}, which is written differently in Liquid: convert it by hand`;
+  if (other !== undefined) return `${other.shown}, which is written differently in Liquid: ${remedyFor(other.name)}`;
   const reserved = found.find(({ name }) => isReserved(name));
   return reserved === undefined ? null : `${reserved.shown}, a name that Liquid uses itself: rename the variable`;
 };

@@ -63,7 +63,8 @@ describe('templates', () => {
       {
         record: 3,
         line: 3,
-        reason: 'html line 2 has {{#each items}}, which is written differently in Liquid: convert it by hand',
+        reason:
+          'html line 2 has {{#each items}}, which is written differently in Liquid: use {% for item in items %} … {% endfor %} in POST /v1/templates',
       },
     ]);
     expect((await template('1234567')).content).toMatchObject({

@@ -49,7 +49,23 @@ const contentOf = async (id: string) => {
   return (await now.service.request({ url: `/v1/messages/${messageId}/content`, key: now.key })).json();
 };
 
+/** Fields that the documents for migrating require. A form is in no OpenAPI document. */
+const REQUIRED: Readonly<Record<keyof typeof MAILGUN, readonly string[]>> = {
+  from: ['from is required'],
+  to: ['to is required'],
+  subject: ['subject is required'],
+  text: ['html or text is required'],
+};
+
 describe('a form', () => {
+  test.each(Object.entries(REQUIRED))('without %s is refused with the name of the field', async (name, problems) => {
+    const form = fieldsOf();
+    form.delete(name);
+    const { status, body } = await post(form);
+    expect(status).toBe(400);
+    expect(problems.filter((one) => !String(body.message).includes(one))).toEqual([]);
+  });
+
   test('has memory for itself and for what is read from it', async () => {
     const form = fieldsOf();
     form.append('attachment', new Blob(['x'.repeat(500_000)]), 'a.txt');
