@@ -4,6 +4,7 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import type { SerializedSearchResult } from '../../http/resources/search.ts';
 import { Choice, wordsOf } from '../components/choice.tsx';
+import { DateField } from '../components/date-field.tsx';
 import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { TokenSearch } from '../components/token-search.tsx';
@@ -17,7 +18,26 @@ import { type Offer, type Problem, quoted, type tokenAt, tokensIn } from '../dat
 import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
 import { ABOUT, CODES, MARKS, type Names, PROVIDERS, parseMessageSearch, STATUSES, STREAMS } from './search-rules.ts';
 import { hoursAgo, type MessageSearch, messageIn, PERIODS } from './selection.ts';
-import { TimeRange } from './time-range.tsx';
+
+/** First and last moment, shown if no preset period is selected. */
+const TimeRange = ({ search: { since, until } }: { readonly search: MessageSearch }): JSX.Element => (
+  <>
+    <DateField
+      label="From"
+      empty="any time"
+      value={since}
+      hasTime
+      onDate={(at) => navigate(withParameters({ since: at, period: null }))}
+    />
+    <DateField
+      label="To; empty: now"
+      empty="now"
+      value={until}
+      hasTime
+      onDate={(at) => navigate(withParameters({ until: at, since, period: null }))}
+    />
+  </>
+);
 
 const MONTH_HOURS = 720;
 

@@ -1,14 +1,42 @@
 import type { InfiniteQueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { request } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace } from '../data/location.ts';
 import { client, cutToFirstPage, type Pages } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { type MessagePlace, neighbourOf } from './neighbours.ts';
 
 /** Remembers the list from which a message was opened, for the next and previous message and the way back. */
+
+type MessagePlace = Pick<SerializedListedMessage, 'id' | 'created_at'>;
+
+const PAGE = 100;
+/**
+ * Lists are newest first, so the next message is the last of a page. The shortest window with a message is used: it holds
+ * fewer than a page, unless more than 100 messages were accepted within a second.
+ */
+const WINDOWS_MS = [1_000, 60_000, 86_400_000, null] as const;
+
+const list = async (query: Readonly<Record<string, string | number | null>>): Promise<readonly MessagePlace[]> =>
+  (await request<List<MessagePlace>>('/v1/messages', { query })).data;
+
+const olderThan = async ({ id, created_at: until }: MessagePlace): Promise<string | null> =>
+  (await list({ until, limit: 2 })).find((one) => one.id !== id)?.id ?? null;
+
+const newerThan = async ({ id, created_at: since }: MessagePlace): Promise<string | null> => {
+  for (const windowMs of WINDOWS_MS) {
+    const until = windowMs === null ? null : new Date(Date.parse(since) + windowMs).toISOString();
+    const found = (await list({ since, until, limit: PAGE })).findLast((one) => one.id !== id);
+    if (found !== undefined) return found.id;
+  }
+  return null;
+};
+
+/** Id of the next older or newer message of the environment; null: none. */
+const neighbourOf = (message: MessagePlace, to: 'older' | 'newer'): Promise<string | null> =>
+  to === 'older' ? olderThan(message) : newerThan(message);
 
 interface Trail {
   /** Ids of the rows loaded so far. */
