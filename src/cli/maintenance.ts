@@ -19,17 +19,21 @@ import { CommandFailed, type Progress, UsageError } from './terminal.ts';
 /** Log positions in PostgreSQL, which count the events. */
 const COUNTS = /^\d{16}$/;
 
-/** Reports progress while the whole log is read. Only PostgreSQL knows the total number of events. */
+/**
+ * Reports progress while the log is read, from the first position asked for to the end. Only PostgreSQL knows how many
+ * events that is.
+ */
 export const countReads = async <Log extends Pick<EventStore, 'readAll' | 'head'>>(
   log: Log,
   progress: Progress,
 ): Promise<Log> => {
   const head = await log.head();
-  const of = COUNTS.test(head) ? Number(head) : undefined;
+  let of: number | undefined;
   let read = 0;
   return {
     ...log,
     readAll: async (options) => {
+      if (COUNTS.test(head)) of ??= Number(head) - Number(options.from);
       const page = await log.readAll(options);
       read += page.events.length;
       progress.at(read, of, 'events');
