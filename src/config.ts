@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork, isPublicUrl, plainPublicUrl } from './domain/kernel/addresses.ts';
+import { readSourcePools, type SourcePools } from './domain/message/source-pools.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/reputation.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 import { StartRefused } from './lib/async/async.ts';
@@ -102,6 +103,16 @@ const limits = text(
   'set three rising percentages, such as `2,4,5`, or `off`',
 ).transform((value) => readLimits(value) ?? null);
 
+const sourcePools = z
+  .string()
+  .transform((value, context): SourcePools => {
+    const pools = readSourcePools(value, (address) => isIP(address) !== 0);
+    if (typeof pools !== 'string') return pools;
+    context.addIssue(pools);
+    return z.NEVER;
+  })
+  .optional();
+
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const isIssuer = (value: string): boolean => {
@@ -141,6 +152,11 @@ const CONFLICTS: readonly {
     variable: 'POSTMASTER',
     problem: 'set an address outside BOUNCE_DOMAIN: mail to that domain comes back to this service',
     isIn: ({ POSTMASTER, BOUNCE_DOMAIN }) => isUnder(POSTMASTER && addressOf(POSTMASTER), BOUNCE_DOMAIN),
+  },
+  {
+    variable: 'SOURCE_POOLS',
+    problem: 'set SOURCE_ADDRESSES too, for mail that no pool is for',
+    isIn: ({ SOURCE_POOLS, SOURCE_ADDRESSES }) => SOURCE_POOLS !== undefined && SOURCE_ADDRESSES === undefined,
   },
   {
     variable: 'PREVIOUS_SECRET_KEY',
@@ -188,6 +204,8 @@ const SETTINGS = {
     'SOURCE_ADDRESSES',
     listOf((item) => isIP(item) !== 0, 'set addresses separated by commas, such as `192.0.2.7,2001:db8::7`'),
   ],
+  /** IPs by the mail that leaves from them. Other mail, or all if absent, leaves from `sourceAddresses`. */
+  sourcePools: ['SOURCE_POOLS', sourcePools],
   /** Direct delivery may connect to this machine and to private networks. */
   allowPrivateMx: ['ALLOW_PRIVATE_MX', flag],
   roles: ['ROLES', roles],

@@ -73,6 +73,7 @@ describe('the configuration', () => {
       PORT: '0',
       DATA_DIR: '/d',
       SOURCE_ADDRESSES: '192.0.2.7, 2001:db8::7',
+      SOURCE_POOLS: 'bulk=192.0.2.8; Example.com/bulk = 192.0.2.9,2001:db8::9',
       ALLOW_PRIVATE_MX: 'true',
       PUBLIC_URL: 'https://mail.example.com/',
       TRUSTED_PROXIES: '10.0.0.0/8, ::1',
@@ -110,6 +111,10 @@ describe('the configuration', () => {
       mail: { kind: 'smarthost', url: 'smtp://u:p@mail:587' },
       roles: new Set(['api', 'workers']),
       sourceAddresses: ['192.0.2.7', '2001:db8::7'],
+      sourcePools: new Map([
+        ['bulk', ['192.0.2.8']],
+        ['example.com/bulk', ['192.0.2.9', '2001:db8::9']],
+      ]),
       allowPrivateMx: true,
       host: '::1',
       port: 0,
@@ -156,6 +161,22 @@ describe('the configuration', () => {
     expect(readConfig({ OUTBOX_TEST_MX_PORT: '2525' }).mxPort).toBe(2525);
   });
 
+  test.each([
+    ['marketing=192.0.2.8', /^SOURCE_POOLS: set `transactional`, `bulk`, .+ instead of `marketing`$/],
+    ['org_short=192.0.2.8', /instead of `org_short`$/],
+    ['bulk=192.0.2.8;bulk=192.0.2.9', /^SOURCE_POOLS: set `bulk` once/],
+    ['bulk=', /^SOURCE_POOLS: set an IP address instead of `` for `bulk`$/],
+    ['bulk=192.0.2.8,mx.test', /^SOURCE_POOLS: set an IP address instead of `mx\.test` for `bulk`$/],
+  ])('does not start with a pool that is not known or has no address: %s', (pools, problem) => {
+    expect(problems({ SOURCE_ADDRESSES: '192.0.2.7', SOURCE_POOLS: pools })).toEqual([expect.stringMatching(problem)]);
+  });
+
+  test('requires addresses for the mail that no pool is for', () => {
+    expect(problems({ SOURCE_POOLS: 'bulk=192.0.2.8' })).toEqual([
+      'SOURCE_POOLS: set SOURCE_ADDRESSES too, for mail that no pool is for',
+    ]);
+  });
+
   test('reports all problems at once, one per line, with the variable and a remedy', () => {
     const lines = problems({
       DATABASE_URL: 'mysql://x',
@@ -164,6 +185,7 @@ describe('the configuration', () => {
       MAIL_URL: 'ftp://x',
       ROLES: 'api,cook',
       SOURCE_ADDRESSES: 'mail.example.com',
+      SOURCE_POOLS: 'marketing=192.0.2.8',
       ALLOW_PRIVATE_MX: 'maybe',
       HOST: 'a b',
       PORT: '70000',

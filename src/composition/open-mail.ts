@@ -51,7 +51,7 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const { context, system, logger, closers } = engines;
   const ehloName = ehloNameOf(config);
   const { resolver } = context;
-  const { sourceAddresses, allowPrivateMx: allowPrivate, mxPort: port = SMTP_PORT } = config;
+  const { sourceAddresses, sourcePools, allowPrivateMx: allowPrivate, mxPort: port = SMTP_PORT } = config;
   const mtaSts = closers.keep(
     'MTA-STS policies',
     createMtaSts({ resolver, system, fetch: { lookup: createPublicLookup(resolver) } }),
@@ -66,6 +66,7 @@ const openDirect = (config: Config, engines: Engines): Mail => {
     logger,
     ehloName,
     sourceAddresses,
+    sourcePools,
     allowPrivate,
     port,
   });

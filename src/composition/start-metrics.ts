@@ -161,6 +161,12 @@ export const measureDeliveries = (
     registers,
   });
   for (const outcome of Object.keys(OUTCOMES)) recipients.inc({ outcome }, 0);
+  const sources = new Counter({
+    name: 'outbox_source_recipients_total',
+    help: 'Recipients of live mail by the address that it was sent from and the outcome of an attempt',
+    labelNames: ['source', 'outcome'],
+    registers,
+  });
   const seconds = new Histogram({
     name: 'outbox_delivery_attempt_duration_seconds',
     help: 'Duration of a delivery attempt, including the wait for a session',
@@ -177,6 +183,7 @@ export const measureDeliveries = (
   });
   return {
     count: (outcome) => recipients.inc({ outcome }),
+    countSource: (source, outcome) => sources.inc({ source, outcome }),
     took: (ms) => seconds.observe(ms / MS_PER_SECOND),
   };
 };

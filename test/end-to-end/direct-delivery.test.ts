@@ -13,7 +13,12 @@ let dns: TestNameServer;
 let mx: SMTPServer;
 let program: Program;
 let api: ApiClient;
-const taken: { readonly to: readonly string[]; readonly secure: boolean; readonly name: string }[] = [];
+const taken: {
+  readonly to: readonly string[];
+  readonly secure: boolean;
+  readonly name: string;
+  readonly from: string;
+}[] = [];
 
 beforeAll(async () => {
   dns = await startNameServer({
@@ -24,8 +29,8 @@ beforeAll(async () => {
   mx = new SMTPServer({
     authOptional: true,
     disableReverseLookup: true,
-    onData: (stream, { envelope, secure, hostNameAppearsAs }, callback) => {
-      taken.push({ to: envelope.rcptTo.map(({ address }) => address), secure, name: hostNameAppearsAs });
+    onData: (stream, { envelope, secure, hostNameAppearsAs: name, remoteAddress: from }, callback) => {
+      taken.push({ to: envelope.rcptTo.map(({ address }) => address), secure, name, from });
       stream.resume().on('end', () => callback());
     },
   });
@@ -36,6 +41,8 @@ beforeAll(async () => {
     dataDir: data.path,
     env: {
       MAIL_URL: 'direct:',
+      SOURCE_ADDRESSES: '127.0.0.2',
+      SOURCE_POOLS: 'bulk=127.0.0.3; example.test/transactional=127.0.0.4',
       ALLOW_PRIVATE_MX: 'true',
       DNS_SERVERS: dns.text,
       EHLO_NAME: 'sender.a.test',
@@ -60,12 +67,13 @@ const verifyFirstDomain = async (): Promise<void> => {
 };
 
 /** Sends a message and waits until it is final. */
-const settled = async (to: string): Promise<AnyBody> => {
+const settled = async (to: string, more: AnyBody = {}): Promise<AnyBody> => {
   const { status: sent, body } = await api.post('/v1/messages/send', {
     from: 'shop@example.test',
     to,
     subject: 'Hello',
     text: 'Hello',
+    ...more,
   });
   expect([sent, body]).toMatchObject([202, { object: 'message' }]);
   return eventually(
@@ -79,13 +87,20 @@ describe('a service that delivers to the recipients’ own servers', () => {
   test('sends to the server of the domain over TLS, and introduces itself by its name', async () => {
     await verifyFirstDomain();
     expect(await settled('ann@b.test')).toMatchObject({ status: 'delivered' });
-    expect(taken).toEqual([{ to: ['ann@b.test'], secure: true, name: 'sender.a.test' }]);
+    expect(taken).toEqual([{ to: ['ann@b.test'], secure: true, name: 'sender.a.test', from: '127.0.0.4' }]);
+  });
+
+  test('sends each stream from the addresses of its pool', async () => {
+    const bulk = { stream: 'bulk', unsubscribe: { url: 'https://example.test/leave' } };
+    expect(await settled('bea@b.test', bulk)).toMatchObject({ status: 'delivered' });
+    expect(taken.at(-1)).toMatchObject({ to: ['bea@b.test'], from: '127.0.0.3' });
   });
 
   test('sends nothing to a domain that accepts no mail or does not exist', async () => {
+    const before = taken.length;
     expect(await settled('ann@null.test')).toMatchObject({ status: 'bounced' });
     expect(await settled('ann@none.test')).toMatchObject({ status: 'bounced' });
-    expect(taken).toHaveLength(1);
+    expect(taken).toHaveLength(before);
   });
 
   test('records which server answered, and over which connection', async () => {

@@ -42,6 +42,8 @@ export interface MessageSources {
 export interface OutgoingMail {
   /** Organization whose turns it uses while it is made. Absent: mail of the service itself. */
   readonly organizationId?: string;
+  /** Absent: `transactional`. */
+  readonly stream?: 'transactional' | 'bulk';
   /** Envelope for MAIL and RCPT. It is never read from the headers. */
   readonly envelope: {
     readonly from: string;
@@ -98,6 +100,8 @@ export interface Reply {
   readonly policy?: TlsPolicy | null;
   /** IP address of the host that replied. */
   readonly address?: string | null;
+  /** IP address of this machine that the session came from. Absent: the machine chose. */
+  readonly source?: string;
   readonly stage?: ReplyStage;
   /**
    * Destination to which the reply is feedback (`destination/suspension.ts`): the mailbox provider of the server that

@@ -5,6 +5,7 @@ import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import type { AttemptOutcome } from '../../domain/message/attempt.ts';
 import type { ExistingMessage, Message } from '../../domain/message/message.ts';
+import type { RecipientOutcome } from '../../domain/ports/mail.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
 import { random } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
@@ -20,6 +21,8 @@ export type DeliveryOutcome = AttemptOutcome['outcome'] | 'cancelled' | 'expired
 export interface DeliveryMetrics {
   /** One more recipient with this outcome. */
   count(outcome: DeliveryOutcome): void;
+  /** One more recipient with this outcome at a server that saw this address of ours. */
+  countSource(source: string, outcome: RecipientOutcome['outcome']): void;
   /** How long the mail server took for an attempt. */
   took(ms: number): void;
 }
@@ -34,11 +37,21 @@ const ENDED_UNSENT: Partial<Record<MessageEvent['type'], DeliveryOutcome>> = {
 /** Counts the outcomes of an attempt. */
 export const countOutcomes = (
   metrics: DeliveryMetrics | undefined,
-  outcomes: readonly AttemptOutcome[],
-  tookMs: number,
+  {
+    recipientOutcomes,
+    outcomes,
+    tookMs,
+  }: {
+    readonly recipientOutcomes: readonly RecipientOutcome[];
+    readonly outcomes: readonly AttemptOutcome[];
+    readonly tookMs: number;
+  },
 ): void => {
   metrics?.took(tookMs);
   for (const { outcome } of outcomes) metrics?.count(outcome);
+  for (const { source, outcome } of recipientOutcomes) {
+    if (source !== undefined) metrics?.countSource(source, outcome);
+  }
 };
 
 /** Counts the recipients that ended at the claim, without an attempt. */

@@ -197,7 +197,7 @@ const sendMail = async (
     });
     const reported = reportOf(state, recipientOutcomes, { ...system, cutOff: cutOffOf(parts, begun, signal) });
     const tookMs = system.monotonicMs() - beganMs;
-    if (isLive(state)) countOutcomes(parts.metrics, reported.outcomes, tookMs);
+    if (isLive(state)) countOutcomes(parts.metrics, { recipientOutcomes, outcomes: reported.outcomes, tookMs });
     logAttempt(parts.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });
     return { claim, reported, outcomes: reported.outcomes, tookMs };
   } catch (error) {
@@ -239,6 +239,7 @@ const mailOf = (
   signing: readonly SigningKey[],
 ): OutgoingMail => ({
   organizationId: state.organizationId,
+  stream: state.accepted.stream,
   envelope: {
     from: body.from.address,
     to: body.recipients

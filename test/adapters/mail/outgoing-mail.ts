@@ -2,14 +2,18 @@ import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../src/domain/ports/mail.ts';
 
 export type MailParts = Partial<MessageBody> &
-  Partial<Pick<OutgoingMail, 'attempt' | 'feedbackId' | 'signing'>> & { readonly envelopeTo?: readonly string[] };
+  Partial<Pick<OutgoingMail, 'attempt' | 'feedbackId' | 'organizationId' | 'signing' | 'stream'>> & {
+    readonly envelopeTo?: readonly string[];
+  };
 
 /** A message to `to@b.test`, with the fields that a test changes. The envelope contains all recipients. */
 export const outgoingMail = ({
   envelopeTo,
   attempt = 1,
   feedbackId,
+  organizationId,
   signing,
+  stream,
   ...parts
 }: MailParts = {}): OutgoingMail => {
   const body: MessageBody = {
@@ -36,6 +40,8 @@ export const outgoingMail = ({
     ...(typeof body.unsubscribe === 'object' && { unsubscribe: body.unsubscribe }),
     ...(feedbackId !== undefined && { feedbackId }),
     ...(signing !== undefined && { signing }),
+    ...(organizationId !== undefined && { organizationId }),
+    ...(stream !== undefined && { stream }),
     date: new Date('2026-01-02T03:04:05Z'),
     attempt,
   };

@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { measureBacklog, measureDeliveries } from '../../../src/composition/start-metrics.ts';
+import type { RecipientOutcome } from '../../../src/domain/ports/mail.ts';
+import { countOutcomes } from '../../../src/workers/delivery/claim.ts';
 import { openDelivering, statuses, until } from '../delivering.ts';
 
 const TTL_SECONDS = 3600;
@@ -54,6 +56,26 @@ describe('delivery metrics', () => {
     expect(lines).toContain('outbox_delivery_attempt_duration_seconds_count 1');
     expect(lines.join('\n')).not.toMatch(/example|ann|nobody/);
   });
+});
+
+test('recipients are counted by the address of this machine that they were sent from', async () => {
+  const registry = new Registry();
+  const outcomeFrom = (source: string | undefined, kind: 'delivered' | 'deferred'): RecipientOutcome => ({
+    ...{ recipientId: 'rcp_1', outcome: kind, code: 250, enhanced: null, mx: 'mx.test', tls: null, text: 'ok' },
+    ...(source !== undefined && { source }),
+  });
+  const recipientOutcomes = [
+    ...[outcomeFrom('127.0.0.2', 'delivered'), outcomeFrom('127.0.0.3', 'deferred')],
+    ...[outcomeFrom('127.0.0.2', 'delivered'), outcomeFrom(undefined, 'delivered')],
+  ];
+  countOutcomes(
+    measureDeliveries(registry, () => 0),
+    { recipientOutcomes, outcomes: [], tookMs: 1 },
+  );
+  expect((await linesOf(registry)).filter((line) => line.startsWith('outbox_source_recipients_total'))).toEqual([
+    'outbox_source_recipients_total{source="127.0.0.2",outcome="delivered"} 2',
+    'outbox_source_recipients_total{source="127.0.0.3",outcome="deferred"} 1',
+  ]);
 });
 
 test('the backlog is queried once per scrape', async () => {

@@ -38,7 +38,7 @@ const open = async (environment: 'live' | 'test' = 'live', readMs = 0) => {
     ...{ store, system, times: TIMES },
     sendingDomains: { deletedBy: () => null },
     recentlyQueued: { addNotDue: (due, since) => void notDue.push({ due, since }) },
-    metrics: { count: (outcome) => void counted.push(outcome), took: () => undefined },
+    metrics: { count: (outcome) => void counted.push(outcome), countSource: () => undefined, took: () => undefined },
   };
   const known = () => load(context.store, message, messageStream(messageId));
   return {

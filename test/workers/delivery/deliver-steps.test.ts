@@ -90,7 +90,11 @@ const open = async ({ to = ['ann@example.org'], environment = 'live', bounceDoma
     transports: { live: transport, test: transport },
     acceptedCache: { take: () => undefined },
     recentlyQueued: { addNotDue: (due, since) => void notDue.push({ due, since }) },
-    metrics: { count: (outcome) => void counted.push(outcome), took: () => void counted.push('took') },
+    metrics: {
+      count: (outcome) => void counted.push(outcome),
+      countSource: () => undefined,
+      took: () => void counted.push('took'),
+    },
     bytesInFlight: () => memory,
     isKeptBack: () => false,
   };

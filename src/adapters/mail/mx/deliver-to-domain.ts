@@ -129,6 +129,12 @@ const withDestination = (
   return { settled: settled.map(told), open: open.map(told) };
 };
 
+const withSource = ({ settled, open }: ServerVerdict, source: string | undefined): ServerVerdict => {
+  if (source === undefined) return { settled, open };
+  const sentFrom = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, source });
+  return { settled: settled.map(sentFrom), open: open.map(sentFrom) };
+};
+
 /** If our time ran out before an answer, that says nothing about the server. */
 const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
   const provider = registeredName(host);
@@ -155,15 +161,13 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     deliveryTarget: DeliveryTarget,
     ready: ReadyMail,
   ): Promise<ServerVerdict> => {
-    const { host } = deliveryTarget.target;
+    const { host, localAddress } = deliveryTarget.target;
     try {
-      return answeredBy(
-        host,
-        await sendOnSession(host, (signal) => pools.acquire(deliveryTarget, signal), ready),
-        ready,
-      );
+      const verdict = await sendOnSession(host, (signal) => pools.acquire(deliveryTarget, signal), ready);
+      return withSource(answeredBy(host, verdict, ready), localAddress);
     } catch (error) {
-      if (error instanceof SmtpConnectFailed) return fail(domain, deliveryTarget, error, ready);
+      if (error instanceof SmtpConnectFailed)
+        return withSource(await fail(domain, deliveryTarget, error, ready), localAddress);
       throw error;
     }
   };
@@ -214,7 +218,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     const route = await untilAborted(ready.deadline.signal, routes.routeOf(domain));
     if (route === undefined) return noRouteOutcomes(ready.mail, TOO_LATE, null);
     return route.kind === 'hosts'
-      ? tryAll(domain, firstTries(deliveryTargetsOf(domain, route)), ready)
+      ? tryAll(domain, firstTries(deliveryTargetsOf(ready.mail, domain, route)), ready)
       : noRouteOutcomes(ready.mail, route, ownDestination(domain));
   };
 };

@@ -1,5 +1,8 @@
 import { isIP } from 'node:net';
+import { type SourcePools, sourcePoolOf } from '../../../domain/message/source-pools.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail.ts';
 import type { System } from '../../../lib/async/async.ts';
+import { domainOf } from '../../../lib/mime/mime.ts';
 import {
   type HostAddress,
   type HostSecurity,
@@ -20,21 +23,23 @@ const hash = (text: string): number => {
 };
 
 /**
- * Chooses our source address for mail to a domain. It is always the same, because greylisting and reputation depend on
- * it.
- * @param addresses IPs; empty: the machine chooses.
- * @returns the address for a domain and a family. undefined: any address; null: none of this family exists.
+ * Chooses our source address for mail to a domain. For a pool it is always the same, because greylisting and reputation
+ * depend on it.
+ * @param addresses IPs of mail that no pool is for; empty: the machine chooses.
+ * @returns the address for a mail, a domain and a family. undefined: any address; null: none of this family exists.
  */
-export const createSourceAddresses = (addresses: readonly string[]) => {
-  const byFamily = { 4: addresses.filter((each) => isIP(each) === 4), 6: addresses.filter((each) => isIP(each) === 6) };
-  return (domain: string, family: 4 | 6): string | undefined | null => {
-    if (addresses.length === 0) return undefined;
-    const candidates = byFamily[family];
+export const createSourceAddresses =
+  (addresses: readonly string[], pools: SourcePools) =>
+  ({ body, organizationId, stream = 'transactional' }: OutgoingMail, domain: string, family: 4 | 6) => {
+    const sender = { domain: domainOf(body.from.address), organizationId, stream };
+    const pool = sourcePoolOf(pools, sender) ?? addresses;
+    if (pool.length === 0) return undefined;
+    const candidates = pool.filter((each) => isIP(each) === family);
     return candidates[hash(domain) % candidates.length] ?? null;
   };
-};
 
 type SourceAddresses = ReturnType<typeof createSourceAddresses>;
+type SourceFor = (family: 4 | 6) => ReturnType<SourceAddresses>;
 
 /**
  * How long an address is considered dead, and tried after all others of its domain. Longer keeps mail off the better
@@ -53,6 +58,10 @@ interface Failure {
   readonly atMs: number;
   readonly error: SmtpConnectFailed;
 }
+
+/** A server may answer one of our addresses and not another. */
+export const peerOf = ({ host, address = host, localAddress = '' }: SessionTarget): string =>
+  `${address} ${localAddress}`;
 
 /** Tracks addresses that did not answer. */
 export const createUnreachableAddresses = (system: Pick<System, 'monotonicMs'>) => {
@@ -127,12 +136,12 @@ export const createDeliveryTargets = ({
   port,
 }: DeliveryTargetsOptions) => {
   const deliveryTargetTo = (
-    domain: string,
+    sourceFor: SourceFor,
     host: string,
     found: HostAddress,
     { tls, key }: UsableSecurity,
   ): DeliveryTarget | null => {
-    const localAddress = sourceOf(domain, found.family);
+    const localAddress = sourceFor(found.family);
     if (localAddress === null) return null;
     const target = targetOf(host, found, port, tls);
     return {
@@ -141,23 +150,32 @@ export const createDeliveryTargets = ({
     };
   };
 
-  const stepsTo = async (domain: string, host: string, held: HostSecurity): Promise<readonly Step[]> => {
+  const stepsTo = async (sourceFor: SourceFor, host: string, held: HostSecurity): Promise<readonly Step[]> => {
     if ('problem' in held) return [{ host, problem: held.problem }];
     const found = await addressesOf(host);
     if ('problem' in found) return [{ host, problem: found.problem }];
-    const deliveryTargets = found.addresses.flatMap((address) => deliveryTargetTo(domain, host, address, held) ?? []);
+    const deliveryTargets = found.addresses.flatMap(
+      (address) => deliveryTargetTo(sourceFor, host, address, held) ?? [],
+    );
     if (deliveryTargets.length > 0) return deliveryTargets.slice(0, ADDRESSES_PER_HOST_MAX);
-    const problem = noReply(`${host} has no address of a family that SOURCE_ADDRESSES has one of`);
+    const problem = noReply(
+      `${host} has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail`,
+    );
     return [{ host, problem, isOurs: true }];
   };
 
-  const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(step.target.address ?? '');
+  const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(peerOf(step.target));
 
-  return async function* deliveryTargetsOf(domain: string, { hosts, authenticated }: Route): AsyncGenerator<Step> {
+  return async function* deliveryTargetsOf(
+    mail: OutgoingMail,
+    domain: string,
+    { hosts, authenticated }: Route,
+  ): AsyncGenerator<Step> {
     const securityOf = await security.ofDomain(domain, authenticated);
+    const sourceFor: SourceFor = (family) => sourceOf(mail, domain, family);
     const avoided: Step[] = [];
     for (const { host } of hosts.slice(0, HOSTS_MAX)) {
-      const steps = await stepsTo(domain, host, await securityOf(host));
+      const steps = await stepsTo(sourceFor, host, await securityOf(host));
       avoided.push(...steps.filter(isAvoided));
       yield* steps.filter((step) => !isAvoided(step));
     }

@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
+import type { SourcePools } from '../../../domain/message/source-pools.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
@@ -21,6 +22,7 @@ import {
   createDeliveryTargets,
   createSourceAddresses,
   createUnreachableAddresses,
+  peerOf,
   type UnreachableAddresses,
 } from './delivery-targets.ts';
 import { createMxAddresses, type MxRoutes } from './routes.ts';
@@ -83,15 +85,15 @@ const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, tls }: 
 
   /** @throws {SmtpConnectFailed} at once, if the address failed very recently. */
   return async (deliveryTarget: DeliveryTarget, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
-    const { address = deliveryTarget.target.host } = deliveryTarget.target;
-    const failed = unreachable.justFailed(address);
+    const peer = peerOf(deliveryTarget.target);
+    const failed = unreachable.justFailed(peer);
     if (failed !== null) throw new SmtpConnectFailed(failed.reply);
     try {
-      const session = await open(deliveryTarget, address, signal, onEnd);
-      unreachable.answers(address);
+      const session = await open(deliveryTarget, peer, signal, onEnd);
+      unreachable.answers(peer);
       return session;
     } catch (error) {
-      if (!signal.aborted) note(address, error); // otherwise it had no time to answer
+      if (!signal.aborted) note(peer, error); // otherwise it had no time to answer
       throw error;
     }
   };
@@ -106,6 +108,8 @@ export interface DirectTransportOptions {
   readonly ehloName: string;
   /** IPs to send from, chosen by the recipient's domain. Empty: the machine chooses. */
   readonly sourceAddresses: readonly string[];
+  /** IPs for the mail of some senders, instead of `sourceAddresses`. Absent: none. */
+  readonly sourcePools?: SourcePools | undefined;
   /** Servers on this machine and in private networks are allowed too. */
   readonly allowPrivate: boolean;
   /** Port of all mail servers. */
@@ -166,7 +170,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     sessionsPerAddressMax: options.sessionsPerAddressMax ?? SESSIONS_PER_ADDRESS_MAX,
   });
   const addressesOf = createMxAddresses(options);
-  const sourceOf = createSourceAddresses(options.sourceAddresses);
+  const sourceOf = createSourceAddresses(options.sourceAddresses, options.sourcePools ?? new Map());
   const deliveryTargetsOf = createDeliveryTargets({
     addressesOf,
     security: options.security,
@@ -288,14 +292,15 @@ interface OwnHostWatchOptions {
 
 /** Defers mail that is rejected because of this machine, and reports the problem in the log. */
 const createOwnHostWatch = ({ system, logger }: OwnHostWatchOptions) => {
-  const toldMs = new Map<OwnHostProblem, number>();
+  const toldMs = new Map<string, number>();
 
-  const tell = (problem: OwnHostProblem, { mx, code, enhanced }: RecipientOutcome): void => {
+  const tell = (problem: OwnHostProblem, { mx, code, enhanced, source }: RecipientOutcome): void => {
+    const known = `${problem} ${source ?? ''}`;
     const nowMs = system.monotonicMs();
-    if (nowMs - (toldMs.get(problem) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
-    toldMs.set(problem, nowMs);
+    if (nowMs - (toldMs.get(known) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
+    toldMs.set(known, nowMs);
     logger.error(
-      { mx, code, enhanced },
+      { mx, code, enhanced, ...(source !== undefined && { source }) },
       `mail waits because mail servers reject this machine: ${OWN_HOST_REMEDIES[problem]}`,
     );
   };

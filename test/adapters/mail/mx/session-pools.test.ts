@@ -1,8 +1,11 @@
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSessionPools, type DeliveryTarget } from '../../../../src/adapters/mail/mx/session-pools.ts';
+import { readSourcePools, type SourcePools } from '../../../../src/domain/message/source-pools.ts';
 import { openSmtpSession } from '../../../../src/lib/smtp/smtp.ts';
 import { slowness } from '../../../support/slowness.ts';
+import type { MailParts } from '../outgoing-mail.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 
 let world: MailWorld;
@@ -194,11 +197,54 @@ describe('mail for many domains', () => {
     expect(new Set(server.taken.map(({ from }) => from))).toEqual(new Set(['127.0.4.1', '127.0.4.2']));
   });
 
+  it('comes from the pool of its sending domain, its organization or its stream, in this order', async () => {
+    const server = await world.startServer('127.0.3.1');
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'] } });
+    const organizationId = `org_${'a'.repeat(26)}`;
+    const sourcePools = readSourcePools(
+      `bulk=127.0.0.3; ${organizationId}=127.0.0.4; ${organizationId}/bulk=127.0.0.5; a.test=127.0.0.6; a.test/bulk=127.0.0.7`,
+      (address) => isIP(address) !== 0,
+    ) as SourcePools; // a sentence would fail the sends
+    const transport = world.transport({ sourceAddresses: ['127.0.0.2'], sourcePools });
+    const sourceOf = async (address: string, parts: MailParts) => {
+      const [outcome] = await send(transport, { from: { address }, ...parts });
+      expect(outcome).toMatchObject({ outcome: 'delivered', source: server.taken.at(-1)?.from });
+      return outcome?.source;
+    };
+    const bulk = { stream: 'bulk' } as const;
+    expect(await sourceOf('me@other.test', {})).toBe('127.0.0.2');
+    expect(await sourceOf('me@other.test', bulk)).toBe('127.0.0.3');
+    expect(await sourceOf('me@other.test', { organizationId })).toBe('127.0.0.4');
+    expect(await sourceOf('me@other.test', { organizationId, ...bulk })).toBe('127.0.0.5');
+    expect(await sourceOf('me@A.test', { organizationId })).toBe('127.0.0.6');
+    expect(await sourceOf('me@a.test', { organizationId, ...bulk })).toBe('127.0.0.7');
+  });
+
+  it('reaches a server that does not answer the addresses of another pool', async () => {
+    const server = await world.startServer('127.0.3.1', {
+      onConnect: ({ remoteAddress }, callback) => {
+        if (remoteAddress !== '127.0.0.3') callback();
+      },
+    });
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'] } });
+    const transport = world.transport({
+      sourceAddresses: ['127.0.0.2'],
+      sourcePools: new Map([['bulk', ['127.0.0.3']]]),
+      connectMs: 300,
+    });
+    expect(await send(transport, { stream: 'bulk' })).toMatchObject([{ outcome: 'deferred', source: '127.0.0.3' }]);
+    expect(await send(transport)).toMatchObject([{ outcome: 'delivered', source: '127.0.0.2' }]);
+    expect(server.taken).toHaveLength(1);
+  });
+
   it('is not sent from an address that was not chosen, if none of the family was', async () => {
     await world.startServer('127.0.3.1');
     world.dns.change({ 'b.test': { A: ['127.0.3.1'] } });
     expect(await send(world.transport({ sourceAddresses: ['::1'] }))).toMatchObject([
-      { outcome: 'deferred', text: 'b.test has no address of a family that SOURCE_ADDRESSES has one of' },
+      {
+        outcome: 'deferred',
+        text: 'b.test has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail',
+      },
     ]);
   });
 });

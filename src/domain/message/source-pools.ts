@@ -1,0 +1,53 @@
+/**
+ * Pools of addresses that direct delivery sends from, assigned to sending domains, organizations and streams, each alone or with a stream: `bulk=192.0.2.8; org_…=192.0.2.9; example.com/bulk=192.0.2.10,192.0.2.11`.
+ */
+
+/** Addresses by the mail that they send: `bulk`, `org_…`, `org_…/bulk`, `example.com` or `example.com/bulk`. */
+export type SourcePools = ReadonlyMap<string, readonly string[]>;
+
+/** Facts about a message that choose its pool. */
+export interface PooledSender {
+  /** Domain of `From`, in lower case. */
+  readonly domain: string;
+  /** Absent: mail of the service itself. */
+  readonly organizationId?: string | undefined;
+  readonly stream: string;
+}
+
+const STREAM = 'transactional|bulk';
+const ORGANIZATION = 'org_[a-z2-7]{26}';
+const DOMAIN = String.raw`(?=.{4,253}(?:/|$))(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}`;
+const SENDERS = new RegExp(`^(?:(?:${STREAM})|(?:${ORGANIZATION}|${DOMAIN})(?:/(?:${STREAM}))?)$`);
+
+const parts = (text: string, separator: string): readonly string[] => text.split(separator).map((part) => part.trim());
+
+/** @returns the pools, or a sentence about the first fault. */
+export const readSourcePools = (text: string, isAddress: (text: string) => boolean): SourcePools | string => {
+  const pools = new Map<string, readonly string[]>();
+  const problemOf = (senders: string, addresses: readonly string[]): string | undefined => {
+    if (!SENDERS.test(senders)) {
+      return `set \`transactional\`, \`bulk\`, an organization's id or a sending domain instead of \`${senders}\``;
+    }
+    if (pools.has(senders)) return `set \`${senders}\` once, with its addresses separated by commas`;
+    const wrong = addresses.find((address) => !isAddress(address));
+    return wrong === undefined ? undefined : `set an IP address instead of \`${wrong}\` for \`${senders}\``;
+  };
+  for (const entry of parts(text, ';').filter((part) => part !== '')) {
+    const [name = '', list = ''] = parts(entry, '=');
+    const senders = name.toLowerCase();
+    const addresses = parts(list, ',');
+    const problem = problemOf(senders, addresses);
+    if (problem !== undefined) return problem;
+    pools.set(senders, addresses);
+  }
+  return pools;
+};
+
+/** The addresses for a message: those of its sending domain before those of its organization and of its stream. */
+export const sourcePoolOf = (
+  pools: SourcePools,
+  { domain, organizationId = '', stream }: PooledSender,
+): readonly string[] | undefined =>
+  [`${domain}/${stream}`, domain, `${organizationId}/${stream}`, organizationId, stream]
+    .map((senders) => pools.get(senders))
+    .find((addresses) => addresses !== undefined);
