@@ -58,7 +58,7 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
           ...line,
           kind: 'plan',
           unit: 'days',
-          quantity: 31,
+          quantity: 1,
           price: 1900,
           amount: 1900,
           calculation: 'x',
@@ -94,6 +94,12 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     await page.getByRole('button', { name: 'Show events' }).click();
     await page.getByText('message.accepted').nth(1).waitFor();
     expect(await page.getByText('€19.09').count()).toBe(1);
+    const lines = await page.locator('.invoice-line small:first-of-type').allInnerTexts();
+    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
+    expect(lines.map((line) => line.replace(/plan .*,/, 'plan,'))).toEqual([
+      `${today}, plan, 1 day`,
+      `${today}, plan, 2 recipients`,
+    ]);
     expect(await look(page, `billing-invoice-${name}`)).toEqual(FINE);
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect(complaints).toEqual([]);
