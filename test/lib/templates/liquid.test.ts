@@ -7,8 +7,16 @@ import { slowness } from '../../support/slowness.ts';
 
 const renderer = createLiquidRenderer();
 const OPTIONS = { locale: 'en', escapes: true, charactersMax: 1_000_000 };
-const marked = (source: string, values: object = {}, more: Partial<typeof OPTIONS> = {}): string =>
-  renderer.render(source, { ...values }, { ...OPTIONS, ...more });
+/** Renders again what took too long: a garbage collection of this process counts too, and does not strike twice. */
+const marked = (source: string, values: object = {}, more: Partial<typeof OPTIONS> = {}): string => {
+  const rendered = () => renderer.render(source, { ...values }, { ...OPTIONS, ...more });
+  try {
+    return rendered();
+  } catch (error) {
+    if (error instanceof TemplateFailed && error.message.includes('it takes longer')) return rendered();
+    throw error;
+  }
+};
 const render = (...given: Parameters<typeof marked>): string => readMarks(marked(...given)).html;
 
 describe('a template', () => {
