@@ -23,21 +23,34 @@ export interface DescribedEvent {
   readonly sentence: string;
 }
 
-type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
+export type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
 
-/** An event's index in the tree, and its proof in the first `size` leaves. */
-export const placeOf = async (
+/** Proofs of one query, which share tiles. More hold the event loop above 10 ms, fewer cost queries. */
+const PROOFS_AT_ONCE = 20;
+
+/** Indexes of events in the tree, and their proofs in the first `size` leaves. @param found the leaf of each event. */
+export const placesOf = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,
-  found: FoundLeaf | undefined,
+  found: readonly (FoundLeaf | undefined)[],
   size: number,
-): Promise<Place> => {
-  if (found === undefined || found.index >= size) return { leaf_index: found?.index ?? null, proof: null };
-  const hashes = await audit.hashes(tree, inclusionRanges(found.index, size));
-  return {
-    leaf_index: found.index,
-    proof: { leaf: found.leaf, hashes: hashes.map((hash) => hash.toString('base64')) },
-  };
+): Promise<readonly Place[]> => {
+  const places: Place[] = [];
+  for (let at = 0; at < found.length; at += PROOFS_AT_ONCE) {
+    const some = found.slice(at, at + PROOFS_AT_ONCE);
+    const rangesOf = (leaf: FoundLeaf | undefined) =>
+      leaf === undefined || leaf.index >= size ? [] : inclusionRanges(leaf.index, size);
+    const hashes = (await audit.hashes(tree, some.flatMap(rangesOf))).map((hash) => hash.toString('base64'));
+    for (const leaf of some) {
+      const proof = hashes.splice(0, rangesOf(leaf).length);
+      const isSigned = leaf !== undefined && leaf.index < size;
+      places.push({
+        leaf_index: leaf?.index ?? null,
+        proof: isSigned ? { leaf: leaf.leaf, hashes: proof } : null,
+      });
+    }
+  }
+  return places;
 };
 
 /** Looked up in one query: about as many bundles, half a millisecond each. */
@@ -102,24 +115,22 @@ export const eventsAndCheckpoint = async (
   const others = await Promise.all(
     streamsBehind(caller, contexts).map((stream) => readWholeStream(deps.context.store, stream)),
   );
-  const places = await requireAudited(deps, tree, [...all, ...others.flat()]);
+  const leaves = await requireAudited(deps, tree, [...all, ...others.flat()]);
   const facts = await readRequestFacts(deps, caller, contexts);
   const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const events: Report['events'] = [];
-  for (const { event, sentence } of told) {
-    const { id, type, metadata } = event;
-    events.push({
-      at: metadata.occurredAt,
-      sentence,
-      by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
-      address: facts.address(metadata),
-      request_id: metadata.requestId,
-      type,
-      event_id: id,
-      ...(await placeOf(deps, tree, places.get(id), checkpoint?.size ?? 0)),
-    });
-  }
+  const found = told.map(({ event: { id } }) => leaves.get(id));
+  const places = await placesOf(deps, tree, found, checkpoint?.size ?? 0);
+  const events = told.map(({ event: { id, type, metadata }, sentence }, index): Report['events'][number] => ({
+    at: metadata.occurredAt,
+    sentence,
+    by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
+    address: facts.address(metadata),
+    request_id: metadata.requestId,
+    type,
+    event_id: id,
+    ...(places[index] as Place),
+  }));
   if (checkpoint === undefined) return { events, checkpoint: null };
   const { size, note, vkey, signedAt } = checkpoint;
   return { events, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
