@@ -1,4 +1,4 @@
-import { capitalized, functionOf, isInSdk, resourceOf } from '../../src/http/docs/operations.ts';
+import { capitalized, functionOf, isInSdk, resourceOf } from '../../src/http/docs/sdk-call.ts';
 import { commentOf, componentOf, declarationOf, membersOf, nameOf, reachable, type Schema, typeOf } from './types.ts';
 
 /**

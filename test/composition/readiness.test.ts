@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Engines } from '../../src/composition/open-engines.ts';
-import { readinessProbes } from '../../src/composition/start-api.ts';
+import { readinessProbes } from '../../src/composition/readiness.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { openMigratedPool } from '../support/postgres.ts';
 

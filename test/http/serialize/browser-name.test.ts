@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { browserName } from '../../../src/http/resources/members/members.ts';
+import { browserName } from '../../../src/http/resources/members/browser-name.ts';
 
 const APPLE = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
 const CHROME = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36';
