@@ -3,7 +3,7 @@ import { copyLog, resetRecording } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
-import type { EventStore } from '../domain/kernel/event-store.ts';
+import { type EventStore, LOG_START } from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { ADVISORY_LOCKS, createPool, type SessionLock, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../projections/all.ts';
@@ -33,7 +33,7 @@ export const countReads = async <Log extends Pick<EventStore, 'readAll' | 'head'
   return {
     ...log,
     readAll: async (options) => {
-      if (COUNTS.test(head)) of ??= Number(head) - Number(options.from);
+      if (COUNTS.test(head)) of ??= Number(head) - Number(options.from ?? LOG_START);
       const page = await log.readAll(options);
       read += page.events.length;
       progress.at(read, of, 'events');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/kernel/errors.ts';
-import type { IdPrefix } from '../domain/kernel/ids.ts';
+import { type IdPrefix, idPattern } from '../domain/kernel/ids.ts';
 import { unsubscribeUrlProblem } from '../domain/message/draft.ts';
 import { asciiDomain } from '../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
@@ -96,9 +96,9 @@ export const integerParameter = (minimum: number, maximum: number) =>
     .transform(Number)
     .meta({ type: 'integer', minimum, maximum });
 
-/** Form of the ids with this prefix. */
-export const idPattern = (prefix: IdPrefix): string => `^${prefix}_[a-z2-7]{26}$`;
 export const REQUEST_ID_PATTERN = '^req_[0-9a-f]{32}$';
+/** A template is known by its alias too (`isAlias`). */
+export const TEMPLATE_PATTERN = `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`;
 
 const twentySix = (prefix: IdPrefix): string => `${prefix}_ followed by 26 characters`;
 
@@ -117,7 +117,7 @@ const FILTER_IDS = {
   ],
   member: [idPattern('mbr'), `a member id, ${twentySix('mbr')}: GET /v1/members lists them`],
   template: [
-    `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`,
+    TEMPLATE_PATTERN,
     `a template id, ${twentySix('tpl')}, or an alias of the characters a-z, 0-9 and -: GET /v1/templates lists them`,
   ],
   request: [REQUEST_ID_PATTERN, 'the X-Request-Id of a response, req_ followed by 32 characters'],

@@ -108,25 +108,27 @@ const eventType = (value: string): Value => ({
   value: value.replace(/(?:^|\s+)(\S)/g, (_all, letter: string) => letter.toUpperCase()),
 });
 
+const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
+const KEY_ID = /^key_[a-z2-7]{26}$/;
+const MESSAGE_ID = /^msg_[a-z2-7]{26}$/;
+
 const GUESSES: readonly (readonly [RegExp, string])[] = [
-  [/^key_[a-z2-7]{26}$/, 'key_id'],
-  [/^dom_[a-z2-7]{26}$/, 'domain'],
-  [/^msg_[a-z2-7]{26}$/, 'message'],
+  [KEY_ID, 'key_id'],
+  [DOMAIN_ID, 'domain'],
+  [MESSAGE_ID, 'message'],
   [/^(?:mbr|aud)_[a-z2-7]{26}$/, 'person'],
   [/^[^\s@:"]+@[^\s@"]+$/, 'person'],
   [/^\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?$/, 'address'],
   [/^(?:operator|service|recipient|(?:auditor|worker):\S+)$/, 'actor'],
 ];
 
-const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
-const KEY_ID = /^key_[a-z2-7]{26}$/;
-const MESSAGE_ID = /^msg_[a-z2-7]{26}$/;
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 const rule = (parameter: Filter, parse: FilterRule['parse'] = anything): FilterRule => ({ parameter, parse });
 
 const rulesOf = (domains: ReadonlyMap<string, string>, isUtc: boolean): SearchRules => {
   const domain = rule('domain_id', named('domain', DOMAIN_ID, domains));
+  const message = rule('message_id', named('message', MESSAGE_ID, NO_NAMES));
   return {
     filters: {
       person: rule('person'),
@@ -136,8 +138,8 @@ const rulesOf = (domains: ReadonlyMap<string, string>, isUtc: boolean): SearchRu
       q: rule('q'),
       domain,
       domain_id: domain,
-      message: rule('message_id', named('message', MESSAGE_ID, NO_NAMES)),
-      message_id: rule('message_id', named('message', MESSAGE_ID, NO_NAMES)),
+      message,
+      message_id: message,
       address: rule('address', clientAddress),
       kind: rule('kind', oneOf('kind', Object.keys(KINDS))),
       type: rule('type', eventType),

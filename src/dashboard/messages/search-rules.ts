@@ -75,30 +75,28 @@ const hasLetter =
           near: null,
         };
 
-const code = (value: string): Value =>
-  /^[2-5]\d\d(?: [245]\.\d{1,3}\.\d{1,3})?$|^[245]\.\d{1,3}\.\d{1,3}$/.test(value)
-    ? { value }
-    : { message: `“${value}” is not an SMTP code. Use code:550 or code:5.1.1.`, near: null };
+/** @param problem follows the quoted value. */
+const shaped =
+  (shape: RegExp, problem: string) =>
+  (value: string): Value =>
+    shape.test(value) ? { value } : { message: `“${value}” ${problem}`, near: null };
 
-const requestId = (value: string): Value =>
-  /^req_[0-9a-f]{32}$/.test(value)
-    ? { value }
-    : { message: `“${value}” is not a request id. Use the X-Request-Id of a response.`, near: null };
+const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 
-const messageId = (value: string): Value =>
-  /^<?[^\s<>@]+@[^\s<>@]+>?$/.test(value)
-    ? { value }
-    : { message: `“${value}” is not a Message-ID. Use message_id:<msg_…@example.com>.`, near: null };
+const code = shaped(
+  /^[2-5]\d\d(?: [245]\.\d{1,3}\.\d{1,3})?$|^[245]\.\d{1,3}\.\d{1,3}$/,
+  'is not an SMTP code. Use code:550 or code:5.1.1.',
+);
+
+const requestId = shaped(REQUEST_ID, 'is not a request id. Use the X-Request-Id of a response.');
+const messageId = shaped(/^<?[^\s<>@]+@[^\s<>@]+>?$/, 'is not a Message-ID. Use message_id:<msg_…@example.com>.');
 
 const subject = (value: string): Value =>
   /[\p{L}\p{N}]{2}|\p{Script=Han}/u.test(value) || /^".+"$/.test(value)
     ? { value }
     : { message: `“${value}” has no word of two letters or more, which a subject is searched by.`, near: null };
 
-const pair = (value: string): Value =>
-  /^[^:]+:/.test(value)
-    ? { value }
-    : { message: `“${value}” is not <name>:<value>. Use metadata:customer:42.`, near: null };
+const pair = shaped(/^[^:]+:/, 'is not <name>:<value>. Use metadata:customer:42.');
 
 /** An id that the API resolves. Without permission to list names, only ids can be used. */
 const KEY_ID = /^key_[a-z2-7]{26}$|^mbr_[a-z2-7]{26}$/;
@@ -109,10 +107,10 @@ const TEMPLATE_ID = /^tpl_[a-z2-7]{26}$|^[a-z0-9-]{1,64}$/;
 /** Guesses the filter for text without a filter name. */
 const GUESSES: readonly (readonly [RegExp, string])[] = [
   [/^<?msg_[a-z2-7]{26}@\S+>?$/, 'message_id'],
-  [/^req_[0-9a-f]{32}$/, 'request'],
+  [REQUEST_ID, 'request'],
   [/^key_[a-z2-7]{26}$/, 'key'],
   [/^tpl_[a-z2-7]{26}$/, 'template'],
-  [/^dom_[a-z2-7]{26}$/, 'domain'],
+  [DOMAIN_ID, 'domain'],
   [/^[^\s@:"]+@[^\s@"]+$/, 'to'],
   [/^[45]\d\d(?: [45]\.\d{1,3}\.\d{1,3})?$|^[45]\.\d{1,3}\.\d{1,3}$/, 'code'],
 ];

@@ -26,6 +26,9 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const CHARACTERS = Math.ceil((ID_BYTES * 8) / 5);
 const SHAPE = /^([a-z]{3})_[a-z2-7]{26}$/;
 
+/** Pattern of the ids with this prefix, for schemas. */
+export const idPattern = (prefix: IdPrefix): string => `^${prefix}_[a-z2-7]{26}$`;
+
 /** @param bytes at least 16; the first 16 are used. */
 export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => {
   let text = `${prefix}_`;

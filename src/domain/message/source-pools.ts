@@ -1,5 +1,8 @@
+import { idPattern } from '../kernel/ids.ts';
+
 /**
- * Pools of addresses that direct delivery sends from, assigned to sending domains, organizations and streams, each alone or with a stream: `bulk=192.0.2.8; org_…=192.0.2.9; example.com/bulk=192.0.2.10,192.0.2.11`.
+ * Pools of addresses that direct delivery sends from: `bulk=192.0.2.8; org_…=192.0.2.9; example.com/bulk=192.0.2.10,192.0.2.11`.
+ * A pool is for a stream, for a sending domain or an organization, or for one stream of these.
  */
 
 /** Addresses by the mail that they send: `bulk`, `org_…`, `org_…/bulk`, `example.com` or `example.com/bulk`. */
@@ -15,7 +18,7 @@ export interface PooledSender {
 }
 
 const STREAM = 'transactional|bulk';
-const ORGANIZATION = 'org_[a-z2-7]{26}';
+const ORGANIZATION = idPattern('org').slice(1, -1);
 const DOMAIN = String.raw`(?=.{4,253}(?:/|$))(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}`;
 const SENDERS = new RegExp(`^(?:(?:${STREAM})|(?:${ORGANIZATION}|${DOMAIN})(?:/(?:${STREAM}))?)$`);
 

@@ -1,5 +1,6 @@
+import { idPattern } from '../../domain/kernel/ids.ts';
 import { isCompat, type Json, type Operation, present, ruleOf } from '../endpoint.ts';
-import { idPattern, REQUEST_ID_PATTERN } from '../fields.ts';
+import { REQUEST_ID_PATTERN, TEMPLATE_PATTERN } from '../fields.ts';
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
 import { RECORDED_ANSWERS } from './recorded-answers.ts';
@@ -157,7 +158,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>
   messages: ['message', idPattern('msg')],
   'api-keys': ['API key', idPattern('key')],
   domains: ['domain', idPattern('dom')],
-  templates: ['template', `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`],
+  templates: ['template', TEMPLATE_PATTERN],
   webhooks: ['webhook', idPattern('whk')],
   suppressions: ['suppression', idPattern('sup')],
   topics: ['topic', idPattern('top')],

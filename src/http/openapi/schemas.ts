@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idPattern } from '../../domain/kernel/ids.ts';
 import type { Json, Operation } from '../endpoint.ts';
 import { errorSchema, pageSchema } from '../fields.ts';
 import type { eventSchema } from '../resources/events/event.ts';
@@ -249,10 +250,10 @@ export const WEBHOOKS: Json = {
       tags: ['webhooks'],
       security: [],
       parameters: [
-        header('webhook-id', 'Id of the event, the same for every attempt.', '^evt_[a-z2-7]{26}$'),
+        header('webhook-id', 'Id of the event, the same for every attempt.', idPattern('evt')),
         header('webhook-timestamp', 'Time of this attempt, in seconds since 1970.', '^\\d+$'),
         header('webhook-signature', 'One or more signatures, separated by spaces.', '^v1,\\S+( v1,\\S+)*$'),
-        header('webhook-replay', 'Id of the replay. Present only in a replay.', '^rpl_[a-z2-7]{26}$', false),
+        header('webhook-replay', 'Id of the replay. Present only in a replay.', idPattern('rpl'), false),
       ],
       requestBody: {
         required: true,

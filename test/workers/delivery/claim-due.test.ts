@@ -105,7 +105,7 @@ describe('a claim', () => {
     expect(notDue).toEqual([]);
   });
 
-  test('of a message that was cancelled since it was loaded takes nothing', async () => {
+  test('starts no attempt if the message was cancelled since it was loaded', async () => {
     const { claim, context, known, messageId, organizationId, history } = await open();
     const stale = known();
     await stale;
@@ -195,7 +195,7 @@ describe('a claim that the log did not confirm', () => {
     expect(await history()).toEqual(['MessageAccepted', 'AttemptStarted']);
   });
 
-  test('is given up when the process stops', async () => {
+  test('ends when the process stops', async () => {
     const { claim, context, stopping } = await open();
     const system = sleepless(context.system);
     let noted = 0;

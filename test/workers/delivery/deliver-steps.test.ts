@@ -335,7 +335,7 @@ describe('an attempt with several copies', () => {
   });
 });
 
-test('a completed message counts as in flight until its mail server has answered', async () => {
+test('a completed message is in flight until its mail server has answered', async () => {
   const before = { places: 0 };
   const counting = { places: () => 0 };
   const { deliver, unrecorded } = await open({

@@ -121,24 +121,24 @@ const failedDestination = (
   return isHeldTo && error.isAboutTls ? ownDestination(domain) : registeredName(deliveryTarget.target.host);
 };
 
-const withDestination = (
+/** The verdict with these facts in each outcome. */
+const withFacts = (
   { settled, open }: ServerVerdict,
-  destinationOf: (outcome: RecipientOutcome) => string | null,
+  factsOf: (outcome: RecipientOutcome) => Partial<RecipientOutcome>,
 ): ServerVerdict => {
-  const told = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, destination: destinationOf(outcome) });
+  const told = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, ...factsOf(outcome) });
   return { settled: settled.map(told), open: open.map(told) };
 };
 
-const withSource = ({ settled, open }: ServerVerdict, source: string | undefined): ServerVerdict => {
-  if (source === undefined) return { settled, open };
-  const sentFrom = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, source });
-  return { settled: settled.map(sentFrom), open: open.map(sentFrom) };
-};
+const withSource = (verdict: ServerVerdict, source: string | undefined): ServerVerdict =>
+  source === undefined ? verdict : withFacts(verdict, () => ({ source }));
 
 /** If our time ran out before an answer, that says nothing about the server. */
 const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
   const provider = registeredName(host);
-  return withDestination(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
+  return withFacts(verdict, ({ code }) => ({
+    destination: code === 0 && deadline.signal.aborted ? null : provider,
+  }));
 };
 
 /** Delivers a message to the servers of one domain, the best first, until one gives a conclusive answer. */
@@ -153,7 +153,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
       return tryDeliveryTarget(domain, inClear(deliveryTarget), ready);
     const open = deferredAll(ready.mail, deliveryTarget.target.host, error.reply, error.peer);
     const destination = failedDestination(domain, deliveryTarget, error, ready);
-    return withDestination({ settled: [], open }, () => destination);
+    return withFacts({ settled: [], open }, () => ({ destination }));
   };
 
   const tryDeliveryTarget = async (
@@ -180,7 +180,7 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     if ('key' in step) return tryDeliveryTarget(domain, asKept(step), ready);
     const destination = step.isOurs === true ? null : ownDestination(domain);
     const open = deferredAll(ready.mail, step.host, step.problem);
-    return withDestination({ settled: [], open }, () => destination);
+    return withFacts({ settled: [], open }, () => ({ destination }));
   };
 
   /** null: no target is left, or no time. */

@@ -35,18 +35,17 @@ export const placesOf = async (
   found: readonly (FoundLeaf | undefined)[],
   size: number,
 ): Promise<readonly Place[]> => {
+  const isSigned = (leaf: FoundLeaf | undefined): leaf is FoundLeaf => leaf !== undefined && leaf.index < size;
   const places: Place[] = [];
-  for (let at = 0; at < found.length; at += PROOFS_AT_ONCE) {
-    const some = found.slice(at, at + PROOFS_AT_ONCE);
-    const rangesOf = (leaf: FoundLeaf | undefined) =>
-      leaf === undefined || leaf.index >= size ? [] : inclusionRanges(leaf.index, size);
-    const hashes = (await audit.hashes(tree, some.flatMap(rangesOf))).map((hash) => hash.toString('base64'));
-    for (const leaf of some) {
-      const proof = hashes.splice(0, rangesOf(leaf).length);
-      const isSigned = leaf !== undefined && leaf.index < size;
+  for (let from = 0; from < found.length; from += PROOFS_AT_ONCE) {
+    const some = found.slice(from, from + PROOFS_AT_ONCE);
+    const ranges = some.map((leaf) => (isSigned(leaf) ? inclusionRanges(leaf.index, size) : []));
+    const hashes = (await audit.hashes(tree, ranges.flat())).map((hash) => hash.toString('base64'));
+    for (const [at, leaf] of some.entries()) {
+      const proof = hashes.splice(0, ranges[at]?.length);
       places.push({
         leaf_index: leaf?.index ?? null,
-        proof: isSigned ? { leaf: leaf.leaf, hashes: proof } : null,
+        proof: isSigned(leaf) ? { leaf: leaf.leaf, hashes: proof } : null,
       });
     }
   }
