@@ -1,38 +1,22 @@
-import { type ApiKey, apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
+import { apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
-import type { ApiKeyEvent } from '../domain/kernel/events.ts';
-import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
-import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
+import type { Database, ListPage } from './database.ts';
+import { defineStates, type ListRequest, listStates } from './states.ts';
 
-const SELECT = 'select key_id as id, state from api_keys where key_id = any($1)';
-
-const UPSERT = `
-  insert into api_keys
-    (key_id, organization_id, environment, status, permissions, expires_at, expiry_noted, created_at, state)
-  select "keyId", "organizationId", environment, status, permissions, "expiresAt", "expiryNoted", "createdAt", state
-  from json_to_recordset($1) as k("keyId" text, "organizationId" text, environment text, status text,
-    permissions text[], "expiresAt" timestamptz, "expiryNoted" boolean, "createdAt" timestamptz, state json)
-  on conflict (key_id) do update set status = excluded.status, permissions = excluded.permissions,
-    expires_at = excluded.expires_at, expiry_noted = excluded.expiry_noted, state = excluded.state`;
-
-const fold = foldInto(apiKey);
-
-export const apiKeysProjection = defineProjection<ApiKeyEvent, StatesById<ApiKey>>({
+export const apiKeysProjection = defineStates({
   name: 'api-keys',
   version: 3,
-  categories: [apiKey.category],
-  tables: ['api_keys'],
-  handlers: {
-    KeyCreated: fold,
-    KeyUpdated: fold,
-    KeyRotated: fold,
-    KeyRevoked: fold,
-    KeyExpired: fold,
-    KeyDeleted: fold,
-  },
-  begin: (db, events) => storedStates(db, SELECT, events),
-  write: async (db, keys) => {
-    await db.query(UPSERT, asRecords(existing(keys).map((state) => ({ ...state, state }))));
+  aggregate: apiKey,
+  table: 'api_keys',
+  columns: {
+    key_id: 'text',
+    organization_id: 'text',
+    environment: 'text',
+    status: 'text',
+    permissions: 'text[]',
+    expires_at: 'timestamptz',
+    expiry_noted: 'boolean',
+    created_at: 'timestamptz',
   },
 });
 
@@ -41,19 +25,17 @@ export interface ListApiKeys extends ListRequest {
   readonly environment: Environment | null;
 }
 
-const LIST = `
-  select state from read_models.api_keys
-  where organization_id = $1 and ($2::timestamptz is null or (created_at, key_id) < ($2, $3::text))
-    and ($5::text is null or environment = $5) and (status <> 'deleted' or $6)
-  order by created_at desc, key_id desc
-  limit $4`;
+const list = listStates<ExistingApiKey>({
+  table: 'api_keys',
+  id: 'key_id',
+  where: `($5::text is null or environment = $5) and (status <> 'deleted' or $6)`,
+});
 
 /** Keys of an organization, newest first. */
 export const listApiKeys = (
   db: Database,
   { environment, withDeleted = false, ...page }: ListApiKeys,
-): Promise<ListPage<ExistingApiKey>> =>
-  listStates(db, { name: 'list-api-keys', text: LIST, values: [environment, withDeleted] }, page, ({ keyId }) => keyId);
+): Promise<ListPage<ExistingApiKey>> => list(db, page, [environment, withDeleted]);
 
 const EXPIRED = `
   select key_id as "keyId" from read_models.api_keys

@@ -211,35 +211,3 @@ export const pageOf = <Item>(
   const hasMore = rows.length > items.length;
   return { items, hasMore, next: hasMore && last !== undefined ? cursorOf(last) : null };
 };
-
-/** Asks for a page of an organization's resources, newest first. */
-export interface ListRequest {
-  readonly organizationId: string;
-  readonly limit: number;
-  readonly after: ListCursor | null;
-  /** Include resources that are deleted now. */
-  readonly withDeleted?: boolean;
-}
-
-interface ListQuery {
-  readonly name: string;
-  /** Selects `state`. Its parameters `$1` to `$4`: the organization, time and id of the cursor, the number of rows. */
-  readonly text: string;
-  /** The parameters from `$5` on. */
-  readonly values: readonly unknown[];
-}
-
-export const listStates = async <State extends { readonly createdAt: string }>(
-  db: Database,
-  { name, text, values }: ListQuery,
-  { organizationId, limit, after }: ListRequest,
-  idOf: (state: State) => string,
-): Promise<ListPage<State>> => {
-  const all = [organizationId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), ...values];
-  const { rows } = await db.query<{ state: State }>({ name, text, values: all });
-  return pageOf(
-    rows.map(({ state }) => state),
-    limit,
-    (state) => ({ createdAt: state.createdAt, id: idOf(state) }),
-  );
-};

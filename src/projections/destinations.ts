@@ -1,37 +1,18 @@
-import {
-  type Destination,
-  type DestinationEvent,
-  destination,
-  type Suspension,
-} from '../domain/destination/suspension.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
-import { defineProjection, foldInto, type StatesById, storedStates } from './projection.ts';
+import { type Destination, destination, type Suspension } from '../domain/destination/suspension.ts';
+import { type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { defineStates } from './states.ts';
 
-const SELECT = 'select operator as id, state from destinations where operator = any($1)';
-
-const UPSERT = `
-  insert into destinations (operator, since, suspended_until, state)
-  select operator, since, "suspendedUntil", state
-  from json_to_recordset($1) as d(operator text, since timestamptz, "suspendedUntil" timestamptz, state json)
-  on conflict (operator) do update set since = excluded.since, suspended_until = excluded.suspended_until,
-    state = excluded.state`;
-
-const fold = foldInto(destination);
-
-export const destinationsProjection = defineProjection<DestinationEvent, StatesById<Destination>>({
+export const destinationsProjection = defineStates({
   name: 'destinations',
   version: 1,
-  categories: [destination.category],
-  tables: ['destinations'],
-  handlers: { DestinationSuspended: fold, DestinationReleased: fold },
-  begin: (db, events) => storedStates(db, SELECT, events),
-  write: async (db, destinations) => {
-    const rows = [...destinations].map(([operator, state]) => {
-      const { since = null, until = null } = state.suspension ?? {};
-      return { operator, since, suspendedUntil: until, state };
-    });
-    await db.query(UPSERT, asRecords(rows));
-  },
+  aggregate: destination,
+  table: 'destinations',
+  columns: { operator: 'text', since: 'timestamptz', suspended_until: 'timestamptz' },
+  rowOf: ({ suspension }, operator) => ({
+    operator,
+    since: suspension?.since ?? null,
+    suspendedUntil: suspension?.until ?? null,
+  }),
 });
 
 export interface ListSuspensions {

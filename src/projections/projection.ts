@@ -1,5 +1,4 @@
-import type { Aggregate } from '../domain/kernel/aggregate.ts';
-import { categoryOf, type IsAuthentic, idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import { categoryOf, type IsAuthentic, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
 import type { Database } from './database.ts';
 
@@ -100,35 +99,6 @@ export const defineProjection = <Followed extends OutboxEvent, Changes>({
     },
   };
 };
-
-/** States by id, for read models whose rows are aggregate states. */
-export type StatesById<State> = Map<string, State>;
-
-/** Stored states of the streams of these events. @param select rows `{id, state}` where id is any of $1. */
-export const storedStates = async <State>(
-  db: Database,
-  select: string,
-  events: readonly RecordedEvent[],
-): Promise<StatesById<State>> => {
-  const ids = [...new Set(events.map(({ stream }) => idOf(stream)))];
-  const { rows } = await db.query<{ id: string; state: State }>(select, [ids]);
-  return new Map(rows.map(({ id, state }) => [id, state]));
-};
-
-/** Handler that folds an event into its aggregate's state. */
-export const foldInto =
-  <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) =>
-  (states: StatesById<State>, event: RecordedEvent<E>): void => {
-    const id = idOf(event.stream);
-    states.set(id, aggregate.evolve(states.get(id) ?? aggregate.initial, event, event.metadata));
-  };
-
-type Existing<State> = Exclude<State, { readonly status: 'absent' }>;
-
-export const existing = <State extends { readonly status: string }>(
-  states: StatesById<State>,
-): readonly Existing<State>[] =>
-  [...states.values()].filter((state): state is Existing<State> => state.status !== 'absent');
 
 /** Ids of messages that these events concern and that were accepted earlier: their rows must be read. */
 export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {

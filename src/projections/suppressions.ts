@@ -7,28 +7,16 @@ import {
   type ReadStreamOptions,
   type StreamName,
 } from '../domain/kernel/event-store.ts';
-import type { SuppressionEvent } from '../domain/kernel/events.ts';
 import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
   optIns,
   type Resubscription,
-  type Suppression,
   suppression,
 } from '../domain/suppression/suppression.ts';
 import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
 import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
-import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
-
-const SELECT = 'select suppression_id as id, state from suppressions where suppression_id = any($1)';
-
-const UPSERT = `
-  insert into suppressions (suppression_id, organization_id, environment, created_at, added_at, reasons, scopes, expiries, state)
-  select "suppressionId", "organizationId", environment, "createdAt", "addedAt", reasons, scopes, expiries, state
-  from json_to_recordset($1) as s("suppressionId" text, "organizationId" text, environment text,
-    "createdAt" timestamptz, "addedAt" timestamptz, reasons text[], scopes text[], expiries timestamptz[], state json)
-  on conflict (suppression_id) do update set added_at = excluded.added_at, reasons = excluded.reasons,
-    scopes = excluded.scopes, expiries = excluded.expiries, state = excluded.state`;
+import { defineStates } from './states.ts';
 
 const DROP_OPT_INS = 'delete from topic_opt_ins where suppression_id = any($1)';
 
@@ -37,35 +25,39 @@ const ADD_OPT_INS = `
   select "topicId", environment, "suppressionId", at
   from json_to_recordset($1) as o("topicId" text, environment text, "suppressionId" text, at timestamptz)`;
 
-const fold = foldInto(suppression);
-
-const rowOf = (state: ExistingSuppression): object => {
-  const current = state.entries.filter(({ removedAt }) => removedAt === null);
-  return {
-    ...state,
-    reasons: current.map(({ reason }) => reason),
-    scopes: current.map(({ scope }) => scope),
-    expiries: current.map(({ expiresAt }) => expiresAt),
-    state,
-  };
+const writeOptIns = async (db: Database, states: readonly ExistingSuppression[]): Promise<void> => {
+  const resubscribed = states.filter(({ resubscriptions }) => resubscriptions.length > 0);
+  if (resubscribed.length === 0) return;
+  await db.query(DROP_OPT_INS, [resubscribed.map(({ suppressionId }) => suppressionId)]);
+  const rows = resubscribed.flatMap((state) => optIns(state).map(({ topicId, at }) => ({ ...state, topicId, at })));
+  await db.query(ADD_OPT_INS, asRecords(rows));
 };
 
-export const suppressionsProjection = defineProjection<SuppressionEvent, StatesById<Suppression>>({
+export const suppressionsProjection = defineStates({
   name: 'suppressions',
   version: 4,
-  categories: [suppression.category],
-  tables: ['suppressions', 'topic_opt_ins'],
-  handlers: { SuppressionAdded: fold, SuppressionRemoved: fold, AddressResubscribed: fold },
-  begin: (db, events) => storedStates(db, SELECT, events),
-  write: async (db, suppressions) => {
-    const states = existing(suppressions);
-    await db.query(UPSERT, asRecords(states.map(rowOf)));
-    const resubscribed = states.filter(({ resubscriptions }) => resubscriptions.length > 0);
-    if (resubscribed.length === 0) return;
-    await db.query(DROP_OPT_INS, [resubscribed.map(({ suppressionId }) => suppressionId)]);
-    const rows = resubscribed.flatMap((state) => optIns(state).map(({ topicId, at }) => ({ ...state, topicId, at })));
-    await db.query(ADD_OPT_INS, asRecords(rows));
+  aggregate: suppression,
+  table: 'suppressions',
+  columns: {
+    suppression_id: 'text',
+    organization_id: 'text',
+    environment: 'text',
+    created_at: 'timestamptz',
+    added_at: 'timestamptz',
+    reasons: 'text[]',
+    scopes: 'text[]',
+    expiries: 'timestamptz[]',
   },
+  rowOf: (state) => {
+    const current = state.entries.filter(({ removedAt }) => removedAt === null);
+    return {
+      ...state,
+      reasons: current.map(({ reason }) => reason),
+      scopes: current.map(({ scope }) => scope),
+      expiries: current.map(({ expiresAt }) => expiresAt),
+    };
+  },
+  others: { tables: ['topic_opt_ins'], write: writeOptIns },
 });
 
 interface ListSuppressions {

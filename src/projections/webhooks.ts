@@ -1,40 +1,19 @@
 import type { Environment } from '../domain/kernel/environment.ts';
-import type { WebhookEvent } from '../domain/kernel/events.ts';
-import { type ExistingWebhook, type Webhook, webhook } from '../domain/webhook/webhook.ts';
-import { asRecords, type Database, type ListPage, type ListRequest, listStates } from './database.ts';
-import { defineProjection, existing, foldInto, type StatesById, storedStates } from './projection.ts';
+import { type ExistingWebhook, webhook } from '../domain/webhook/webhook.ts';
+import type { Database, ListPage } from './database.ts';
+import { defineStates, type ListRequest, listStates } from './states.ts';
 
-const SELECT = 'select webhook_id as id, state from webhooks where webhook_id = any($1)';
-
-const UPSERT = `
-  insert into webhooks (webhook_id, organization_id, environment, status, created_at, state)
-  select "webhookId", "organizationId", environment, status, "createdAt", state
-  from json_to_recordset($1) as w("webhookId" text, "organizationId" text, environment text, status text,
-    "createdAt" timestamptz, state json)
-  on conflict (webhook_id) do update set status = excluded.status, state = excluded.state`;
-
-const fold = foldInto(webhook);
-
-export const webhooksProjection = defineProjection<WebhookEvent, StatesById<Webhook>>({
+export const webhooksProjection = defineStates({
   name: 'webhooks',
   version: 2,
-  categories: [webhook.category],
-  tables: ['webhooks'],
-  handlers: {
-    WebhookRegistered: fold,
-    WebhookUpdated: fold,
-    WebhookSecretRotated: fold,
-    WebhookEnabled: fold,
-    WebhookDisabled: fold,
-    WebhookPaused: fold,
-    WebhookAdopted: fold,
-    WebhookPinged: 'ignored',
-    WebhookDeliveryResent: 'ignored',
-    WebhookDeleted: fold,
-  },
-  begin: (db, events) => storedStates(db, SELECT, events),
-  write: async (db, webhooks) => {
-    await db.query(UPSERT, asRecords(existing(webhooks).map((state) => ({ ...state, state }))));
+  aggregate: webhook,
+  table: 'webhooks',
+  columns: {
+    webhook_id: 'text',
+    organization_id: 'text',
+    environment: 'text',
+    status: 'text',
+    created_at: 'timestamptz',
   },
 });
 
@@ -42,24 +21,17 @@ export interface ListWebhooks extends ListRequest {
   readonly environment: Environment;
 }
 
-const LIST = `
-  select state from read_models.webhooks
-  where organization_id = $1 and ($2::timestamptz is null or (created_at, webhook_id) < ($2, $3::text))
-    and environment = $5 and (status <> 'deleted' or $6)
-  order by created_at desc, webhook_id desc
-  limit $4`;
+const list = listStates<ExistingWebhook>({
+  table: 'webhooks',
+  id: 'webhook_id',
+  where: `environment = $5 and (status <> 'deleted' or $6)`,
+});
 
 /** Endpoints of an organization that are not deleted, newest first. */
 export const listWebhooks = (
   db: Database,
   { environment, withDeleted = false, ...page }: ListWebhooks,
-): Promise<ListPage<ExistingWebhook>> =>
-  listStates(
-    db,
-    { name: 'list-webhooks', text: LIST, values: [environment, withDeleted] },
-    page,
-    ({ webhookId }) => webhookId,
-  );
+): Promise<ListPage<ExistingWebhook>> => list(db, page, [environment, withDeleted]);
 
 const COUNT = `
   select count(*)::int as count from read_models.webhooks where organization_id = $1 and status <> 'deleted'`;
