@@ -4,7 +4,7 @@ import type { LoadKeyCache } from '../../src/domain/api-key/key-cache-projection
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
-import { serializeEvents } from '../../src/http/resources/events/serialize-events.ts';
+import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
@@ -98,7 +98,7 @@ export const createLife = (
     system,
     logger,
     webhookTarget,
-    serializeEvents,
+    serializeEvents: serializePosts,
     contents: reached.contents,
     webhookDeliveries: reached.webhookDeliveries,
     queues: processQueues(ground, engine, process),

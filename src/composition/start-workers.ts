@@ -14,7 +14,7 @@ import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
-import { serializePosts } from '../http/compat/sendgrid-events.ts';
+import { serializePosts } from '../http/compat/webhook-formats.ts';
 import { retryWhileAway } from '../lib/async/async.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';

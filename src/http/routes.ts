@@ -14,6 +14,7 @@ import {
 } from './compat/resend.ts';
 import { RESEND_ACCOUNT_ROUTES } from './compat/resend-account.ts';
 import { RESEND_TEMPLATE_ROUTES } from './compat/resend-templates.ts';
+import { RESEND_WEBHOOK_ROUTES } from './compat/resend-webhooks.ts';
 import { sendSendgridMailRoute } from './compat/sendgrid.ts';
 import { SENDGRID_READ_ROUTES } from './compat/sendgrid-reads.ts';
 import { SENDGRID_TEMPLATE_ROUTES } from './compat/sendgrid-templates.ts';
@@ -353,6 +354,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   cancelResendEmailRoute,
   ...RESEND_ACCOUNT_ROUTES,
   ...RESEND_TEMPLATE_ROUTES,
+  ...RESEND_WEBHOOK_ROUTES,
   ...POSTMARK_ROUTES,
   ...POSTMARK_READ_ROUTES,
   ...POSTMARK_BOUNCE_ROUTES,

@@ -172,6 +172,12 @@ const PERMISSIONS = {
     DELETE /compat/resend/templates/:id
     POST /compat/resend/templates/:id/publish
     POST /compat/resend/templates/:id/duplicate
+    POST /compat/resend/webhooks
+    GET /compat/resend/webhooks
+    GET /compat/resend/webhooks/:id
+    PATCH /compat/resend/webhooks/:id
+    DELETE /compat/resend/webhooks/:id
+    POST /compat/resend/webhooks/:id/signing-secret/rotate
     GET /compat/postmark/templates
     POST /compat/postmark/templates
     GET /compat/postmark/templates/:id

@@ -13,7 +13,7 @@ import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import { serializePosts } from '../../src/http/compat/sendgrid-events.ts';
+import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
 import { type DueDelivery, type DueQuery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,

@@ -360,8 +360,8 @@ export interface RegisterWebhookRequest {
   } | undefined;
   /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
-  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. It cannot be changed. Default: `"outbox"`. */
-  format?: 'outbox' | 'sendgrid' | undefined;
+  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. `resend`: as webhooks of Resend are posted, with the headers `svix-*` too; `events` must then be among `message.accepted`, `message.scheduled`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.expired`, `message.suppressed`, `message.opened`, `message.clicked`, `message.complained`. It cannot be changed. Default: `"outbox"`. */
+  format?: 'outbox' | 'sendgrid' | 'resend' | undefined;
 }
 
 export interface UpdateWebhookRequest {
@@ -1873,7 +1873,7 @@ export interface Webhook {
     tags: string[];
   };
   /** Shape and signature of the posts. */
-  format: 'outbox' | 'sendgrid';
+  format: 'outbox' | 'sendgrid' | 'resend';
   /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;

@@ -4,11 +4,10 @@ import type { SerializedWebhook } from '../../http/resources/webhooks/webhook.ts
 export const FORMATS: Readonly<Record<SerializedWebhook['format'], readonly [name: string, text: string]>> = {
   outbox: ['Outbox', 'one event in each post, signed with a secret (Standard Webhooks)'],
   sendgrid: ['SendGrid', 'for a receiver written for SendGrid’s Event Webhook, signed for its verifier'],
+  resend: ['Resend', 'for a receiver written for webhooks of Resend, with the headers of Svix'],
 };
 
-/** Event types that the format of SendGrid has. */
-export const SENDGRID_TYPES: readonly string[] = [
-  'message.accepted',
+const OUTCOMES: readonly string[] = [
   'message.delivered',
   'message.deferred',
   'message.bounced',
@@ -18,5 +17,10 @@ export const SENDGRID_TYPES: readonly string[] = [
   'message.opened',
   'message.clicked',
   'message.complained',
-  'message.unsubscribed',
 ];
+
+/** Event types of the formats that know single types only. */
+export const TYPES_OF_FORMAT: Readonly<Partial<Record<string, readonly string[]>>> = {
+  sendgrid: ['message.accepted', ...OUTCOMES, 'message.unsubscribed'],
+  resend: ['message.accepted', 'message.scheduled', ...OUTCOMES],
+};

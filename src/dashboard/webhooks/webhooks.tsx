@@ -10,7 +10,7 @@ import { linkTo, navigate } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
 import { removeResource, useList } from '../data/queries.ts';
 import { ago, sofar } from '../data/time.ts';
-import { FORMATS, SENDGRID_TYPES } from './formats.ts';
+import { FORMATS, TYPES_OF_FORMAT } from './formats.ts';
 
 const OFF = { gone: 'Disabled: gone', failing: 'Disabled: failed', requested: 'Paused' } as const;
 
@@ -80,16 +80,16 @@ const AnyEvents = (): JSX.Element => (
   </>
 );
 
-/** The format of SendGrid knows single event types only. */
-const SendgridEvents = (): JSX.Element => (
+const SingleEvents = ({ types }: { readonly types: readonly string[] }): JSX.Element => (
   <label class="row">
     Event types
-    <textarea class="inp" name="types" rows={4} required spellcheck={false} defaultValue={SENDGRID_TYPES.join(', ')} />
+    <textarea class="inp" name="types" rows={4} required spellcheck={false} defaultValue={types.join(', ')} />
   </label>
 );
 
 const FormatAndEvents = (): JSX.Element => {
   const [chosen, choose] = useState<string>('outbox');
+  const types = TYPES_OF_FORMAT[chosen];
   return (
     <>
       <fieldset class="row">
@@ -110,7 +110,7 @@ const FormatAndEvents = (): JSX.Element => {
           </label>
         ))}
       </fieldset>
-      {chosen === 'sendgrid' ? <SendgridEvents /> : <AnyEvents />}
+      {types === undefined ? <AnyEvents /> : <SingleEvents key={chosen} types={types} />}
     </>
   );
 };

@@ -9,6 +9,7 @@ import { DomainError } from '../kernel/errors.ts';
 import type { WebhookEvent } from '../kernel/events.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookFormat, WebhookHeaders } from './events.ts';
+import { RESEND_EVENTS } from './resend.ts';
 import { SENDGRID_EVENTS } from './sendgrid.ts';
 
 /** A replaced signing secret that also signs until it expires. */
@@ -139,10 +140,17 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
 
 type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
+/** Events that a format has. */
+const FORMAT_EVENTS: Readonly<Record<WebhookFormat, readonly string[]>> = {
+  sendgrid: SENDGRID_EVENTS,
+  resend: RESEND_EVENTS,
+};
+
 /** @throws {DomainError} `invalid_request`: the format has no such event. */
 const requireEvents = (format: WebhookFormat | undefined, events: readonly string[]): void => {
-  const known: readonly string[] = SENDGRID_EVENTS;
-  if (format === undefined || events.every((type) => known.includes(type))) return;
+  if (format === undefined) return;
+  const known = FORMAT_EVENTS[format];
+  if (events.every((type) => known.includes(type))) return;
   const problem = `events must be among ${known.join(', ')}, because format is ${format}`;
   throw new DomainError('invalid_request', problem, { details: { events: [problem] } });
 };

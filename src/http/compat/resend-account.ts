@@ -43,7 +43,7 @@ export const resendPage = z.strictObject({
 export const pageAfter = async <Item extends { readonly id: string; readonly created_at: string }>(
   route: RouteContext,
   call: Call<unknown, z.output<typeof resendPage>>,
-  list: 'domains' | 'api-keys' | 'templates',
+  list: 'domains' | 'api-keys' | 'templates' | 'webhooks',
 ): Promise<List<Item>> => {
   const { limit, after } = call.query;
   const last = after === undefined ? null : await perform<Item>(route, call, `GET /v1/${list}/:id`, { id: after });

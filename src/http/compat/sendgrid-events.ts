@@ -1,9 +1,6 @@
 import { type BounceCategory, suppresses } from '../../domain/bounce/categories.ts';
-import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
-import type { WebhookFormat } from '../../domain/webhook/events.ts';
 import type { SENDGRID_EVENTS } from '../../domain/webhook/sendgrid.ts';
-import { type SerializedEvent, type SerializedSmtp, serializeEvents } from '../resources/events/serialize-events.ts';
+import type { SerializedEvent, SerializedSmtp } from '../resources/events/serialize-events.ts';
 
 /** Events in the format of SendGrid's Event Webhook. */
 
@@ -11,7 +8,8 @@ type Data = SerializedEvent['data'];
 
 const MS_PER_SECOND = 1_000;
 
-const responseOf = (smtp: SerializedSmtp | undefined): string =>
+/** A reply as one line: `550 5.1.1 no such user`. Empty: there was none. */
+export const responseOf = (smtp: SerializedSmtp | undefined): string =>
   [smtp?.code, smtp?.enhanced, smtp?.text].filter((part) => part !== null && part !== undefined).join(' ');
 
 const replyOf = ({ smtp }: Data) => ({
@@ -69,7 +67,7 @@ const FIELDS: Readonly<Record<(typeof SENDGRID_EVENTS)[number], (data: Data) => 
 const isTheirs = (type: string): type is keyof typeof FIELDS => Object.hasOwn(FIELDS, type);
 
 /** One event; none for an event that they do not have, such as a ping. */
-const sendgridEvents = ({ id, type, timestamp, data }: SerializedEvent): readonly object[] => {
+export const sendgridEvents = ({ id, type, timestamp, data }: SerializedEvent): readonly object[] => {
   if (!isTheirs(type)) return [];
   const categories = (data.tags ?? []).filter(({ name }) => name === 'category').map(({ value }) => value);
   return [
@@ -85,14 +83,3 @@ const sendgridEvents = ({ id, type, timestamp, data }: SerializedEvent): readonl
     },
   ];
 };
-
-/** Body of a post. */
-export const postOf = (event: SerializedEvent, format: WebhookFormat | undefined): object =>
-  format === 'sendgrid' ? sendgridEvents(event) : event;
-
-/** Bodies of posts, each with one event. */
-export const serializePosts = async (
-  contents: Pick<Contents, 'heads'>,
-  events: readonly CustomerEvent[],
-  format?: WebhookFormat,
-): Promise<readonly object[]> => (await serializeEvents(contents, events)).map((event) => postOf(event, format));

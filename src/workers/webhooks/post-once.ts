@@ -10,6 +10,7 @@ import type {
   WebhookTarget,
 } from '../../domain/ports/webhooks.ts';
 import type { WebhookFormat } from '../../domain/webhook/events.ts';
+import { asSvix } from '../../domain/webhook/resend.ts';
 import { signSendgrid } from '../../domain/webhook/sendgrid.ts';
 import {
   type ExistingWebhook,
@@ -78,12 +79,14 @@ export const postWebhook = async (
   const at = system.now();
   const attempt = delivery.attempts + 1;
   const { organizationId } = delivery.event;
+  const signed = signWebhook(secrets, { id: delivery.event.id, at, body });
   const headers = {
     ...own,
     ...POST_HEADERS,
     ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
-    ...signWebhook(secrets, { id: delivery.event.id, at, body }),
+    ...signed,
     ...(format === 'sendgrid' ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
+    ...(format === 'resend' ? asSvix(signed) : {}),
   };
   const answer = await webhookTarget.post({ organizationId, url, headers, body, timeoutMs: webhookTimes.postMs });
   return {

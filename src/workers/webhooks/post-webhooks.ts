@@ -32,9 +32,9 @@ export interface PostWebhooks extends PostWebhook {
   readonly secrets: Pick<Secrets, 'get'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly endpoints: Endpoints;
-  /** Makes the JSON of posts, each with one event and the contents that are found. */
+  /** Makes the JSON of posts, each with one event and the contents that are found; null: without contents. */
   readonly serializeEvents: (
-    contents: Pick<Contents, 'heads'>,
+    contents: Pick<Contents, 'heads'> | null,
     events: readonly CustomerEvent[],
     format?: WebhookFormat,
   ) => Promise<readonly object[]>;
@@ -83,15 +83,13 @@ const createCarriesContents = (deps: PostWebhooks): CarriesContents => {
   return async (endpoint) => (await known.fetch(endpoint.ownedBy, { context: endpoint })) ?? false;
 };
 
-const NO_CONTENTS: Pick<Contents, 'heads'> = { heads: async () => new Map() };
-
 const bodyOf = async (
   { contents, serializeEvents }: PostWebhooks,
   carries: CarriesContents,
   endpoint: ExistingWebhook,
   { event }: ClaimedDelivery,
 ): Promise<object | undefined> => {
-  const [body] = await serializeEvents((await carries(endpoint)) ? contents : NO_CONTENTS, [event], endpoint.format);
+  const [body] = await serializeEvents((await carries(endpoint)) ? contents : null, [event], endpoint.format);
   return body;
 };
 

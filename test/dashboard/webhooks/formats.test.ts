@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { SENDGRID_TYPES } from '../../../src/dashboard/webhooks/formats.ts';
+import { TYPES_OF_FORMAT } from '../../../src/dashboard/webhooks/formats.ts';
+import { RESEND_EVENTS } from '../../../src/domain/webhook/resend.ts';
 import { SENDGRID_EVENTS } from '../../../src/domain/webhook/sendgrid.ts';
 
-test('the form offers every event type that the format of SendGrid has', () => {
-  expect(SENDGRID_TYPES).toEqual(SENDGRID_EVENTS);
+test.each([
+  ['sendgrid', SENDGRID_EVENTS],
+  ['resend', RESEND_EVENTS],
+])('the form offers every event type that the format %s has', (format, types) => {
+  expect(TYPES_OF_FORMAT[format]?.toSorted()).toEqual(types.toSorted());
 });

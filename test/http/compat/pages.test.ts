@@ -67,7 +67,7 @@ describe.each(VENDORS)('the page about %s', (vendor) => {
     const path = {
       sendgrid: '/v3/user/webhooks',
       mailgun: '/v3/a.test/webhooks',
-      resend: '/webhooks',
+      resend: '/webhooks/whk_1/events',
       postmark: '/webhooks',
     }[vendor];
     expect(said(vendor, await ask(vendor, 'GET', path))).toContain(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SENDGRID_EVENTS } from '../../../src/domain/webhook/sendgrid.ts';
-import { postOf } from '../../../src/http/compat/sendgrid-events.ts';
+import { postOf } from '../../../src/http/compat/webhook-formats.ts';
 import type { SerializedEvent } from '../../../src/http/resources/events/serialize-events.ts';
 import { useTenant } from './tenant.ts';
 
@@ -75,19 +75,19 @@ describe('an event in the format of SendGrid', () => {
     ['message.complained', {}, { event: 'spamreport' }],
     ['message.unsubscribed', { method: 'link' }, { event: 'unsubscribe' }],
   ])('%s %j', (type, data, shown) => {
-    expect(postOf(eventOf(type, data), 'sendgrid')).toEqual([{ ...COMMON, ...shown }]);
+    expect(postOf({ event: eventOf(type, data), head: null }, 'sendgrid')).toEqual([{ ...COMMON, ...shown }]);
   });
 
   test('leaves out what was erased, and events that SendGrid does not have', () => {
     const erased = { recipient: { id: 'rcp_1', address: null, kind: null }, tags: [], metadata: {}, url: null };
     const { customer: _, category: __, ...left } = COMMON;
-    expect(postOf(eventOf('message.clicked', erased), 'sendgrid')).toEqual([
+    expect(postOf({ event: eventOf('message.clicked', erased), head: null }, 'sendgrid')).toEqual([
       { ...left, email: '', event: 'click', url: '' },
     ]);
     for (const type of ['webhook.ping', 'message.sending', 'constructor', 'domain.verified'])
-      expect(postOf(eventOf(type), 'sendgrid')).toEqual([]);
+      expect(postOf({ event: eventOf(type), head: null }, 'sendgrid')).toEqual([]);
     const event = eventOf('message.clicked');
-    expect(postOf(event, undefined)).toBe(event);
+    expect(postOf({ event, head: null }, undefined)).toBe(event);
   });
 });
 

@@ -4,7 +4,7 @@ import type { CustomerEvent } from '../../../src/domain/customer-events/customer
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { WebhookAnswer, WebhookPost } from '../../../src/domain/ports/webhooks.ts';
-import { serializeEvents } from '../../../src/http/resources/events/serialize-events.ts';
+import { serializePosts } from '../../../src/http/compat/webhook-formats.ts';
 import {
   createEndpoints,
   createReadyEndpoints,
@@ -56,7 +56,7 @@ const open = async ({ webhooks = 1, secrets = (plain) => plain, post = async () 
   const { posting, probing } = createPostWebhooks({
     ...{ system, logger, endpoints, webhookDeliveries, webhookTimes: WEBHOOK_TIMES },
     ...{ store: context.store, contents: dependencies.contents, readyEndpoints: createReadyEndpoints() },
-    serializeEvents,
+    serializeEvents: serializePosts,
     secrets: secrets(dependencies.secrets),
     webhookTarget: {
       ...dependencies.webhookTarget,

@@ -188,12 +188,24 @@ const NO_CONTENTS: LoadedContents = new Map();
 /** Serializes an event without contents of mail, as if they were erased. */
 export const serializeWithoutContents = (event: CustomerEvent): SerializedEvent => serializeEvent(event, NO_CONTENTS);
 
+/** An event, and the message that it is about; null: none, or its contents were erased. */
+export interface EventOfMessage {
+  readonly event: SerializedEvent;
+  readonly head: Pick<MessageHead, 'from' | 'subject'> | null;
+}
+
+/** Serializes events, each with its message. @param contents null: without contents, as if they were erased. */
+export const serializeWithHeads = async (
+  contents: Pick<Contents, 'heads'> | null,
+  events: readonly CustomerEvent[],
+): Promise<readonly EventOfMessage[]> => {
+  const ids = contentIdsOf(events);
+  const loaded = contents === null || ids.length === 0 ? NO_CONTENTS : await contents.heads(ids);
+  return events.map((event) => ({ event: serializeEvent(event, loaded), head: messageIn(loaded, event.contentId) }));
+};
+
 /** Serializes events with their personal data from the vault; erased data is null or empty. */
 export const serializeEvents = async (
   contents: Pick<Contents, 'heads'>,
   events: readonly CustomerEvent[],
-): Promise<readonly SerializedEvent[]> => {
-  const ids = contentIdsOf(events);
-  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads(ids);
-  return events.map((event) => serializeEvent(event, loaded));
-};
+): Promise<readonly SerializedEvent[]> => (await serializeWithHeads(contents, events)).map(({ event }) => event);

@@ -10,7 +10,7 @@ import type { Position } from '../../../domain/kernel/event-store.ts';
 import { formatId, ID_BYTES, isId } from '../../../domain/kernel/ids.ts';
 import type { CountedReplay, WebhookDelivery, WebhookTry } from '../../../domain/ports/webhooks.ts';
 import { POST_HEADERS, REPLAY_HEADER, requireEnabled, webhookTimestamp } from '../../../domain/webhook/webhook.ts';
-import { postOf } from '../../compat/sendgrid-events.ts';
+import { serializePosts } from '../../compat/webhook-formats.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema, pageParameters, timeField, timeSchema } from '../../fields.ts';
@@ -195,8 +195,9 @@ export const getWebhookDeliveryRoute = endpoint(
   async ({ caller, request }, { deps }) => {
     const { webhook, delivery } = await loadDelivery(deps, caller, request);
     const [event] = await serializeFor(deps, caller, [delivery.event]);
-    const body = (await carriesContents(deps.context, webhook)) ? event : serializeWithoutContents(delivery.event);
-    const posted = postOf(body as SerializedEvent, webhook.format);
+    const isShown = allows(caller.permissions, 'read') && (await carriesContents(deps.context, webhook));
+    const contents = isShown ? deps.context.contents : null;
+    const [posted] = await serializePosts(contents, [delivery.event], webhook.format);
     return { ...serializeWebhookDelivery(delivery, event as SerializedEvent), body: JSON.stringify(posted) };
   },
 );

@@ -5,6 +5,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-e
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
+import { RESEND_EVENTS } from '../../../domain/webhook/resend.ts';
 import { SENDGRID_EVENTS, verificationKeyOf } from '../../../domain/webhook/sendgrid.ts';
 import type { ExistingWebhook } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -12,7 +13,7 @@ import { atMost, line, timeSchema } from '../../fields.ts';
 import { loadDomain } from '../domains/domains.ts';
 
 /** `outbox`: events as `GET /v1/events` returns them. */
-const WEBHOOK_FORMATS = ['outbox', 'sendgrid'] as const;
+const WEBHOOK_FORMATS = ['outbox', 'sendgrid', 'resend'] as const;
 
 export const webhookSchema = z
   .strictObject({
@@ -209,13 +210,16 @@ export const filtersOf = async (
 export const headersOf = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
+const named = (types: readonly string[]): string => types.map((type) => `\`${type}\``).join(', ');
+
 /** Set when a webhook is created, and never changed: a receiver understands one format. */
 export const formatField = z
   .enum(WEBHOOK_FORMATS)
   .default('outbox')
   .describe(
     '`outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its ' +
-      `signature; \`events\` must then be among ${SENDGRID_EVENTS.map((type) => `\`${type}\``).join(', ')}. It cannot be changed.`,
+      `signature; \`events\` must then be among ${named(SENDGRID_EVENTS)}. \`resend\`: as webhooks of Resend are posted, with ` +
+      `the headers \`svix-*\` too; \`events\` must then be among ${named(RESEND_EVENTS)}. It cannot be changed.`,
   );
 
 /** Secrets of a webhook, shown once. */
