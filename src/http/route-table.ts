@@ -570,6 +570,8 @@ export const ROUTES = {
   'DELETE /compat/sendgrid/v3/templates/:id': { ...MANAGE_LIVE, ...SENDGRID, status: 204, errors: CHANGED_LIVE },
   'POST /compat/sendgrid/v3/templates/:id/versions': { ...WRITTEN_TEMPLATE, ...SENDGRID, status: 201 },
   'GET /compat/sendgrid/v3/templates/:id/versions/:version': { ...LOOK, ...SENDGRID, errors: ONE },
+  'PATCH /compat/sendgrid/v3/templates/:id/versions/:version': { ...WRITTEN_TEMPLATE, ...SENDGRID },
+  'DELETE /compat/sendgrid/v3/templates/:id/versions/:version': { ...MANAGE_LIVE, ...SENDGRID, errors: CHANGED_LIVE },
   'POST /compat/sendgrid/v3/templates/:id/versions/:version/activate': {
     ...MANAGE_LIVE,
     ...SENDGRID,

@@ -192,6 +192,8 @@ const PERMISSIONS = {
     DELETE /compat/sendgrid/v3/templates/:id
     POST /compat/sendgrid/v3/templates/:id/versions
     GET /compat/sendgrid/v3/templates/:id/versions/:version
+    PATCH /compat/sendgrid/v3/templates/:id/versions/:version
+    DELETE /compat/sendgrid/v3/templates/:id/versions/:version
     POST /compat/sendgrid/v3/templates/:id/versions/:version/activate
     POST /compat/sendgrid/v3/asm/suppressions/global
     DELETE /compat/sendgrid/v3/asm/suppressions/global/:id
@@ -284,6 +286,8 @@ const CONDITIONS = {
     PATCH /compat/sendgrid/v3/templates/:id
     DELETE /compat/sendgrid/v3/templates/:id
     POST /compat/sendgrid/v3/templates/:id/versions
+    PATCH /compat/sendgrid/v3/templates/:id/versions/:version
+    DELETE /compat/sendgrid/v3/templates/:id/versions/:version
     POST /compat/sendgrid/v3/templates/:id/versions/:version/activate
     POST /compat/resend/templates
     PATCH /compat/resend/templates/:id

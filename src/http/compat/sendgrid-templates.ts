@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { aliasOf } from '../../domain/template/template.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
 import { bodyOf } from '../bodies.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { integerParameter } from '../fields.ts';
+import { isSent } from '../resources/messages/send-body.ts';
 import type {
   SerializedContent,
   SerializedTemplate,
@@ -26,8 +28,8 @@ import {
 } from './translate.ts';
 
 /**
- * Dynamic templates of `@sendgrid/client`, by our own operations. Our versions are numbered and never change, so theirs
- * are created, read and activated; a template without a version is a draft.
+ * Dynamic templates of `@sendgrid/client`, by our own operations. Our versions are numbered and never change: a change of
+ * one makes the next, and none is deleted. A template without a version is a draft.
  */
 
 type AnyCall = Call<unknown, unknown>;
@@ -62,6 +64,8 @@ const VERSION: FieldRules = {
   generate_plain_content: ignored,
   test_data: ignored,
 };
+
+const isActive = (body: unknown): boolean => isSent(body) && body.active === 1;
 
 /** @throws {DomainError} `invalid_request`. */
 const nameIn = (body: unknown): string => {
@@ -181,15 +185,28 @@ const deleteSendgridTemplateRoute = endpoint(
 const loadVersion = (route: RouteContext, call: AnyCall, template: SerializedTemplate) =>
   perform<SerializedWholeVersion>(route, call, 'GET /v1/templates/:id/versions/:version', { id: template.id });
 
-/** A version has the parts of the newest one that the program does not write. */
-const bodyIn = (fields: Partial<TemplateSources>, before: SerializedWholeTemplate) => {
-  const isFirst = before.published_version === null;
-  const sources = {
-    ...(isFirst ? { subject: before.name, html: '', text: '' } : sourcesOf(before.content)),
-    ...fields,
-  };
+interface NewVersion {
+  /** Parts that the program writes. */
+  readonly fields: Partial<TemplateSources>;
+  /** Parts that it does not write. */
+  readonly sources: TemplateSources;
+  readonly content: SerializedContent;
+}
+
+/** Publishes the next version, unless it would be the same as the active one. @returns the version that is then active. */
+const publishVersion = async (
+  route: RouteContext,
+  call: AnyCall,
+  before: SerializedWholeTemplate,
+  { fields, sources: others, content }: NewVersion,
+) => {
+  const sources = { ...others, ...fields };
   if (sources.html === '' && sources.text === '') throw refuseField('html_content', 'is required, or plain_content');
-  return contentOf({ sources, raw: true, names: NAMES, before: before.content });
+  const body = contentOf({ sources, raw: true, names: NAMES, before: content });
+  await changePublished(route, call, before, { body, names: NAMES });
+  const after = await loadTemplate(route, call, before.id);
+  const shown = (await versionsOf(route, call, after)).find(({ active }) => active === 1);
+  return { ...shown, ...contentFields(after) };
 };
 
 const createSendgridVersionRoute = endpoint(
@@ -198,10 +215,38 @@ const createSendgridVersionRoute = endpoint(
   async (call, route) => {
     const fields: Partial<TemplateSources> = requireFields(call.body, VERSION);
     const before = await loadTemplate(route, call, aliasOf(call.id));
-    await changePublished(route, call, before, { body: bodyIn(fields, before), names: NAMES });
-    const after = await loadTemplate(route, call, before.id);
-    const [made] = await versionsOf(route, call, after);
-    return { ...made, ...contentFields(after) };
+    const { content } = before;
+    const isFirst = before.published_version === null;
+    const sources = isFirst ? { subject: before.name, html: '', text: '' } : sourcesOf(content);
+    return publishVersion(route, call, before, { fields, sources, content });
+  },
+);
+
+/** The change is a version of its own, which is active: another than the active one is changed only by saying so. */
+const changeSendgridVersionRoute = endpoint(
+  'PATCH /compat/sendgrid/v3/templates/:id/versions/:version',
+  { summary: 'PATCH /v3/templates/{id}/versions/{version}', body: z.unknown(), bounds: BOUNDS },
+  async (call, route) => {
+    const fields: Partial<TemplateSources> = requireFields(call.body, VERSION);
+    const before = await loadTemplate(route, call, aliasOf(call.id));
+    const { version, published, content } = await loadVersion(route, call, before);
+    if (!published && !isActive(call.body)) {
+      const remedy = `must be 1: version ${version} is not active, and a change is a new version, which is active`;
+      throw refuseField('active', remedy);
+    }
+    return publishVersion(route, call, before, { fields, sources: sourcesOf(content), content });
+  },
+);
+
+/** Messages name their version, so a version stays as long as its template. */
+const deleteSendgridVersionRoute = endpoint(
+  'DELETE /compat/sendgrid/v3/templates/:id/versions/:version',
+  { summary: 'DELETE /v3/templates/{id}/versions/{version}' },
+  async (call, route) => {
+    const template = await loadTemplate(route, call, aliasOf(call.id));
+    const { version } = await loadVersion(route, call, template);
+    const problem = `version ${version} cannot be deleted, because messages name it: delete the template, or activate another version`;
+    throw new DomainError('resource_conflict', problem);
   },
 );
 
@@ -234,5 +279,7 @@ export const SENDGRID_TEMPLATE_ROUTES = {
   deleteSendgridTemplateRoute,
   createSendgridVersionRoute,
   getSendgridVersionRoute,
+  changeSendgridVersionRoute,
+  deleteSendgridVersionRoute,
   activateSendgridVersionRoute,
 };

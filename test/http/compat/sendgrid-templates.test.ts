@@ -143,7 +143,52 @@ describe('sendgrid templates', () => {
     expect((await ask('sendgrid', 'POST', `/v3/templates/${id}/versions`, { payload: large })).status).toBe(413);
     for (const path of ['versions/1', 'versions/x', 'versions/%00'])
       expect((await ask('sendgrid', 'GET', `/v3/templates/${id}/${path}`)).status).toBeGreaterThanOrEqual(400);
-    expect((await ask('sendgrid', 'PATCH', `/v3/templates/${id}/versions/1`, { payload: {} })).status).toBe(405);
+  });
+
+  test('/v3/templates/{id}/versions/{version}: a change is the next version, and none is deleted', async () => {
+    const id = await create('Changed');
+    const url = `/v3/templates/${id}/versions`;
+    const first = { subject: 'Hi {{name}}', html_content: '<p>{{name}}</p>', plain_content: 'Hi {{name}}' };
+    await call('POST', url, { body: first });
+    const changed = await call('PATCH', `${url}/1`, { body: { subject: 'Hello {{name}}', name: 'Renamed' } });
+    expect([changed.statusCode, changed.body]).toMatchObject([
+      200,
+      { ...first, id: '2', template_id: id, active: 1, subject: 'Hello {{name}}' },
+    ]);
+    expect((await call('GET', `${url}/1`)).body).toMatchObject({ ...first, active: 0 });
+    // Nothing that is sent changes.
+    const same = { name: 'x', test_data: '{}', subject: 'Hello {{name}}' };
+    expect((await call('PATCH', `${url}/2`, { body: same })).body).toMatchObject({ id: '2', active: 1 });
+
+    // The parts of an earlier version that is changed stay its own.
+    expect(await refused('PATCH', `${url}/1`, { body: { plain_content: 'Earlier' } })).toMatch(
+      /^400 active active must be 1: version 1 is not active/,
+    );
+    const back = await call('PATCH', `${url}/1`, { body: { plain_content: 'Earlier', active: 1 } });
+    expect(back.body).toMatchObject({ ...first, id: '3', active: 1, plain_content: 'Earlier' });
+
+    for (const version of ['1', '3'])
+      expect(await refused('DELETE', `${url}/${version}`)).toMatch(/^409 null version \d cannot be deleted, because/);
+    expect((await call('GET', `/v3/templates/${id}`)).body.versions).toHaveLength(3);
+  });
+
+  test('refuses changes of versions that cannot be kept, and of versions that do not exist', async () => {
+    const id = await create('Unchanged');
+    const url = `/v3/templates/${id}/versions`;
+    await call('POST', url, { body: { html_content: '<p>x</p>' } });
+    for (const [body, sentence] of [
+      [{ active: 0 }, 'active active must be 1'],
+      [{ html_content: '', plain_content: '' }, 'html_content html_content is required, or plain_content'],
+      [{ subject: 'x\r\nBcc: a@b.test' }, 'subject subject must'],
+      [{ html_content: ['x'] }, 'html_content html_content must be text'],
+      [{ other: 1 }, 'other other is not a known field'],
+    ] as const)
+      expect(await refused('PATCH', `${url}/1`, { body })).toContain(`400 ${sentence}`);
+    const large = { html_content: 'x'.repeat(10_000_000) };
+    expect((await ask('sendgrid', 'PATCH', `${url}/1`, { payload: large })).status).toBe(413);
+    expect(await refused('PATCH', `${url}/9`, { body: { subject: 'x' } })).toContain('404 ');
+    expect(await refused('DELETE', `${url}/9`)).toContain('404 ');
+    expect((await call('GET', `/v3/templates/${id}`)).body.versions).toHaveLength(1);
   });
 
   test.each([
@@ -170,6 +215,8 @@ describe('sendgrid templates', () => {
         ['PATCH', url, { payload }],
         ['DELETE', url, {}],
         ['POST', `${url}/versions`, { payload: { html_content: '<p>x</p>' } }],
+        ['PATCH', `${url}/versions/1`, { payload: { html_content: '<p>x</p>' } }],
+        ['DELETE', `${url}/versions/1`, {}],
         ['POST', `${url}/versions/1/activate`, {}],
       ] as const)
         expect([403, 404]).toContain((await ask('sendgrid', method, path, { by, ...more })).status);
