@@ -5,7 +5,7 @@ import { parseMailbox } from '../../lib/mime/mime.ts';
 import { bodyOf } from '../bodies.ts';
 import { writeCsv } from '../csv.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { integerParameter } from '../fields.ts';
+import { integerParameter, text } from '../fields.ts';
 import { isSent } from '../resources/messages/send-body.ts';
 import type { SerializedSuppression } from '../resources/suppressions/add-suppressions.ts';
 import { domainIn, NO_BODY } from './mailgun.ts';
@@ -203,15 +203,26 @@ const ERROR_CHARACTERS_MAX = 1_000;
 const NO_TAGS = "is not supported: use a topic with POST /v1/topics, or '*'";
 const isEverything = (value: unknown): boolean => [value].flat().every((one) => one === '*' || one === '');
 
+const ERROR = text(ERROR_CHARACTERS_MAX);
+
+/** Replies of several lines are texts too. */
 const takeError: FieldRule = (value, path) =>
-  typeof value === 'string' && value.length <= ERROR_CHARACTERS_MAX
+  ERROR.safeParse(value).success
     ? { fields: { error: value } }
-    : refused(`must be a text of at most ${ERROR_CHARACTERS_MAX} characters`)(value, path);
+    : refused(`must be a text of at most ${ERROR_CHARACTERS_MAX} characters, without NUL`)(value, path);
+
+/** A reply code, as text in a form: `550`, or with an enhanced code. */
+const CODE = /^[\x20-\x7e]{0,20}$/;
+
+const takeCode: FieldRule = (value, path) =>
+  (typeof value === 'string' || typeof value === 'number') && CODE.test(String(value))
+    ? { fields: { code: String(value) } }
+    : refused('must be a reply code such as 550')(value, path);
 
 const SUPPRESSION: FieldRules = {
   address: as('address'),
   error: takeError,
-  code: (value) => ({ fields: { code: String(value) } }),
+  code: takeCode,
   created_at: ignored, // it is now
   tag: refusedUnless(isEverything, NO_TAGS),
   tags: refusedUnless(isEverything, NO_TAGS),
