@@ -218,6 +218,7 @@ export const ROUTES = {
       'organization_suspended',
       'from_domain_mismatch',
       'domain_not_verified',
+      'quota_exceeded',
       'template_invalid',
       'template_variables_invalid',
     ],

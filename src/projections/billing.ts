@@ -3,6 +3,7 @@ import type { Month } from '../domain/billing/plan.ts';
 import { dayOf } from '../domain/kernel/event.ts';
 import { LOG_START, type Position, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { BillingPeriodEvent, MessageEvent } from '../domain/kernel/events.ts';
+import { SERVICE_SENDER } from '../domain/message/events.ts';
 import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from './database.ts';
 import { positionBefore } from './events/queries.ts';
 import { defineProjection, earlierMessages } from './projection.ts';
@@ -87,7 +88,7 @@ interface AddedRecipients {
   readonly after: Position;
 }
 
-/** Counts accepted live recipients; suppressed and failed ones are free. */
+/** Counts accepted live recipients. Suppressed and failed ones, and those of notices of this service, are free. */
 export interface BillingChanges {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
@@ -140,8 +141,8 @@ const accept = (
   changes: BillingChanges,
   event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
 ): void => {
-  if (!isLive(event) || event.data.trial === true) return;
   const { data, metadata } = event;
+  if (!isLive(event) || data.keyId === SERVICE_SENDER) return;
   const day = dayOf(metadata.occurredAt);
   changes.days.set(data.messageId, day);
   changes.accepted.push({ messageId: data.messageId, day });
@@ -151,12 +152,12 @@ const accept = (
 const free = (changes: BillingChanges, event: RecordedEvent<MessageEvent>): void => {
   if (!isLive(event)) return;
   const day = changes.days.get(event.data.messageId);
-  if (day !== undefined) add(changes, event, day, -1); // of a trial nothing was billed
+  if (day !== undefined) add(changes, event, day, -1); // notices have no day: they were not billed
 };
 
 export const billingProjection = defineProjection<MessageEvent | BillingPeriodEvent, BillingChanges>({
   name: 'billing',
-  version: 1,
+  version: 2,
   categories: ['message', 'invoice'],
   tables: ['billing_days', 'billing_messages', 'billing_invoices'],
   handlers: {

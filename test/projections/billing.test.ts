@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { billingProjection, billingUsage } from '../../src/projections/billing.ts';
+import type { MessageEvent } from '../../src/domain/kernel/events.ts';
+import { SERVICE_SENDER } from '../../src/domain/message/events.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
@@ -37,6 +39,17 @@ describe('usage', () => {
       ],
       countedUpTo: '2026-12-01T00:00:00.000Z',
     });
+  });
+
+  test('counts test sends of templates, and leaves out notices of the service and those that failed', async () => {
+    const { given, pool } = await openApplied(billingProjection);
+    const at = { occurredAt: '2026-11-05T10:00:00.000Z' };
+    await given('message-msg_1', [messageAccepted({ recipients: TWO, trial: true })], at);
+    const notice = { messageId: 'msg_2', recipients: TWO, trial: true, keyId: SERVICE_SENDER } as const;
+    await given('message-msg_2', [messageAccepted(notice)], at);
+    const { data, ...failed } = LATER_EVENTS.RecipientFailed;
+    await given('message-msg_2', [{ ...failed, data: { ...data, messageId: 'msg_2' } } as MessageEvent], at);
+    expect((await billingUsage(pool, NOVEMBER)).billableRecipients).toBe(2);
   });
 
   const FREE = ['RecipientFailed', 'RecipientSuppressed'];

@@ -650,7 +650,7 @@ export const templates = (call: Call) => ({
   /**
    * Send a test message from a template
    *
-   * Sends a real message whose subject begins with `[Test]`. It is not billed, and not counted in statistics, warm-up quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.
+   * Sends a real message whose subject begins with `[Test]`. It is billed like any message, but not counted in statistics, warm-up quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */

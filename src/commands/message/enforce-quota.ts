@@ -10,6 +10,7 @@ import {
   requirePeriod,
 } from '../../domain/billing/plan.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
+import { SERVICE_SENDER } from '../../domain/message/events.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { SendRequest } from './prepare-message.ts';
 
@@ -137,10 +138,10 @@ interface QuotaContext {
  */
 export const enforceQuota = async (
   { quotas, plans = BUILT_IN_PLANS, system }: QuotaContext,
-  { organizationId, environment, chosenPlans = [] }: Caller,
+  { organizationId, environment, keyId, chosenPlans = [] }: Caller,
   sends: readonly number[],
 ): Promise<QuotaReservation> => {
-  if (quotas === undefined || environment === 'test') return unlimited(sends);
+  if (quotas === undefined || environment === 'test' || keyId === SERVICE_SENDER) return unlimited(sends);
   const now = system.now().toISOString();
   const plan = planOf({ chosenPlans }, plans, now);
   const { hardLimit: limit } = plan;
@@ -160,8 +161,7 @@ export const enforceQuota = async (
 };
 
 /** Recipients of a send that a plan counts. */
-export const billableOf = ({ draft }: Pick<SendRequest, 'draft'>): number =>
-  draft.trial === true ? 0 : draft.recipients.length;
+export const billableOf = ({ draft }: Pick<SendRequest, 'draft'>): number => draft.recipients.length;
 
 /** Repeats of accepted requests are answered as before, even if the quota is used up by now. */
 export const withRefusal = (request: SendRequest, refusal: DomainError | null): SendRequest =>

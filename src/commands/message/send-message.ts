@@ -6,6 +6,7 @@ import { formatId, formatTimedId, ID_BYTES } from '../../domain/kernel/ids.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
+import { SERVICE_SENDER } from '../../domain/message/events.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../domain/message/retry-schedule.ts';
 import type { Notice } from '../../domain/organization/organization.ts';
@@ -193,9 +194,6 @@ interface NoticeDomain {
   readonly id: string;
   readonly name: string;
 }
-
-/** In place of a key's id, which no key can have. */
-export const SERVICE_SENDER = 'service';
 
 const LOCAL_PART = 'outbox';
 

@@ -139,7 +139,7 @@ export const TestTemplate = ({ draft, template, version }: DraftProps & { readon
     >
       <p class="two">
         {version === null ? 'The draft' : `Version ${version}`} is sent with its example values, and [Test] before the
-        subject. Tests are not billed or counted in statistics.
+        subject. Tests are billed, but not counted in statistics.
       </p>
       <label class="row">
         To

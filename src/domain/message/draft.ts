@@ -25,10 +25,7 @@ export interface MessageDraft
   readonly ttlSeconds: number;
   /** Template from which subject and bodies were rendered. */
   readonly template?: { readonly templateId: string; readonly version: number };
-  /**
-   * A test send of a template, or a notice of this service. It is not billed, and not counted in statistics, warm-up
-   * quotas or sender reputation.
-   */
+  /** A test send of a template, or a notice of this service: not counted in statistics, warm-up quotas or reputation. */
   readonly trial?: true;
   /** Id of the message that it sends again. */
   readonly resendOf?: string;

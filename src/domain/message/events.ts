@@ -73,6 +73,9 @@ const schedule = {
   expiresAt: z.string(),
 };
 
+/** Stands for the API key in notices of this service, which are not billed. No key can have this id. */
+export const SERVICE_SENDER = 'service';
+
 /** Reasons to hold recipients that could otherwise be sent to. */
 export const HOLD_REASONS = [
   'domain_slowed',
@@ -96,6 +99,7 @@ export const messageEvents = {
   MessageAccepted: z.object({
     ...about,
     domainId: z.string(),
+    /** API key, or `SERVICE_SENDER`. */
     keyId: z.string(),
     /** Message-ID (RFC 5322) with its angle brackets. The same on every attempt. */
     internetMessageId: z.string(),
@@ -124,10 +128,7 @@ export const messageEvents = {
     stream: z.enum(['transactional', 'bulk']),
     /** Template from which subject and bodies were rendered. Absent: none. */
     template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
-    /**
-     * A test send of a template, or a notice of this service. It is not billed, and not counted in statistics, warm-up
-     * quotas or sender reputation.
-     */
+    /** A test send of a template, or a notice of this service: not counted in statistics, warm-up quotas or reputation. */
     trial: z.literal(true).optional(),
     /** Topic that recipients can unsubscribe from separately. `out`: sent only to those who opted in. */
     topic: z.object({ id: z.string(), default: z.enum(TOPIC_DEFAULTS) }).optional(),

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { SERVICE_SENDER } from '../../commands/message/send-message.ts';
 import {
   type AfterAttempt,
   adjustConcurrency,
@@ -17,6 +16,7 @@ import {
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { organizationStream } from '../../domain/kernel/streams.ts';
 import type { AttemptOutcome, Hold } from '../../domain/message/attempt.ts';
+import { SERVICE_SENDER } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { suspensionOf } from '../../domain/organization/organization.ts';
 import { jitter, random, type System } from '../../lib/async/async.ts';

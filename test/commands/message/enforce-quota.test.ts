@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSendingQuotas, enforceQuota } from '../../../src/commands/message/enforce-quota.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
+import { SERVICE_SENDER } from '../../../src/domain/message/events.ts';
 
 const PLAN = { ...BUILT_IN_PLANS.default, id: 'small', hardLimit: 10 };
 const CALLER = {
@@ -53,6 +55,59 @@ describe('the hard limit of a plan', () => {
     later(7);
     await send(0);
     expect([await send(4), await send(3)]).toEqual([false, true]);
+  });
+
+  test('holds across the end of a month: what was accepted before does not count after it, and the count is read again', async () => {
+    const times = ['2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00.000Z'];
+    const asked: string[] = [];
+    const count = async (_: string, month: string) => {
+      asked.push(month);
+      return 0;
+    };
+    const quotas = createSendingQuotas(count, { monotonicMs: () => 0 });
+    const send = async (time: string): Promise<readonly boolean[]> => {
+      const { refusals, settle } = await enforceQuota(
+        { quotas, system: { now: () => new Date(time) } },
+        CALLER,
+        [6, 5, 4],
+      );
+      settle(10);
+      return refusals.map((refusal) => refusal === null);
+    };
+    for (const time of times) expect(await send(time)).toEqual([true, false, true]);
+    expect(asked).toEqual(['2026-11', '2026-12']);
+  });
+
+  test('is exceeded by two processes by at most what one of them accepts before its next count', async () => {
+    let nowMs = 0;
+    let logged = 0;
+    const open = () => createSendingQuotas(async () => logged, { monotonicMs: () => nowMs });
+    const processes = [open(), open()];
+    const send = async (process: number, recipients: number): Promise<boolean> => {
+      const context = { quotas: processes[process], system: { now: () => NOVEMBER } };
+      const { refusals, settle } = await enforceQuota(context, CALLER, [recipients]);
+      const isAccepted = refusals[0] === null;
+      if (isAccepted) logged += recipients;
+      settle(isAccepted ? recipients : 0);
+      return isAccepted;
+    };
+    expect([await send(0, 1), await send(1, 1)]).toEqual([true, true]);
+    expect([await send(0, 8), await send(1, 8)]).toEqual([true, true]);
+    for (let second = 0; second < 3; second += 1) {
+      nowMs += 1_000;
+      await Promise.all([send(0, 0), send(1, 0)]); // start the counts
+      await setImmediate();
+      expect([await send(0, 1), await send(1, 1)]).toEqual([false, false]);
+    }
+    expect(logged).toBe(18);
+  });
+
+  test('does not refuse notices of the service, which are not billed', async () => {
+    const quotas = createSendingQuotas(async () => 10, { monotonicMs: () => 0 });
+    const context = { quotas, system: { now: () => NOVEMBER } };
+    const refused = async (caller: Caller) => (await enforceQuota(context, caller, [1])).refusals[0]?.code ?? null;
+    expect(await refused(CALLER)).toBe('quota_exceeded');
+    expect(await refused({ ...CALLER, keyId: SERVICE_SENDER })).toBeNull();
   });
 
   test('costs each send the same, however many came before', async () => {

@@ -4,6 +4,7 @@ import { changePlan, createOrganization } from '../../../src/commands/organizati
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
 import type { MessageEvent } from '../../../src/domain/kernel/events.ts';
 import { messageStream } from '../../../src/domain/kernel/streams.ts';
+import { SERVICE_SENDER } from '../../../src/domain/message/events.ts';
 import { LATER_EVENTS } from '../../projections/support/message-events.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -50,13 +51,13 @@ const open = async (name: string) => {
       context: { ...contextAt(`2026-${time}`, organizationId), environment },
     });
   };
-  const accept = (id: string, time: string, recipients: number, more: { trial?: true; test?: true } = {}) => {
+  const accept = (id: string, time: string, recipients: number, more: { notice?: true; test?: true } = {}) => {
     const event = messageAccepted({
       messageId: `msg_${name}${id}`,
       contentId,
       domainId,
       recipients: Array.from({ length: recipients }, (_, number) => recipient(`rcp_${name}${id}${number}`)),
-      ...(more.trial && { trial: true }),
+      ...(more.notice && { keyId: SERVICE_SENDER }),
     });
     return append(id, time, event, more.test ? 'test' : 'live');
   };
@@ -84,11 +85,11 @@ const live = async ({ choose, accept, end }: Open, closes: (month: string) => Pr
   await accept('none', '09-02T10:00:00.000Z', 1);
   await end('RecipientSuppressed', 'none', 0, '09-02T10:00:01.000Z');
   await accept('early', '09-05T10:00:00.000Z', 3);
-  await accept('trial', '09-05T10:00:00.000Z', 2, { trial: true });
+  await accept('notice', '09-05T10:00:00.000Z', 2, { notice: true });
   await accept('test', '09-05T10:00:00.000Z', 2, { test: true });
   await accept('late', '09-16T00:00:00.000Z', 2);
   await end('RecipientFailed', 'early', 0, '09-20T10:00:00.000Z');
-  await end('RecipientFailed', 'trial', 0, '09-20T10:00:00.000Z');
+  await end('RecipientFailed', 'notice', 0, '09-20T10:00:00.000Z');
   await accept('next', '10-01T00:00:30.000Z', 2);
   await closes('2026-09');
   await end('RecipientFailed', 'early', 1, '10-05T10:00:00.000Z');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { changePlan } from '../../../src/commands/organization.ts';
 import { BUILT_IN_PLANS, type Plan, planOf } from '../../../src/domain/billing/plan.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
@@ -30,6 +31,7 @@ const open = async (name: string) => {
   return { organizationId, ask, send, used };
 };
 
+const WEEK_MS = 604_800_000;
 const TO = ['b@example.org', 'c@example.org'];
 
 describe('a plan cannot be gamed', () => {
@@ -42,6 +44,42 @@ describe('a plan cannot be gamed', () => {
     const again = await send(TO);
     expect([again.status, again.body.error?.code]).toEqual([422, 'quota_exceeded']);
     expect((await send(['b@example.org'])).status).toBe(202);
+    expect(await used()).toBe(3);
+  });
+
+  test('by test sends of templates, which count and are refused above the limit', async () => {
+    const { ask, used } = await open('testing');
+    const content = { subject: 'Hello', html: '<p>Hello</p>' };
+    const { id } = (await ask('POST', '/v1/templates', { alias: 'testing', name: 'Testing', ...content })).body;
+    const testSend = (to: readonly string[]) => ask('POST', `/v1/templates/${id}/test-send`, { to });
+    expect((await testSend(TO)).status).toBe(202);
+    expect(await used()).toBe(2);
+    expect((await testSend(TO)).body).toMatchObject({ error: { code: 'quota_exceeded' } });
+  });
+
+  test('by sending a test of a template again', async () => {
+    const { ask, used } = await open('again');
+    const content = { subject: 'Hello', html: '<p>Hello</p>' };
+    const { id } = (await ask('POST', '/v1/templates', { alias: 'again', name: 'Again', ...content })).body;
+    const sent = await ask('POST', `/v1/templates/${id}/test-send`, { to: TO });
+    expect(sent.status).toBe(202);
+    const { context } = service.deps;
+    const later = { ...context, system: { ...context.system, now: () => new Date(Date.now() + WEEK_MS) } };
+    const due = { messageId: sent.body.id, leaseMs: 60_000, random: 0.5, domainDeletedBy: () => null };
+    expect(await claimAttempt(later, due)).toMatchObject({ claimed: false });
+    expect((await ask('GET', `/v1/messages/${sent.body.id}`)).body.status).toBe('expired');
+    const resent = await ask('POST', `/v1/messages/${sent.body.id}/resend`);
+    expect(resent.body.error?.code).toBe('quota_exceeded');
+    expect(await used()).toBe(2);
+  });
+
+  test('by a batch that crosses the limit: a partial one has only what fits', async () => {
+    const { ask, used } = await open('batches');
+    const messages = [TO, TO, ['d@example.org']].map((to) => ({
+      ...{ from: 'a@batches.test', to, subject: 'Hello', text: 'Hello' },
+    }));
+    const { body } = await ask('POST', '/v1/messages/batch', { messages, mode: 'partial' });
+    expect(body.data.map(({ status }: { status: string }) => status)).toEqual(['accepted', 'refused', 'accepted']);
     expect(await used()).toBe(3);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SERVICE_SENDER } from '../../../src/commands/message/send-message.ts';
+import { SERVICE_SENDER } from '../../../src/domain/message/events.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Organization } from '../../../src/domain/organization/organization.ts';
 import { createSuspensionHolds } from '../../../src/workers/delivery/suspensions.ts';

@@ -192,8 +192,8 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
     {
       summary: 'Send a test message from a template',
       description:
-        'Sends a real message whose subject begins with `[Test]`. It is not billed, and not counted in statistics, warm-up ' +
-        'quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.',
+        'Sends a real message whose subject begins with `[Test]`. It is billed like any message, but not counted in statistics, ' +
+        'warm-up quotas or the sender reputation. The sender is the one in the template, or else `test@` your domain.',
       body,
       bounds: BOUNDS,
       examples: { 'The draft with its examples': { to: 'you@example.net' } },
