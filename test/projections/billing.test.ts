@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { billingProjection, billingUsage } from '../../src/projections/billing.ts';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { SERVICE_SENDER } from '../../src/domain/message/events.ts';
+import { billingProjection, billingUsage } from '../../src/projections/billing.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
