@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork, isPublicUrl, plainPublicUrl } from './domain/kernel/addresses.ts';
-import { readSourcePools, type SourcePools } from './domain/message/source-pools.ts';
+import { readSourcePools, readSourceWarmUps } from './domain/message/source-pools.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/reputation.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 import { StartRefused } from './lib/async/async.ts';
@@ -103,15 +103,27 @@ const limits = text(
   'set three rising percentages, such as `2,4,5`, or `off`',
 ).transform((value) => readLimits(value) ?? null);
 
-const sourcePools = z
-  .string()
-  .transform((value, context): SourcePools => {
-    const pools = readSourcePools(value, (address) => isIP(address) !== 0);
-    if (typeof pools !== 'string') return pools;
-    context.addIssue(pools);
+const isIpAddress = (value: string): boolean => isIP(value) !== 0;
+
+/** @param read returns the value, or a sentence about the first fault. */
+const byAddress = <Value extends object>(
+  read: (text: string, isAddress: (text: string) => boolean) => Value | string,
+) =>
+  z.string().transform((text, context): Value => {
+    const value = read(text, isIpAddress);
+    if (typeof value !== 'string') return value;
+    context.addIssue(value);
     return z.NEVER;
-  })
-  .optional();
+  });
+
+/** Addresses with a warm-up that no mail is sent from. Invalid values are reported elsewhere. */
+const hasStrayWarmUp = ({ SOURCE_WARM_UPS = '', SOURCE_ADDRESSES = '', SOURCE_POOLS = '' }: Environment): boolean => {
+  const warmUps = readSourceWarmUps(SOURCE_WARM_UPS, isIpAddress);
+  const pools = readSourcePools(SOURCE_POOLS, isIpAddress);
+  if (typeof warmUps === 'string' || typeof pools === 'string') return false;
+  const used = new Set([...list(SOURCE_ADDRESSES), ...[...pools.values()].flat()]);
+  return [...warmUps.keys()].some((address) => !used.has(address));
+};
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -159,6 +171,11 @@ const CONFLICTS: readonly {
     isIn: ({ SOURCE_POOLS, SOURCE_ADDRESSES }) => SOURCE_POOLS !== undefined && SOURCE_ADDRESSES === undefined,
   },
   {
+    variable: 'SOURCE_WARM_UPS',
+    problem: 'set only addresses of SOURCE_ADDRESSES and SOURCE_POOLS',
+    isIn: hasStrayWarmUp,
+  },
+  {
     variable: 'PREVIOUS_SECRET_KEY',
     problem: 'is the same as SECRET_KEY: set the previous SECRET_KEY, or omit it',
     isIn: (given) => given.PREVIOUS_SECRET_KEY !== undefined && given.PREVIOUS_SECRET_KEY === given.SECRET_KEY,
@@ -202,10 +219,12 @@ const SETTINGS = {
   /** IPs that direct delivery sends from. Empty: any. */
   sourceAddresses: [
     'SOURCE_ADDRESSES',
-    listOf((item) => isIP(item) !== 0, 'set addresses separated by commas, such as `192.0.2.7,2001:db8::7`'),
+    listOf(isIpAddress, 'set addresses separated by commas, such as `192.0.2.7,2001:db8::7`'),
   ],
   /** IPs by the mail that leaves from them. Other mail, or all if absent, leaves from `sourceAddresses`. */
-  sourcePools: ['SOURCE_POOLS', sourcePools],
+  sourcePools: ['SOURCE_POOLS', byAddress(readSourcePools).optional()],
+  /** First days of the warm-ups of new IPs. */
+  sourceWarmUps: ['SOURCE_WARM_UPS', byAddress(readSourceWarmUps).optional()],
   /** Direct delivery may connect to this machine and to private networks. */
   allowPrivateMx: ['ALLOW_PRIVATE_MX', flag],
   roles: ['ROLES', roles],

@@ -74,6 +74,7 @@ describe('the configuration', () => {
       DATA_DIR: '/d',
       SOURCE_ADDRESSES: '192.0.2.7, 2001:db8::7',
       SOURCE_POOLS: 'bulk=192.0.2.8; Example.com/bulk = 192.0.2.9,2001:db8::9',
+      SOURCE_WARM_UPS: '192.0.2.8=2026-11-29; 2001:db8::9 = 2027-02-28',
       ALLOW_PRIVATE_MX: 'true',
       PUBLIC_URL: 'https://mail.example.com/',
       TRUSTED_PROXIES: '10.0.0.0/8, ::1',
@@ -114,6 +115,10 @@ describe('the configuration', () => {
       sourcePools: new Map([
         ['bulk', ['192.0.2.8']],
         ['example.com/bulk', ['192.0.2.9', '2001:db8::9']],
+      ]),
+      sourceWarmUps: new Map([
+        ['192.0.2.8', '2026-11-29'],
+        ['2001:db8::9', '2027-02-28'],
       ]),
       allowPrivateMx: true,
       host: '::1',
@@ -171,6 +176,18 @@ describe('the configuration', () => {
     expect(problems({ SOURCE_ADDRESSES: '192.0.2.7', SOURCE_POOLS: pools })).toEqual([expect.stringMatching(problem)]);
   });
 
+  test.each([
+    ['mx.test=2026-11-29', 'set an IP address instead of `mx.test`'],
+    ['192.0.2.7', 'set the first day of 192.0.2.7 as YYYY-MM-DD instead of ``'],
+    ['192.0.2.7=2027-02-29', 'set the first day of 192.0.2.7 as YYYY-MM-DD instead of `2027-02-29`'],
+    ['192.0.2.7=2026-11-29T00:00', 'set the first day of 192.0.2.7 as YYYY-MM-DD instead of `2026-11-29T00:00`'],
+    ['192.0.2.7=2026-11-29;192.0.2.7=2026-11-30', 'set `192.0.2.7` once'],
+    ['192.0.2.9=2026-11-29', 'set only addresses of SOURCE_ADDRESSES and SOURCE_POOLS'],
+  ])('does not start with a warm-up of no address, or from no day: %s', (warmUps, problem) => {
+    const given = { SOURCE_ADDRESSES: '192.0.2.7', SOURCE_POOLS: 'bulk=192.0.2.8', SOURCE_WARM_UPS: warmUps };
+    expect(problems(given)).toEqual([`SOURCE_WARM_UPS: ${problem}`]);
+  });
+
   test('requires addresses for the mail that no pool is for', () => {
     expect(problems({ SOURCE_POOLS: 'bulk=192.0.2.8' })).toEqual([
       'SOURCE_POOLS: set SOURCE_ADDRESSES too, for mail that no pool is for',
@@ -186,6 +203,7 @@ describe('the configuration', () => {
       ROLES: 'api,cook',
       SOURCE_ADDRESSES: 'mail.example.com',
       SOURCE_POOLS: 'marketing=192.0.2.8',
+      SOURCE_WARM_UPS: 'tomorrow',
       ALLOW_PRIVATE_MX: 'maybe',
       HOST: 'a b',
       PORT: '70000',

@@ -191,6 +191,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   WarmUpStarted: 'append-other',
   WarmUpEnded: 'append-release',
   WarmUpPlacesTaken: 'append-places',
+  SourcePlacesTaken: 'append-other',
 
   TemplateCreated: 'append-other',
   TemplateDraftChanged: 'append-other',

@@ -54,6 +54,7 @@ import {
   removeAnalystCommand,
   replayCommand,
 } from './replay.ts';
+import { listSourcesCommand } from './sources.ts';
 import { witnessCommand } from './witness/command.ts';
 
 export const OPERATOR_COMMANDS: readonly Command[] = [
@@ -81,6 +82,7 @@ export const OPERATOR_COMMANDS: readonly Command[] = [
   removeMemberCommand,
   grantOperatorCommand,
   withdrawOperatorCommand,
+  listSourcesCommand,
   createAnalystCommand,
   listAnalystsCommand,
   removeAnalystCommand,

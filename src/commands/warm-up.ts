@@ -52,6 +52,7 @@ export const endWarmUp = async (
 };
 
 interface ReserveDailyQuota extends ReserveQuota {
+  /** Empty for an IP address of this service, which all organizations share. */
   readonly organizationId: string;
   /** The day's quota as loaded before, possibly stale: saves the read. */
   readonly known: LoadedStream<DailyQuota> | undefined;
@@ -66,13 +67,19 @@ export const reserveDailyQuota = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { organizationId, known, ...command }: ReserveDailyQuota,
 ): Promise<Pick<Reservation, 'refusedBy' | 'unused'> & { readonly day: LoadedStream<DailyQuota> }> => {
-  const { domainId, day } = command;
+  const { owner, day } = command;
+  const ownerId = 'source' in owner ? owner.source : owner.domainId;
   let reserved: Reservation | undefined;
   const { state, revision } = await execute(context, {
     aggregate: dailyQuota,
-    stream: dailyQuotaStream(domainId, day),
+    stream: dailyQuotaStream(ownerId, day),
     context: eventContext(
-      internalOrigin({ actor: 'worker:deliver-message', organizationId, environment: 'live', causeId: domainId }),
+      internalOrigin({
+        actor: 'worker:deliver-message',
+        organizationId,
+        environment: 'source' in owner ? null : 'live',
+        causeId: ownerId,
+      }),
       context.system.now().toISOString(),
     ),
     decide: (before) => {

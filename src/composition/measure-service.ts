@@ -3,6 +3,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import type { WebhookAnswer, WebhookTarget } from '../domain/ports/webhooks.ts';
+import { countedFrom } from '../domain/reputation/reputation.ts';
 import { type MeasuredValue, readGauge } from '../http/metrics.ts';
 import { shareCalls } from '../lib/async/async.ts';
 import { poolUse } from '../lib/postgres/postgres.ts';
@@ -150,6 +151,21 @@ const measureAuditTrees = (registry: Registry, { context, system }: Engines, { a
   });
 };
 
+const measureSources = (registry: Registry, { system }: Engines, { reputation }: ReadModels): void => {
+  readGauge(registry, {
+    name: 'outbox_source_recent_recipients',
+    help: 'Recipients of live mail in seven days by the address that sent it: delivered, bounced because of theirs, or complained',
+    labelNames: ['source', 'outcome'],
+    read: async () =>
+      (await reputation.ofSources(countedFrom(system.now()))).flatMap(({ source, ...counts }) =>
+        (['delivered', 'bounced', 'complained'] as const).map((outcome) => ({
+          labels: { source, outcome },
+          value: counts[outcome],
+        })),
+      ),
+  });
+};
+
 interface ServiceParts {
   readonly config: Config;
   readonly engines: Engines;
@@ -161,6 +177,7 @@ export const measureService = (registry: Registry, { config, engines, readModels
   measureDatabase(registry, engines);
   measureLog(registry, engines);
   measureAuditTrees(registry, engines, readModels);
+  measureSources(registry, engines, readModels);
   readGauge(registry, {
     name: 'outbox_processes',
     help: 'Processes that are connected to the database, by role',

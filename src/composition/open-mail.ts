@@ -17,6 +17,7 @@ import type { Environment } from '../domain/kernel/environment.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { createMtaSts, createTransportSecurity } from '../lib/smtp/smtp.ts';
 import type { Destinations } from '../workers/delivery/due.ts';
+import { createSourceQuotas } from '../workers/warm-ups.ts';
 import type { Engines } from './open-engines.ts';
 
 /** Half of the messages in flight wait for commits. More sessions stay idle, fewer make messages wait. */
@@ -58,6 +59,13 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   );
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
   const routes = openRoutes(config, engines);
+  const { providerOf, serversOf } = openDestinations(config, engines);
+  const sourceQuotas = createSourceQuotas({
+    store: engines.store,
+    system,
+    destinations: { providerOf },
+    warmUps: config.sourceWarmUps ?? new Map(),
+  });
   const transport = createDirectTransport({
     routes,
     resolver,
@@ -67,10 +75,10 @@ const openDirect = (config: Config, engines: Engines): Mail => {
     ehloName,
     sourceAddresses,
     sourcePools,
+    sourceQuotas,
     allowPrivate,
     port,
   });
-  const { providerOf, serversOf } = openDestinations(config, engines);
   const destinations: Destinations = {
     providerOf: async (domain) => {
       // Fetch a slow MTA-STS policy before the mail takes a place in the provider's queue.

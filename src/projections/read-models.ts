@@ -29,7 +29,7 @@ import { listErasures, type UnfinishedErasures, unfinishedErasures } from './era
 import { placeAt, readFeed } from './events/queries.ts';
 import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
-import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation.ts';
+import { countsOfSender, countsOfSources, type PageOfCounts, pageOfCounts } from './reputation.ts';
 import {
   findById,
   findByName,
@@ -179,6 +179,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     reputation: {
       page: (by: PageOfCounts) => pageOfCounts(pool, by),
       ofSender: listed(countsOfSender),
+      ofSources: (from: string) => countsOfSources(pool, from),
     },
     search: {
       byId: (kind: Parameters<typeof findById>[1], by: Parameters<typeof findById>[2]) =>

@@ -7,7 +7,7 @@ import { asRecords, type Database, rowsInto } from './database.ts';
 import { defineProjection, earlierMessages } from './projection.ts';
 
 interface SenderDay {
-  /** A domain or an organization. */
+  /** A domain, an organization, or an IP address of this service. */
   readonly senderId: string;
   /** UTC. */
   readonly day: string;
@@ -66,12 +66,24 @@ const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
   for (const senderId of [domainId, organizationId]) changes.senders.set(senderId, organizationId);
 };
 
-/** The counters of an event: its domain's and its organization's. None unless it concerns live bulk mail. */
-const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly SenderDay[] => {
+/** The address of this service that sent the copy; absent if the machine chose it, or for simulated mail. */
+const sourceOf = (event: RecordedEvent<MessageEvent>): readonly string[] => {
+  const { data } = event;
+  const source =
+    event.type === 'RecipientComplained' ? event.data.source : 'smtp' in data ? data.smtp?.source : undefined;
+  return source === undefined || !isLive(event) ? [] : [source];
+};
+
+/**
+ * The counters of an event: those of its domain and its organization, unless it concerns no live bulk mail, and that of the
+ * address that sent it.
+ */
+const countedBy = (changes: Changes, event: RecordedEvent<MessageEvent>): readonly SenderDay[] => {
+  const { data, metadata } = event;
   const domainId = changes.messages.get(data.messageId);
-  if (domainId === undefined) return [];
   const day = dayOf(metadata.occurredAt);
-  return [domainId, metadata.organizationId].map((senderId) => {
+  const senders = domainId === undefined ? [] : [domainId, metadata.organizationId];
+  return [...senders, ...sourceOf(event)].map((senderId) => {
     const key = `${senderId} ${day}`;
     const counted = changes.counts.get(key) ?? { senderId, day, delivered: 0, bounced: 0, complained: 0 };
     changes.counts.set(key, counted);
@@ -254,4 +266,28 @@ export const countsOfSender = async (
   const values = [by.from, by.senderId];
   const { rows } = await db.query<Row>({ name: 'sending-counts-of-sender', text: ONE, values });
   return rows.map(countsOf)[0] ?? null;
+};
+
+export interface SourceCounts extends ReputationCounts {
+  /** An IP address of this service. */
+  readonly source: string;
+}
+
+/** Ids of domains and organizations have an underscore. */
+const OF_SOURCES = `
+  select sender_id as source, null as "releasedAt", greatest(sum(delivered), 0)::float8 as delivered, sum(bounced)::float8 as bounced,
+    sum(complained)::float8 as complained
+  from read_models.reputation_counts
+  where day >= $1 and strpos(sender_id, '_') = 0
+  group by 1
+  order by 1`;
+
+/** Counts of live mail by the address of this service that sent it. @param from first day that counts, `YYYY-MM-DD`. */
+export const countsOfSources = async (db: Database, from: string): Promise<readonly SourceCounts[]> => {
+  const { rows } = await db.query<SourceCounts>({
+    name: 'sending-counts-of-sources',
+    text: OF_SOURCES,
+    values: [from],
+  });
+  return rows;
 };

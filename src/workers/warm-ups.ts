@@ -5,15 +5,20 @@ import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts'
 import { warmUpStream } from '../domain/kernel/streams.ts';
 import type { Hold } from '../domain/message/attempt.ts';
 import type { ExistingMessage, Recipient } from '../domain/message/message.ts';
+import { type SourceWarmUps, sourceDay } from '../domain/message/source-pools.ts';
+import type { SourceQuotas } from '../domain/ports/mail.ts';
 import {
+  dayAfter,
   dayOf,
   domainOfWarmUp,
   nextSlot,
   type Plan,
   type PlannedDay,
   plannedDay,
+  type QuotaOwner,
   type QuotaRequest,
   type RecipientCounts,
+  startOf,
   type DailyQuota as UsedQuota,
   type WarmUp,
   type WarmUpEvent,
@@ -36,8 +41,9 @@ export interface DailyQuota {
 interface DailyQuotaOptions {
   readonly store: EventStore;
   readonly system: System;
+  /** Empty for an IP address, which all organizations share. */
   readonly organizationId: string;
-  readonly domainId: string;
+  readonly owner: QuotaOwner;
   readonly day: string;
 }
 
@@ -101,6 +107,7 @@ interface WarmUpHoldsOptions {
 }
 
 const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
 
 /** Whether held mail is offered quota again, because its plan replaced one that had less, perhaps. */
 interface Offers {
@@ -188,7 +195,7 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     if (plan === null || planned === null) return null;
     const { domainId } = accepted;
     if (known.today?.quota.day !== day) {
-      const quota = createDailyQuota({ store, system, organizationId, domainId, day });
+      const quota = createDailyQuota({ store, system, organizationId, owner: { domainId }, day });
       known.today = { quota, waiting: new Map() };
     }
     return { ...planned, ...known.today, domainId, plan, now };
@@ -257,6 +264,50 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
       if (known === undefined || message.environment !== 'live' || trial === true) return null;
       const today = todayOf(known, message);
       return today === null ? null : judge(message, recipients, today);
+    },
+  };
+};
+
+/** Addresses are shared by all organizations. */
+const NO_ORGANIZATION = '';
+
+interface SourceQuotasOptions {
+  readonly store: EventStore;
+  readonly system: System;
+  readonly destinations: Pick<Destinations, 'providerOf'>;
+  readonly warmUps: SourceWarmUps;
+}
+
+/** Daily quotas of the IP addresses that are warming up, reserved in the log like those of domains. */
+export const createSourceQuotas = ({ store, system, destinations, warmUps }: SourceQuotasOptions): SourceQuotas => {
+  const quotas = new Map<string, DailyQuota>();
+
+  const quotaOf = (source: string, day: string): DailyQuota => {
+    const known = quotas.get(source);
+    if (known?.day === day) return known;
+    const quota = createDailyQuota({ store, system, organizationId: NO_ORGANIZATION, owner: { source }, day });
+    quotas.set(source, quota);
+    return quota;
+  };
+
+  return {
+    reserve: async ({ source, domain, recipients, exemptFromCap }) => {
+      const day = dayOf(system.now());
+      const planned = sourceDay(warmUps, source, day);
+      if (planned === null) return true;
+      const provider = await destinations.providerOf(domain);
+      const request = { recipients: new Map([[provider, recipients]]), exemptFromCap };
+      try {
+        return (await quotaOf(source, day).reserve(request, planned.cap)) === null;
+      } catch (error) {
+        if (error instanceof DomainError) return exemptFromCap; // other processes reserved the last of it
+        throw error;
+      }
+    },
+    retryAfterSeconds: () => {
+      const now = system.now();
+      const atMs = startOf(dayAfter(dayOf(now), 1)) + random(system) * DAY_MS;
+      return Math.ceil((atMs - now.getTime()) / SECOND_MS);
     },
   };
 };

@@ -160,6 +160,20 @@ const withRows = async (sql: string, undo: string, work: () => Promise<readonly 
     await pool.query(undo);
   }
 };
+/** @param values signed size, size that it has grown to, and whether a witness contradicts it. */
+const withTree = (values: string) =>
+  withRows(
+    `insert into read_models.audit_trees (tree, size, latest, signed_size, grown_to, disputed) values ('t', 2, '', ${values})`,
+    'delete from read_models.audit_trees',
+    () => firing(healthy),
+  );
+/** What became of the mail from an address. */
+const withSource = (...counts: readonly [delivered: number, bounced: number, complained: number]) =>
+  withRows(
+    `insert into read_models.reputation_counts values ('2001:db8::8', current_date - 6, ${counts}), ('dom_1', current_date, 1000, 500, 500)`,
+    'delete from read_models.reputation_counts',
+    () => firing(healthy),
+  );
 /** The disk of a machine cannot be filled in a test: the scrape says so instead. */
 const fullDisk = (text: string): string => `${text}outbox_disk_free_bytes 5\noutbox_disk_size_bytes 100\n`;
 const setting =
@@ -211,6 +225,12 @@ const STATES: Readonly<Record<string, { readonly fires: readonly string[]; state
   },
   'mail is deferred': { fires: ['OutboxMailDeferred'], state: () => firing({ ...healthy, outcome: 'deferred' }) },
   'mail bounces': { fires: ['OutboxMailBounced'], state: () => firing({ ...healthy, outcome: 'bounced' }) },
+  'mail from an address is reported as spam': {
+    fires: ['OutboxSourceReputation'],
+    state: () => withSource(1000, 50, 4),
+  },
+  'mail from an address bounces': { fires: ['OutboxSourceReputation'], state: () => withSource(1000, 51, 3) },
+  'an address has sent little': { fires: [], state: () => withSource(199, 100, 100) },
   'mail expires': { fires: ['OutboxMailExpired'], state: () => firing({ ...healthy, outcome: 'expired' }) },
   'a mail server does not answer': {
     fires: ['OutboxMailUnknown'],
@@ -238,24 +258,8 @@ const STATES: Readonly<Record<string, { readonly fires: readonly string[]; state
     fires: ['OutboxCertificateExpires'],
     state: () => firing({ ...healthy, nowSeconds: Date.now() / 1000 }),
   },
-  'nothing is signed': {
-    fires: ['OutboxSigningStopped'],
-    state: () =>
-      withRows(
-        `insert into read_models.audit_trees (tree, size, latest, signed_size, grown_to, disputed) values ('t', 2, '', 0, 2, false)`,
-        'delete from read_models.audit_trees',
-        () => firing(healthy),
-      ),
-  },
-  'a witness contradicts an audit log': {
-    fires: ['OutboxSigningStopped'],
-    state: () =>
-      withRows(
-        `insert into read_models.audit_trees (tree, size, latest, signed_size, grown_to, disputed) values ('t', 2, '', 2, 2, true)`,
-        'delete from read_models.audit_trees',
-        () => firing(healthy),
-      ),
-  },
+  'nothing is signed': { fires: ['OutboxSigningStopped'], state: () => withTree('0, 2, false') },
+  'a witness contradicts an audit log': { fires: ['OutboxSigningStopped'], state: () => withTree('2, 2, true') },
   'the clock is off': {
     fires: ['OutboxClockOff'],
     state: () => {

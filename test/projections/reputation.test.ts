@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { reputationStream } from '../../src/domain/kernel/streams.ts';
-import { countsOfSender, pageOfCounts, reputationProjection } from '../../src/projections/reputation.ts';
+import {
+  countsOfSender,
+  countsOfSources,
+  pageOfCounts,
+  reputationProjection,
+} from '../../src/projections/reputation.ts';
 import { messageAccepted } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
@@ -67,6 +72,29 @@ describe('the outcomes of bulk mail', () => {
       expect(await counts()).toEqual({ ...NONE, ...(counted === undefined ? {} : { [counted]: 1 }) });
     });
   }
+
+  test('are counted for the address that all live mail was sent from', async () => {
+    const { send, next, pool } = await open();
+    const from = (event: MessageEvent, source: string): MessageEvent => {
+      const { type, data } = event;
+      const facts = 'smtp' in data ? { smtp: { ...data.smtp, source } } : { source };
+      return { type, data: { ...data, ...facts } } as MessageEvent;
+    };
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) await send(id, { stream: 'transactional' });
+    await send('msg_4', {}, { environment: 'test' });
+    for (const id of ['msg_1', 'msg_2']) await next(id, from(LATER_EVENTS.RecipientDelivered, '192.0.2.8'));
+    await next('msg_1', from(LATER_EVENTS.RecipientComplained, '192.0.2.8'));
+    await next('msg_2', from(bounced({ late: true }), '192.0.2.8'));
+    await next('msg_3', from(bounced({}), '2001:db8::7'));
+    await next('msg_4', from(LATER_EVENTS.RecipientDelivered, '192.0.2.8'), DAY, { environment: 'test' });
+    await next('msg_3', from(LATER_EVENTS.RecipientDelivered, '192.0.2.9'), '2026-11-14T23:59:59.999Z');
+    expect(await countsOfSources(pool, FROM)).toEqual([
+      { source: '192.0.2.8', releasedAt: null, delivered: 1, bounced: 1, complained: 1 },
+      { source: '2001:db8::7', releasedAt: null, delivered: 0, bounced: 1, complained: 0 },
+    ]);
+    const page = await pageOfCounts(pool, { from: FROM, after: '', limit: 10 });
+    expect(page.map(({ senderId }) => senderId)).not.toContain('192.0.2.8');
+  });
 
   test('exclude transactional mail and the test environment', async () => {
     const { send, next, counts } = await open();

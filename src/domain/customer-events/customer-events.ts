@@ -77,9 +77,10 @@ const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType
 };
 
 const changeOf = ({ type, data }: RecipientChange): CustomerEventKind => {
-  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
+  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...others } = data;
+  const { source: _a, ...facts } = { source: undefined, ...others };
   if (!('smtp' in facts)) return { type: TYPE_OF_CHANGE[type], recipientId, facts };
-  const { replyRoot: _r, ...smtp } = facts.smtp;
+  const { replyRoot: _r, source: _i, ...smtp } = facts.smtp;
   return { type: TYPE_OF_CHANGE[type], recipientId, facts: { ...facts, smtp } };
 };
 
@@ -170,6 +171,7 @@ const kindsOf = (
     case 'DestinationReleased':
     case 'DomainNameReleased':
     case 'WarmUpPlacesTaken':
+    case 'SourcePlacesTaken':
     case 'TemplateDraftChanged':
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':

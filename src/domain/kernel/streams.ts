@@ -77,6 +77,6 @@ export const adoptionsStream = (): StreamName => streamOf('audit', 'adoptions');
 export const auditorStream = (auditorId: string): StreamName => streamOf('auditor', auditorId);
 export const membersStream = (organizationId: string): StreamName => streamOf('members', organizationId);
 export const sessionStream = (sessionId: string): StreamName => streamOf('session', sessionId);
-/** @param day `YYYY-MM-DD`, UTC. */
-export const dailyQuotaStream = (domainId: string, day: string): StreamName =>
-  streamOf('warmUpDay', `${domainId}.${day}`);
+/** @param ownerId a domain's id or an IP address. @param day `YYYY-MM-DD`, UTC. */
+export const dailyQuotaStream = (ownerId: string, day: string): StreamName =>
+  streamOf('warmUpDay', `${ownerId}.${day}`);

@@ -26,6 +26,8 @@ const smtpFacts = z.object({
   policy: z.enum(TLS_POLICIES).nullable().optional(),
   /** IP address of the host that replied. */
   address: z.string().nullable().optional(),
+  /** IP address of this service that the session came from. Absent: the machine chose. */
+  source: z.string().optional(),
   /** Stage of the session at which the reply came. */
   stage: z.enum(REPLY_STAGES).optional(),
   replyId: z.string().nullable(),
@@ -220,7 +222,13 @@ export const messageEvents = {
     /** Id of the new message. */
     resentAs: z.string(),
   }),
-  RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
+  RecipientComplained: z.object({
+    ...about,
+    recipientId: z.string(),
+    shared,
+    /** IP address of this service that sent the copy. Absent: the machine chose. */
+    source: z.string().optional(),
+  }),
   /** A report that does not change the recipient. Only the first of each kind is recorded. */
   RecipientReportNoted: z.object({
     ...about,

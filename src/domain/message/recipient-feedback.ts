@@ -30,6 +30,10 @@ const canBounce = (
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
   !complained && (status === 'delivered' || status === 'sending' || status === 'bounced' || inDoubt);
 
+/** Address of this service that the last attempt came from. */
+const sourceOf = ({ smtp }: Recipient): Pick<SmtpFacts, 'source'> =>
+  smtp?.source === undefined ? {} : { source: smtp.source };
+
 /** Records each kind once, so that repeated reports cannot fill the log. */
 const notedOf = (
   about: { readonly messageId: string; readonly contentId: string; readonly recipientId: string },
@@ -53,10 +57,11 @@ const eventsOf = (
   const about = { messageId, contentId, recipientId };
   if (doubt !== undefined) return notedOf(about, recipient, { ...reported, doubt });
   if (reported.kind === 'complaint') {
-    return canComplain(recipient) ? [{ type: 'RecipientComplained', data: about }] : [];
+    return canComplain(recipient) ? [{ type: 'RecipientComplained', data: { ...about, ...sourceOf(recipient) } }] : [];
   }
   if (!canBounce(recipient, reported)) return [];
-  const { smtp, category } = reported;
+  const { category } = reported;
+  const smtp = { ...reported.smtp, ...sourceOf(recipient) };
   const late = recipient.status === 'delivered' ? ({ late: true } as const) : {};
   const data = { ...about, attempt: attempts, smtp, reason: REASON, category, ...late };
   return [{ type: 'RecipientBounced', data }];

@@ -1,4 +1,5 @@
 import { idPattern } from '../kernel/ids.ts';
+import { DEFAULT_PLAN, type PlannedDay, plannedDay } from '../warm-up/warm-up.ts';
 
 /**
  * Pools of addresses that direct delivery sends from: `bulk=192.0.2.8; org_…=192.0.2.9; example.com/bulk=192.0.2.10,192.0.2.11`.
@@ -54,3 +55,31 @@ export const sourcePoolOf = (
   [`${domain}/${stream}`, domain, `${organizationId}/${stream}`, organizationId, stream]
     .map((senders) => pools.get(senders))
     .find((addresses) => addresses !== undefined);
+
+/** First day of the warm-up of new addresses (`YYYY-MM-DD`, UTC), by address: `192.0.2.8=2026-11-29; 192.0.2.9=2026-12-04`. */
+export type SourceWarmUps = ReadonlyMap<string, string>;
+
+/** False for days that do not exist, such as 31 April. */
+const isDay = (text: string): boolean => {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00.000Z`) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+};
+
+/** @returns the warm-ups, or a sentence about the first fault. */
+export const readSourceWarmUps = (text: string, isAddress: (text: string) => boolean): SourceWarmUps | string => {
+  const warmUps = new Map<string, string>();
+  for (const entry of parts(text, ';').filter((part) => part !== '')) {
+    const [address = '', day = ''] = parts(entry, '=');
+    if (!isAddress(address)) return `set an IP address instead of \`${address}\``;
+    if (!isDay(day)) return `set the first day of ${address} as YYYY-MM-DD instead of \`${day}\``;
+    if (warmUps.has(address)) return `set \`${address}\` once`;
+    warmUps.set(address, day);
+  }
+  return warmUps;
+};
+
+/** The day of an address in its warm-up; null: it is not warming up. @param today `YYYY-MM-DD`, UTC. */
+export const sourceDay = (warmUps: SourceWarmUps, address: string, today: string): PlannedDay | null => {
+  const startsOn = warmUps.get(address);
+  return startsOn === undefined ? null : plannedDay({ startsOn, caps: DEFAULT_PLAN }, today);
+};

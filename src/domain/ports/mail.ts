@@ -84,6 +84,30 @@ export type ReplyStage = (typeof REPLY_STAGES)[number];
  */
 export const TLS_POLICIES = ['opportunistic', 'required', 'mta-sts', 'dane'] as const satisfies readonly TlsPolicy[];
 
+/**
+ * Enhanced status of a deferral without a reply: each address that may send the mail is warming up and has used its quota of
+ * the day (RFC 3463 §3.5, congestion).
+ */
+export const SOURCES_WARMING_UP = '4.4.5';
+
+/** Daily quotas of the source addresses that are warming up. */
+export interface SourceQuotas {
+  /**
+   * Reserves quota for the recipients of one copy.
+   * @returns false: the address may send no more to this mailbox provider today. True if it is not warming up.
+   */
+  reserve(request: {
+    readonly source: string;
+    /** Recipient domain. */
+    readonly domain: string;
+    readonly recipients: number;
+    /** Counted, but sent even if the quota is used up. */
+    readonly exemptFromCap: boolean;
+  }): Promise<boolean>;
+  /** Seconds until some time tomorrow (UTC), when there is quota again. */
+  retryAfterSeconds(): number;
+}
+
 /** Reply about one recipient, and its source. */
 export interface Reply {
   readonly recipientId: string;
@@ -116,7 +140,7 @@ export interface Reply {
 export type RecipientOutcome =
   /** Accepted by the receiving server. `complained`: a sandbox address that simulates a complaint. */
   | (Reply & { readonly outcome: 'delivered'; readonly complained?: true })
-  /** A retry may succeed. `retryAfterSeconds`: a sandbox address that specifies its own wait. */
+  /** A retry may succeed. `retryAfterSeconds`: a sandbox address that specifies its own wait, or a quota of the day. */
   | (Reply & { readonly outcome: 'deferred'; readonly retryAfterSeconds?: number })
   /** Permanently rejected: this recipient or this content. */
   | (Reply & { readonly outcome: 'bounced' })

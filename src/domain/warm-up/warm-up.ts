@@ -18,14 +18,14 @@ export const warmUpEvents = {
 };
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 
-/** Stream `warmUpDay-<domainId>.<day>`: reservations of a day's caps. */
+const taken = z.array(z.object({ operator: z.string(), places: z.number().int() })).min(1);
+
+/** Stream `warmUpDay-<domainId or IP address>.<day>`: reservations of a day's caps. */
 export const dailyQuotaEvents = {
   /** Reserves quota: only the process that appended the event may send to these numbers of recipients that day. */
-  WarmUpPlacesTaken: z.object({
-    domainId: z.string(),
-    day: z.string(),
-    taken: z.array(z.object({ operator: z.string(), places: z.number().int() })).min(1),
-  }),
+  WarmUpPlacesTaken: z.object({ domainId: z.string(), day: z.string(), taken }),
+  /** The same for a new IP address of this service, which all organizations share. */
+  SourcePlacesTaken: z.object({ source: z.string(), day: z.string(), taken }),
 };
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
 
@@ -149,6 +149,7 @@ export const dailyQuota: Aggregate<DailyQuota, DailyQuotaEvent> = {
   evolve: (state, { type, data }) => {
     switch (type) {
       case 'WarmUpPlacesTaken':
+      case 'SourcePlacesTaken':
         return { taken: add(state.taken, data.taken) };
       default:
         return type satisfies never;
@@ -166,8 +167,11 @@ export interface QuotaRequest {
   readonly exemptFromCap: boolean;
 }
 
+/** A sending domain, or an IP address of this service, that is new to mailbox providers. */
+export type QuotaOwner = { readonly domainId: string } | { readonly source: string };
+
 export interface ReserveQuota {
-  readonly domainId: string;
+  readonly owner: QuotaOwner;
   readonly day: string;
   /** Maximum recipients of each mailbox provider on that day. */
   readonly cap: number;
@@ -195,14 +199,16 @@ const LOTS = 20;
  */
 const PROVIDERS_MAX = 2_000;
 
+const reservedEvent = (owner: QuotaOwner, day: string, list: DailyQuotaEvent['data']['taken']): DailyQuotaEvent =>
+  'source' in owner
+    ? { type: 'SourcePlacesTaken', data: { source: owner.source, day, taken: list } }
+    : { type: 'WarmUpPlacesTaken', data: { domainId: owner.domainId, day, taken: list } };
+
 /**
  * Reserves quota. A message is granted while any quota is left, so that one with many recipients does not wait forever
  * behind smaller ones.
  */
-export const reserveQuota = (
-  state: DailyQuota,
-  { domainId, day, cap, requests, unused }: ReserveQuota,
-): Reservation => {
+export const reserveQuota = (state: DailyQuota, { owner, day, cap, requests, unused }: ReserveQuota): Reservation => {
   const lot = Math.ceil(cap / LOTS);
   const left = new Map(unused);
   const taken = new Map<string, number>();
@@ -227,9 +233,7 @@ export const reserveQuota = (
     return null;
   });
   const list = [...taken].map(([provider, places]) => ({ operator: provider, places }));
-  const events: readonly DailyQuotaEvent[] =
-    list.length === 0 ? [] : [{ type: 'WarmUpPlacesTaken', data: { domainId, day, taken: list } }];
-  return { refusedBy, unused: left, events };
+  return { refusedBy, unused: left, events: list.length === 0 ? [] : [reservedEvent(owner, day, list)] };
 };
 
 interface Turn {

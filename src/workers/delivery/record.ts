@@ -9,7 +9,7 @@ import { boundReply } from '../../domain/message/draft.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
-import type { RecipientOutcome } from '../../domain/ports/mail.ts';
+import { type RecipientOutcome, SOURCES_WARMING_UP } from '../../domain/ports/mail.ts';
 import { random, retryBy, type System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import type { AttemptTimes, SuccessfulClaim } from './claim.ts';
@@ -156,7 +156,10 @@ const FINDINGS: Readonly<Record<string, string>> = {
   '4.7.5': 'TLS is required, and with the mail server it failed',
 };
 /** This service cut the attempt off before its message was complete: why, in a sentence. */
-export type CutOff = 'the service was stopping' | 'the event log was not available';
+export type CutOff =
+  | 'the service was stopping'
+  | 'the event log was not available'
+  | 'each address that may send it is warming up and has used its quota of the day';
 
 /** True if a mail server replied, so that its text can be quoted. */
 const wasReceived = ({ code }: Reply): boolean => code > 0;
@@ -186,7 +189,7 @@ const categoryOf = (reply: Reply, cutOff: CutOff | null): BounceCategory | undef
 };
 
 const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts => {
-  const { code, enhanced, mx, tls, cipher, policy, address, stage } = reply;
+  const { code, enhanced, mx, tls, cipher, policy, address, source, stage } = reply;
   return {
     code,
     enhanced,
@@ -195,10 +198,24 @@ const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts =>
     ...(cipher === undefined ? {} : { cipher }),
     ...(policy === undefined ? {} : { policy }),
     ...(address === undefined ? {} : { address }),
+    ...(source === undefined ? {} : { source }),
     ...(stage === undefined ? {} : { stage }),
     replyId,
     replyRoot,
   };
+};
+
+const isWarmingUp = ({ code, enhanced }: Reply): boolean => code === 0 && enhanced === SOURCES_WARMING_UP;
+
+/** Why this service asked nothing of the mail server. */
+const cutOffBy = (reply: Reply, attempt: CutOff | null): CutOff | null =>
+  isWarmingUp(reply) ? 'each address that may send it is warming up and has used its quota of the day' : attempt;
+
+/** undefined: the retry schedule applies. */
+const waitOf = (reply: Reply, cutOff: CutOff | null): number | undefined => {
+  // Nothing was asked of the mail server that a wait would spare it.
+  if (cutOff !== null && !wasReceived(reply) && !isWarmingUp(reply)) return 0;
+  return 'retryAfterSeconds' in reply ? reply.retryAfterSeconds : undefined;
 };
 
 const outcomeOf = (reply: Reply, smtp: SmtpFacts, cutOff: CutOff | null): AttemptOutcome => {
@@ -208,8 +225,7 @@ const outcomeOf = (reply: Reply, smtp: SmtpFacts, cutOff: CutOff | null): Attemp
   const category = categoryOf(reply, cutOff);
   const classified = { recipientId, smtp, ...(category === undefined ? {} : { category }) };
   if (outcome === 'bounced') return { ...classified, outcome, reason: bounceReason(reply) };
-  // Nothing was asked of the mail server that a wait would spare it.
-  const wait = cutOff !== null && !wasReceived(reply) ? 0 : reply.retryAfterSeconds;
+  const wait = waitOf(reply, cutOff);
   const asked = wasReceived(reply) ? askedWaitSeconds(reply.text) : undefined;
   return {
     ...classified,
@@ -236,7 +252,7 @@ export const reportOf = (
     const id = uuid();
     const { body, root } = boundReply(messageId, each.text, randomBytes(SALT_BYTES));
     replies.push({ id, organizationId, body });
-    const reported = outcomeOf(each, factsOf(each, id, root), cutOff);
+    const reported = outcomeOf(each, factsOf(each, id, root), cutOffBy(each, cutOff));
     return destination === undefined ? reported : { ...reported, destination };
   });
   return { outcomes, replies };

@@ -66,6 +66,24 @@ const two = [
   deferred('rcp_2', 6),
 ];
 
+describe('a report', () => {
+  const from = { ...attempted, smtp: { ...smtpReply(), source: '192.0.2.8' }, recipientId: 'rcp_1', sequence: 3 };
+  const history = [...sent, { type: 'RecipientDelivered', data: from }] satisfies MessageEvent[];
+
+  test('names the address of this service that the copy came from', () => {
+    given(history)
+      .when(reporting(complaint('rcp_1')))
+      .thenEvents({
+        type: 'RecipientComplained',
+        data: { ...about, recipientId: 'rcp_1', sequence: 4, source: '192.0.2.8' },
+      });
+    const { type, data } = bounced('rcp_1', 4, { late: true }) as Extract<MessageEvent, { type: 'RecipientBounced' }>;
+    given(history)
+      .when(reporting(failure('rcp_1')))
+      .thenEvents({ type, data: { ...data, smtp: { ...smtpReply(550), source: '192.0.2.8' } } });
+  });
+});
+
 describe('a report that delivery failed', () => {
   test('turns delivered into bounced, and is marked as late', () => {
     const { when } = given([...sent, delivered('rcp_1', 3)]);

@@ -15,7 +15,7 @@ const to = (provider: string, count = 1, exemptFromCap = false): QuotaRequest =>
   exemptFromCap,
 });
 const command = (cap: number, requests: readonly QuotaRequest[], unused = NONE) => ({
-  domainId: 'dom_1',
+  owner: { domainId: 'dom_1' },
   day: '2026-11-22',
   cap,
   requests,

@@ -87,7 +87,7 @@ describe('the warm-up of a domain', () => {
     ]);
     await reserveDailyQuota(service.deps.context, {
       organizationId,
-      domainId,
+      owner: { domainId },
       day: today(),
       cap: 40,
       known: undefined,

@@ -151,3 +151,28 @@ test('a delivered recipient complains only if the sandbox says so', () => {
   expect(reportOn(delivered)).not.toHaveProperty('destination');
   expect(reportOn({ ...delivered, complained: true })).toMatchObject({ complained: true });
 });
+
+test('an attempt names the address of this service that it came from', () => {
+  const reply = { ...said, code: 250, source: '192.0.2.8', outcome: 'delivered' } as const;
+  expect(reportOf(message, [reply], { ...MADE, cutOff: null }).outcomes).toMatchObject([
+    { outcome: 'delivered', smtp: { source: '192.0.2.8' } },
+  ]);
+});
+
+test('mail that waits for the quota of its source addresses says so, and is not blamed on the mail server', () => {
+  const waits = { ...said, code: 0, enhanced: '4.4.5', outcome: 'deferred', retryAfterSeconds: 43_200 } as const;
+  const { outcomes } = reportOf(message, [waits], { ...MADE, cutOff: null });
+  expect(outcomes).toMatchObject([
+    {
+      outcome: 'deferred',
+      reason: 'each address that may send it is warming up and has used its quota of the day',
+      retryAfterSeconds: 43_200,
+      ownFault: true,
+    },
+  ]);
+  expect(outcomes[0]).not.toHaveProperty('category');
+  // A server that says the same is congested.
+  expect(reportOf(message, [{ ...waits, code: 451 }], { ...MADE, cutOff: null }).outcomes).toMatchObject([
+    { reason: 'the mail server may accept it later' },
+  ]);
+});

@@ -47,7 +47,7 @@ test.each([
   async (_name, open) => {
     const store = await open();
     const start = () =>
-      createDailyQuota({ store, system, organizationId: 'org_a', domainId: 'dom_1', day: '2026-11-22' });
+      createDailyQuota({ store, system, organizationId: 'org_a', owner: { domainId: 'dom_1' }, day: '2026-11-22' });
     const processes = [start(), start(), start(), start()];
     const passes = await Promise.all(
       processes.flatMap((quota) => Array.from({ length: MESSAGES }, () => reserve(quota, 'a.test'))),

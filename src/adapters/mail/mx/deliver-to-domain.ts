@@ -180,7 +180,8 @@ export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: Deli
     if ('key' in step) return tryDeliveryTarget(domain, asKept(step), ready);
     const destination = step.isOurs === true ? null : ownDestination(domain);
     const open = deferredAll(ready.mail, step.host, step.problem);
-    return withFacts({ settled: [], open }, () => ({ destination }));
+    const wait = step.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: step.retryAfterSeconds };
+    return withFacts({ settled: [], open }, () => ({ destination, ...wait }));
   };
 
   /** null: no target is left, or no time. */

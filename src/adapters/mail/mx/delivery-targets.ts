@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { type SourcePools, sourcePoolOf } from '../../../domain/message/source-pools.ts';
-import type { OutgoingMail } from '../../../domain/ports/mail.ts';
+import { type OutgoingMail, SOURCES_WARMING_UP, type SourceQuotas } from '../../../domain/ports/mail.ts';
 import type { System } from '../../../lib/async/async.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import {
@@ -22,24 +22,57 @@ const hash = (text: string): number => {
   return state;
 };
 
+export interface SourceAddressesOptions {
+  /** IPs of mail that no pool is for; empty: the machine chooses. */
+  readonly addresses: readonly string[];
+  readonly pools: SourcePools;
+  /** Absent: no address is warming up. */
+  readonly quotas?: SourceQuotas | undefined;
+}
+
+/** undefined: any address; `no_address`: none of this family exists; `warming_up`: all have used their quota of the day. */
+type Source = { readonly address: string | undefined } | { readonly problem: 'no_address' | 'warming_up' };
+
 /**
  * Chooses our source address for mail to a domain. For a pool it is always the same, because greylisting and reputation
- * depend on it.
- * @param addresses IPs of mail that no pool is for; empty: the machine chooses.
- * @returns the address for a mail, a domain and a family. undefined: any address; null: none of this family exists.
+ * depend on it, unless that address is warming up and has used its quota of the day: then the next one sends. If none has
+ * quota left, bulk mail waits. Other mail does not: a password reset must not wait for tomorrow.
  */
-export const createSourceAddresses =
-  (addresses: readonly string[], pools: SourcePools) =>
-  ({ body, organizationId, stream = 'transactional' }: OutgoingMail, domain: string, family: 4 | 6) => {
-    const sender = { domain: domainOf(body.from.address), organizationId, stream };
-    const pool = sourcePoolOf(pools, sender) ?? addresses;
-    if (pool.length === 0) return undefined;
-    const candidates = pool.filter((each) => isIP(each) === family);
-    return candidates[hash(domain) % candidates.length] ?? null;
+export const createSourceAddresses = ({ addresses, pools, quotas }: SourceAddressesOptions) => {
+  const firstWithQuota = async (
+    candidates: readonly string[],
+    request: { readonly domain: string; readonly recipients: number },
+  ): Promise<string | undefined> => {
+    if (quotas === undefined) return candidates[0];
+    for (const source of candidates) {
+      if (await quotas.reserve({ ...request, source, exemptFromCap: false })) return source;
+    }
+    return undefined;
   };
 
+  const poolOf = ({ body, organizationId, stream = 'transactional' }: OutgoingMail): readonly string[] =>
+    sourcePoolOf(pools, { domain: domainOf(body.from.address), organizationId, stream }) ?? addresses;
+
+  return async (mail: OutgoingMail, domain: string, family: 4 | 6): Promise<Source> => {
+    const pool = poolOf(mail);
+    if (pool.length === 0) return { address: undefined };
+    const candidates = pool.filter((each) => isIP(each) === family);
+    const first = hash(domain) % candidates.length;
+    const [preferred, ...others] = [...candidates.slice(first), ...candidates.slice(0, first)];
+    if (preferred === undefined) return { problem: 'no_address' };
+    const request = { domain, recipients: mail.envelope.to.length };
+    const address = await firstWithQuota([preferred, ...others], request);
+    if (address !== undefined) return { address };
+    if (mail.stream === 'bulk') return { problem: 'warming_up' };
+    await quotas?.reserve({ ...request, source: preferred, exemptFromCap: true });
+    return { address: preferred };
+  };
+};
+
+const isWarmingUp = (source: Source): boolean => 'problem' in source && source.problem === 'warming_up';
+
 type SourceAddresses = ReturnType<typeof createSourceAddresses>;
-type SourceFor = (family: 4 | 6) => ReturnType<SourceAddresses>;
+type SourceFor = (family: 4 | 6) => Promise<Source>;
 
 /**
  * How long an address is considered dead, and tried after all others of its domain. Longer keeps mail off the better
@@ -101,12 +134,15 @@ export type Step =
       readonly problem: SmtpReply;
       /** True if the domain is not to blame. */
       readonly isOurs?: true;
+      /** Absent: the retry schedule applies. */
+      readonly retryAfterSeconds?: number;
     };
 
 export interface DeliveryTargetsOptions {
   readonly addressesOf: ReturnType<typeof createMxAddresses>;
   readonly security: TransportSecurity;
   readonly sourceOf: SourceAddresses;
+  readonly quotas?: Pick<SourceQuotas, 'retryAfterSeconds'> | undefined;
   readonly unreachable: UnreachableAddresses;
   readonly port: number;
 }
@@ -132,17 +168,16 @@ export const createDeliveryTargets = ({
   addressesOf,
   security,
   sourceOf,
+  quotas,
   unreachable,
   port,
 }: DeliveryTargetsOptions) => {
   const deliveryTargetTo = (
-    sourceFor: SourceFor,
     host: string,
     found: HostAddress,
     { tls, key }: UsableSecurity,
-  ): DeliveryTarget | null => {
-    const localAddress = sourceFor(found.family);
-    if (localAddress === null) return null;
+    localAddress: string | undefined,
+  ): DeliveryTarget => {
     const target = targetOf(host, found, port, tls);
     return {
       key: `${host} ${found.address} ${localAddress ?? ''} ${key}`,
@@ -154,15 +189,31 @@ export const createDeliveryTargets = ({
     if ('problem' in held) return [{ host, problem: held.problem }];
     const found = await addressesOf(host);
     if ('problem' in found) return [{ host, problem: found.problem }];
-    const deliveryTargets = found.addresses.flatMap(
-      (address) => deliveryTargetTo(sourceFor, host, address, held) ?? [],
-    );
+    const sources = await Promise.all(found.addresses.map(({ family }) => sourceFor(family)));
+    const deliveryTargets = found.addresses.flatMap((address, index) => {
+      const source = sources[index];
+      return source === undefined || 'problem' in source ? [] : [deliveryTargetTo(host, address, held, source.address)];
+    });
     if (deliveryTargets.length > 0) return deliveryTargets.slice(0, ADDRESSES_PER_HOST_MAX);
-    const problem = noReply(
-      `${host} has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail`,
-    );
-    return [{ host, problem, isOurs: true }];
+    return [sources.some(isWarmingUp) ? warmingUp(host) : noSource(host)];
   };
+
+  const noSource = (host: string): Step => ({
+    host,
+    problem: noReply(`${host} has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail`),
+    isOurs: true,
+  });
+
+  const warmingUp = (host: string): Step => ({
+    host,
+    problem: {
+      code: 0,
+      enhanced: SOURCES_WARMING_UP,
+      text: 'each address that may send this mail is warming up and has used its quota of the day',
+    },
+    isOurs: true,
+    ...(quotas === undefined ? {} : { retryAfterSeconds: quotas.retryAfterSeconds() }),
+  });
 
   const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(peerOf(step.target));
 
@@ -172,7 +223,13 @@ export const createDeliveryTargets = ({
     { hosts, authenticated }: Route,
   ): AsyncGenerator<Step> {
     const securityOf = await security.ofDomain(domain, authenticated);
-    const sourceFor: SourceFor = (family) => sourceOf(mail, domain, family);
+    const sources = new Map<4 | 6, Promise<Source>>();
+    // Quota is reserved once for all servers of the domain.
+    const sourceFor: SourceFor = (family) => {
+      const source = sources.get(family) ?? sourceOf(mail, domain, family);
+      sources.set(family, source);
+      return source;
+    };
     const avoided: Step[] = [];
     for (const { host } of hosts.slice(0, HOSTS_MAX)) {
       const steps = await stepsTo(sourceFor, host, await securityOf(host));

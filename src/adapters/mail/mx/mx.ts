@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { SourcePools } from '../../../domain/message/source-pools.ts';
-import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail.ts';
+import type { OutgoingMail, RecipientOutcome, SourceQuotas } from '../../../domain/ports/mail.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
 import { domainOf } from '../../../lib/mime/mime.ts';
 import {
@@ -110,6 +110,8 @@ export interface DirectTransportOptions {
   readonly sourceAddresses: readonly string[];
   /** IPs for the mail of some senders, instead of `sourceAddresses`. Absent: none. */
   readonly sourcePools?: SourcePools | undefined;
+  /** Quotas of the source addresses that are warming up. Absent: none is. */
+  readonly sourceQuotas?: SourceQuotas | undefined;
   /** Servers on this machine and in private networks are allowed too. */
   readonly allowPrivate: boolean;
   /** Port of all mail servers. */
@@ -170,11 +172,13 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     sessionsPerAddressMax: options.sessionsPerAddressMax ?? SESSIONS_PER_ADDRESS_MAX,
   });
   const addressesOf = createMxAddresses(options);
-  const sourceOf = createSourceAddresses(options.sourceAddresses, options.sourcePools ?? new Map());
+  const { sourceAddresses: addresses, sourcePools = new Map(), sourceQuotas: quotas } = options;
+  const sourceOf = createSourceAddresses({ addresses, pools: sourcePools, quotas });
   const deliveryTargetsOf = createDeliveryTargets({
     addressesOf,
     security: options.security,
     sourceOf,
+    quotas,
     unreachable,
     port,
   });

@@ -123,6 +123,7 @@ const ACTIONS: Readonly<Record<EventType, Action>> = {
   WarmUpStarted: ['changes', 'started a warm-up'],
   WarmUpEnded: ['changes', 'ended a warm-up'],
   WarmUpPlacesTaken: ['automatic', 'used the daily quota of a warm-up'],
+  SourcePlacesTaken: ['automatic', 'used the daily quota of a new IP address'],
   AuditKeyAdded: ['automatic', 'added a key that signs this log'],
   AuditKeyRetired: ['automatic', 'retired a key that signed this log'],
   CheckpointSigned: ['automatic', 'signed a checkpoint of this log'],

@@ -220,6 +220,42 @@ describe('mail for many domains', () => {
     expect(await sourceOf('me@a.test', { organizationId, ...bulk })).toBe('127.0.0.7');
   });
 
+  it('leaves from the other addresses of its pool once a new one has used its quota; bulk mail waits if none is left', async () => {
+    await world.startServer('127.0.3.1');
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'] } });
+    const left = new Map([
+      ['127.0.0.3', 1],
+      ['127.0.0.4', 1],
+    ]);
+    const asked: string[] = [];
+    const transport = world.transport({
+      sourceAddresses: ['127.0.0.2'],
+      sourcePools: new Map([['a.test', ['127.0.0.3', '127.0.0.4']]]),
+      sourceQuotas: {
+        reserve: async ({ source, domain, recipients, exemptFromCap }) => {
+          asked.push(`${domain} ${recipients}`);
+          const places = left.get(source) ?? Number.POSITIVE_INFINITY;
+          left.set(source, places - recipients);
+          return exemptFromCap || places > 0;
+        },
+        retryAfterSeconds: () => 43_200,
+      },
+    });
+    const bulk = () => send(transport, { from: { address: 'me@a.test' }, stream: 'bulk' });
+    const [first] = await bulk();
+    const [second] = await bulk();
+    expect(new Set([first?.source, second?.source])).toEqual(new Set(['127.0.0.3', '127.0.0.4']));
+    expect(await bulk()).toMatchObject([
+      { outcome: 'deferred', code: 0, enhanced: '4.4.5', retryAfterSeconds: 43_200, destination: null },
+    ]);
+    const [urgent] = await send(transport, { from: { address: 'me@a.test' } });
+    expect(urgent).toMatchObject({ outcome: 'delivered', source: first?.source });
+    expect(new Set(asked)).toEqual(new Set(['b.test 1']));
+    expect(await send(transport, { from: { address: 'me@other.test' }, stream: 'bulk' })).toMatchObject([
+      { outcome: 'delivered', source: '127.0.0.2' },
+    ]);
+  });
+
   it('reaches a server that does not answer the addresses of another pool', async () => {
     const server = await world.startServer('127.0.3.1', {
       onConnect: ({ remoteAddress }, callback) => {
