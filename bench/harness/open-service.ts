@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
-import { createLagReader } from '../../src/projections/checkpoints.ts';
+import { createLagReader } from '../../src/lib/projections/projections.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench } from './bench.ts';
 import type { Budget } from './budget.ts';

@@ -2,8 +2,7 @@ import { type EventStore, LOG_START } from '../../src/domain/kernel/event-store.
 import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
-import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS, rebuild } from '../../src/projections/runner.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { CORPUS_EVENTS } from '../harness/corpus.ts';
 import { createCpuMeter } from '../harness/cpu.ts';

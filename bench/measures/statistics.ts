@@ -1,7 +1,7 @@
 import { Pool, type PoolClient } from 'pg';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { System } from '../../src/lib/async/async.ts';
-import { inTransaction } from '../../src/projections/database.ts';
+import { inTransaction } from '../../src/lib/projections/projections.ts';
 import { statsProjection } from '../../src/projections/stats/projection.ts';
 import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
 import type { Measure } from '../harness/bench.ts';

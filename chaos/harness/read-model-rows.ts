@@ -1,8 +1,7 @@
 import { Pool } from 'pg';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { migrate } from '../../src/projections/migrate.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
-import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS, rebuild } from '../../src/projections/runner.ts';
 import { rowsOf } from '../../test/projections/support/read-model-rows.ts';
 import { silentLogger } from '../../test/support/logger.ts';
 import type { Observer } from './observer.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customerEvents } from '../../src/domain/customer-events/customer-events.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
+import { createWaitFor } from '../../src/lib/projections/projections.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
-import { createWaitFor } from '../../src/projections/checkpoints.ts';
 import { readLog } from './evidence.ts';
 import { isSettled, messagesOf } from './messages-of.ts';
 import type { Observer } from './observer.ts';

@@ -8,7 +8,7 @@ import {
   WrongExpectedRevision,
 } from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
-import { isInLog } from '../projections/checkpoints.ts';
+import { isInLog } from '../lib/projections/projections.ts';
 
 export interface CopyLog {
   readonly source: EventStore;

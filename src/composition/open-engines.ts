@@ -30,8 +30,8 @@ import { type Logger, retryWhileAway, StartRefused, type System } from '../lib/a
 import { createLogGuard, hostsOf, type LogGuard } from '../lib/event-log/event-log.ts';
 import { createLogFollower } from '../lib/event-log/follower.ts';
 import { checkPostgres, createPool } from '../lib/postgres/postgres.ts';
+import { type AwaitedPositions, createAwaitedPositions } from '../lib/projections/projections.ts';
 import { createStubResolver } from '../lib/smtp/smtp.ts';
-import { type AwaitedPositions, createAwaitedPositions } from '../projections/checkpoints.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';

@@ -13,7 +13,7 @@ import {
   orUnavailable,
   takeSessionLock,
 } from '../lib/postgres/postgres.ts';
-import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
+import { isInLog, requireReached, requireSameLog } from '../lib/projections/projections.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';

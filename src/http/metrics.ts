@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareCalls, withTimeout } from '../lib/async/async.ts';
-import type { ProjectionLag } from '../projections/checkpoints.ts';
+import type { ProjectionLag } from '../lib/projections/projections.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 
 /** From a send to a long poll. */

@@ -15,8 +15,8 @@ import {
 } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
 import { mapConcurrently } from '../lib/async/async.ts';
+import type { ListCursor, ListPage } from '../lib/projections/projections.ts';
 import { TILE_WIDTH } from '../projections/audit/tiles.ts';
-import type { ListCursor, ListPage } from '../projections/database.ts';
 import type { ProjectionName } from '../projections/projection.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import {

@@ -1,6 +1,6 @@
 import { apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
-import type { Database, ListPage } from './database.ts';
+import type { Database, ListPage } from '../lib/projections/projections.ts';
 import { defineStates, type ListRequest, listStates } from './states.ts';
 
 export const apiKeysProjection = defineStates({

@@ -4,7 +4,15 @@ import { dayOf } from '../domain/kernel/event.ts';
 import { LOG_START, type Position, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { BillingPeriodEvent, MessageEvent } from '../domain/kernel/events.ts';
 import { SERVICE_SENDER } from '../domain/message/events.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from './database.ts';
+import {
+  asRecords,
+  type Database,
+  type ListCursor,
+  type ListPage,
+  pageOf,
+  rowsInto,
+  rowsToAsk,
+} from '../lib/projections/projections.ts';
 import { positionBefore } from './events/queries.ts';
 import { defineProjection, earlierMessages } from './projection.ts';
 

@@ -1,5 +1,5 @@
 import { type Destination, destination, type Suspension } from '../domain/destination/suspension.ts';
-import { type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import { type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from '../lib/projections/projections.ts';
 import { defineStates } from './states.ts';
 
 export const destinationsProjection = defineStates({

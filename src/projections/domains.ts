@@ -1,5 +1,5 @@
 import { type ExistingSendingDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
-import type { Database, ListPage } from './database.ts';
+import type { Database, ListPage } from '../lib/projections/projections.ts';
 import { defineStates, type ListRequest, listStates } from './states.ts';
 
 export const domainsProjection = defineStates({

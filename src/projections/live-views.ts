@@ -21,7 +21,7 @@ import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
-import { asRecords, type Database } from './database.ts';
+import { asRecords, type Database } from '../lib/projections/projections.ts';
 import type { Projection } from './projection.ts';
 
 /**

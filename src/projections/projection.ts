@@ -1,6 +1,6 @@
 import { categoryOf, type IsAuthentic, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
-import type { Database } from './database.ts';
+import type { Database, Projection as ReadModelWriter } from '../lib/projections/projections.ts';
 
 /** Every projection, by the name of its read model. */
 export type ProjectionName =
@@ -46,17 +46,8 @@ interface Definition<Followed extends OutboxEvent, Changes> {
 }
 
 /** Writes a read model. Table names have no schema: the transaction sets it. */
-export interface Projection {
+export interface Projection extends ReadModelWriter {
   readonly name: ProjectionName;
-  readonly version: number;
-  readonly categories: readonly string[];
-  readonly tables: readonly string[];
-  /** An event that cannot be applied is never parked: nothing after it can be applied without it. */
-  readonly isWhole?: boolean;
-  /**
-   * Applies events in order, inside the caller's transaction.
-   * @param isAuthentic of the log. Absent: its events carry no proof of who wrote them.
-   */
   apply(db: Database, events: readonly RecordedEvent[], isAuthentic?: IsAuthentic): Promise<void>;
 }
 

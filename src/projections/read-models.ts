@@ -2,16 +2,16 @@ import type { Pool } from 'pg';
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
 import { createSemaphore, type Semaphore, type System } from '../lib/async/async.ts';
-import { expiredKeys, listApiKeys } from './api-keys.ts';
-import { createAuditTrees } from './audit/tree.ts';
-import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoices } from './billing.ts';
 import {
   createCompleteUntil,
   createLagReader,
   createRebuildReader,
   createWaitFor,
   type WaitForOptions,
-} from './checkpoints.ts';
+} from '../lib/projections/projections.ts';
+import { expiredKeys, listApiKeys } from './api-keys.ts';
+import { createAuditTrees } from './audit/tree.ts';
+import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoices } from './billing.ts';
 import {
   type Backlog,
   type DueQuery,

@@ -2,13 +2,24 @@ import { escapeLiteral, type Pool, type PoolClient } from 'pg';
 import { cutAt, type Moment } from '../domain/audit/leaf.ts';
 import type { EventStore, Page, Position, RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { System } from '../lib/async/async.ts';
+import {
+  allOf,
+  type Build,
+  catchUp,
+  type Database,
+  endWhenGone,
+  makeIndexes,
+  makeTables,
+  readCheckpoint,
+  type Source,
+  tryLockReplaying,
+  withBuilds,
+  withConnection,
+} from '../lib/projections/projections.ts';
 import { PROJECTIONS } from './all.ts';
 import { dropReaderRole, newReaderRole, type ReaderRole } from './analytics.ts';
-import { readCheckpoint } from './checkpoints.ts';
-import { type Database, endWhenGone, tryLockReplaying, withConnection } from './database.ts';
 import { destinationsProjection } from './destinations.ts';
 import type { Projection } from './projection.ts';
-import { allOf, type Build, catchUp, makeIndexes, makeTables, type Source, withBuilds } from './rebuild.ts';
 
 /**
  * Builds the read models of a past moment in a schema of their own, and a database role that can read only them. The

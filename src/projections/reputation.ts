@@ -3,7 +3,7 @@ import { dayOf } from '../domain/kernel/event.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../domain/kernel/events.ts';
 import { type ReputationCounts, type ReputationEvent, senderIdIn } from '../domain/reputation/reputation.ts';
-import { asRecords, type Database, rowsInto } from './database.ts';
+import { asRecords, type Database, rowsInto } from '../lib/projections/projections.ts';
 import { defineProjection, earlierMessages } from './projection.ts';
 
 interface SenderDay {

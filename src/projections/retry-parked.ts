@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore, RecordedEvent, StreamName } from '../domain/kernel/event-store.ts';
+import { applyOrPark, type Database, inTransaction, withConnection } from '../lib/projections/projections.ts';
 import { PROJECTIONS } from './all.ts';
-import { applyOrPark } from './apply-or-park.ts';
-import { type Database, inTransaction, withConnection } from './database.ts';
 import type { Projection, ProjectionName } from './projection.ts';
 
 export interface RetryParkedOptions {

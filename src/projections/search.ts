@@ -1,6 +1,6 @@
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { RecipientStatus } from '../domain/message/message.ts';
-import type { Database } from './database.ts';
+import type { Database } from '../lib/projections/projections.ts';
 import { BOTH_ENVIRONMENTS } from './events/queries.ts';
 
 /**

@@ -1,7 +1,14 @@
 import type { Aggregate } from '../domain/kernel/aggregate.ts';
 import { categoryOf, idOf, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import {
+  asRecords,
+  type Database,
+  type ListCursor,
+  type ListPage,
+  pageOf,
+  rowsToAsk,
+} from '../lib/projections/projections.ts';
 import type { Projection, ProjectionName } from './projection.ts';
 
 /**

@@ -15,7 +15,14 @@ import {
   suppression,
 } from '../domain/suppression/suppression.ts';
 import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
-import { asRecords, type Database, type ListCursor, type ListPage, pageOf, rowsToAsk } from './database.ts';
+import {
+  asRecords,
+  type Database,
+  type ListCursor,
+  type ListPage,
+  pageOf,
+  rowsToAsk,
+} from '../lib/projections/projections.ts';
 import { defineStates } from './states.ts';
 
 const DROP_OPT_INS = 'delete from topic_opt_ins where suppression_id = any($1)';

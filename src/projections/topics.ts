@@ -1,5 +1,5 @@
 import { type ExistingTopic, topic } from '../domain/topic/topic.ts';
-import type { Database, ListPage } from './database.ts';
+import type { Database, ListPage } from '../lib/projections/projections.ts';
 import { defineStates, type ListRequest, listStates } from './states.ts';
 
 export const topicsProjection = defineStates({

@@ -1,6 +1,6 @@
 import type { Environment } from '../domain/kernel/environment.ts';
 import { type ExistingWebhook, webhook } from '../domain/webhook/webhook.ts';
-import type { Database, ListPage } from './database.ts';
+import type { Database, ListPage } from '../lib/projections/projections.ts';
 import { defineStates, type ListRequest, listStates } from './states.ts';
 
 export const webhooksProjection = defineStates({

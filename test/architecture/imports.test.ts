@@ -20,6 +20,7 @@ const LIBRARIES: Readonly<Record<string, Room>> = {
   'lib/html': { folders: ['lib/async'], packages: ['entities', 'lru-cache', 'parse5'] },
   'lib/mime': { folders: ['lib/async', 'lib/html'], packages: ['nodemailer', 'postal-mime'] },
   'lib/postgres': { folders: ['lib/async'], packages: ['pg'] },
+  'lib/projections': { folders: ['lib/async', 'lib/event-log'], packages: ['pg', 'pg-copy-streams'] },
   'lib/smtp': {
     folders: ['lib/async', 'lib/mime'],
     packages: ['dns-packet', 'ipaddr.js', 'lru-cache', 'nodemailer', 'smtp-server', 'tldts', 'undici', 'zod'],
@@ -48,7 +49,7 @@ const TABLE: Readonly<Record<string, Room>> = {
     packages: ['zod', 'ipaddr.js'],
   },
   commands: { folders: ['domain'], packages: ['tldts', 'lru-cache'] },
-  projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
+  projections: { folders: ['domain'], packages: ['pg', 'postgres', 'postgres-shift'] },
   http: {
     folders: ['commands', 'projections', 'domain'],
     packages: [
@@ -252,7 +253,9 @@ describe('the source tree', () => {
   test('reads the clock and generates randomness only in adapters/system.ts', () => {
     const readers = files
       .filter((file) =>
-        ['lib/async', 'domain', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)),
+        ['lib/async', 'lib/projections', 'domain', 'commands', 'projections', 'http', 'submission', 'workers'].includes(
+          roomOf(file),
+        ),
       )
       .filter((file) => IMPURE.test(readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(readers).toEqual([]);

@@ -21,7 +21,7 @@ import type { WebhookTarget } from '../../src/domain/ports/webhooks.ts';
 import { createMetricsServer } from '../../src/http/metrics.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
-import type { ProjectionLag } from '../../src/projections/checkpoints.ts';
+import type { ProjectionLag } from '../../src/lib/projections/projections.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
 import { issueCertificate } from '../support/certificates.ts';
 import { silentLogger } from '../support/logger.ts';

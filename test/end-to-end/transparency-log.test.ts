@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { leafOf } from '../../src/domain/audit/leaf.ts';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import type { AuditTrees } from '../../src/domain/ports/requests.ts';
+import { inTransaction } from '../../src/lib/projections/projections.ts';
 import {
   checkpointText,
   consistencyRanges,
@@ -20,7 +21,6 @@ import {
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { parseTilePath, TILE_WIDTH, tilePath } from '../../src/projections/audit/tiles.ts';
 import { createAuditTrees } from '../../src/projections/audit/tree.ts';
-import { inTransaction } from '../../src/projections/database.ts';
 import { openPool } from '../projections/support/open.ts';
 import { contextAt, NOW, recordedAs } from '../support/specification.ts';
 import { goIsMissing, runGo } from './transparency-log/run-go.ts';

@@ -4,7 +4,7 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { createAnalyst, listAnalysts, removeAnalyst } from '../../src/projections/analytics.ts';
 import { migrate } from '../../src/projections/migrate.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { silentLogger } from '../support/logger.ts';
 import { firstColumn, logIn, openAnalytics, ROWS_OF_VIEW, seen, VIEWS } from './support/analysts.ts';
 

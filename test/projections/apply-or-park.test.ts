@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { applyBatch, isPoison } from '../../src/lib/projections/apply-or-park.ts';
+import { Fenced } from '../../src/lib/projections/projections.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { applyBatch, isPoison } from '../../src/projections/apply-or-park.ts';
-import { Fenced } from '../../src/projections/checkpoints.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
 import { retryParked } from '../../src/projections/retry-parked.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { keyCreated, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { silentLogger } from '../support/logger.ts';
-import { NOW } from '../support/specification.ts';
+import { contextAt, NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
 import { system } from './support/keys-log.ts';
 import { mended, poisonousKey, tampered } from './support/tampered.ts';
@@ -137,7 +137,7 @@ describe('an event that cannot be applied', () => {
     await store.append({
       stream: 'apiKey-key_1',
       expected: 0,
-      context: lastBatch().events[0]?.metadata ?? ({} as never),
+      context: contextAt(NOW),
       events: [{ ...keyRevoked, id: crypto.randomUUID() }],
     });
     const page = await store.readAll({ from: lastBatch().position, limit: 10 });

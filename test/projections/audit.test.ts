@@ -7,6 +7,7 @@ import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
 import { customerEventId } from '../../src/domain/customer-events/customer-events.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';
 import { NotInTree } from '../../src/domain/ports/requests.ts';
+import { inTransaction } from '../../src/lib/projections/projections.ts';
 import {
   consistencyRanges,
   EMPTY_ROOT,
@@ -18,7 +19,6 @@ import {
 } from '../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../src/projections/audit/tree.ts';
-import { inTransaction } from '../../src/projections/database.ts';
 import { contextAt, recordedAs } from '../support/specification.ts';
 import { createHistory } from './support/history.ts';
 import { openPool } from './support/open.ts';

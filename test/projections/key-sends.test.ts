@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Fenced } from '../../src/projections/checkpoints.ts';
+import { Fenced } from '../../src/lib/projections/projections.ts';
 import { keySends, messagesProjection } from '../../src/projections/messages/projection.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';

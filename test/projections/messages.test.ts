@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Database } from '../../src/projections/database.ts';
+import type { Database } from '../../src/lib/projections/projections.ts';
 import { messagesProjection } from '../../src/projections/messages/projection.ts';
 import { type ListMessages, labelKey, listMessages } from '../../src/projections/messages/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';

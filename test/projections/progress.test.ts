@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LOG_START } from '../../src/domain/kernel/event-store.ts';
+import { createAwaitedPositions, createWaitFor } from '../../src/lib/projections/projections.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { createAwaitedPositions, createWaitFor } from '../../src/projections/checkpoints.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
 import { silentLogger } from '../support/logger.ts';
 import { runProjections } from '../support/run-projections.ts';

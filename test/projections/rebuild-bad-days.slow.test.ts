@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
+import { makeTables, switchTables } from '../../src/lib/projections/rebuild.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
-import { makeTables, rebuild, switchTables } from '../../src/projections/rebuild.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { keyCreated } from '../support/controls/api-key.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type EventStore, LOG_START, type Position, PositionNotInLog } from '../../src/domain/kernel/event-store.ts';
+import { RebuildInProgress } from '../../src/lib/projections/projections.ts';
 import { END_ANALYSES } from '../../src/projections/analytics.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { RebuildInProgress, rebuild } from '../../src/projections/rebuild.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { silentLogger } from '../support/logger.ts';
 import { appendKey, newStore } from './support/keys-log.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rowsInto } from '../../src/projections/database.ts';
+import { rowsInto } from '../../src/lib/projections/projections.ts';
 import { migratedDatabase, type TestDatabase } from '../support/postgres.ts';
 
 interface TableRows {

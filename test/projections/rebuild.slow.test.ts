@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { RebuildInProgress } from '../../src/lib/projections/projections.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { FEED_START } from '../../src/projections/events/queries.ts';
-import { RebuildInProgress, rebuild } from '../../src/projections/rebuild.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
 import { openLiveHistory } from './support/live-history.ts';

@@ -1,12 +1,11 @@
 import type { Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { UnknownEvent } from '../../src/domain/kernel/codec.ts';
+import { isFatal, UnknownEvent } from '../../src/domain/kernel/codec.ts';
 import { LOG_START, type Page, type Position } from '../../src/domain/kernel/event-store.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
+import { createAwaitedPositions, runProjection } from '../../src/lib/projections/projections.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { createAwaitedPositions } from '../../src/projections/checkpoints.ts';
 import type { Projection } from '../../src/projections/projection.ts';
-import { runProjection } from '../../src/projections/runner.ts';
 import { createRecordingLogger } from '../workers/recording-logger.ts';
 import { appendKey, newStore, system as realSystem, until } from './support/keys-log.ts';
 import { openPool } from './support/open.ts';
@@ -51,7 +50,15 @@ const open = async () => {
     const waits: number[] = [];
     const reads: Position[] = [];
     const ended = runProjection(projection, {
-      ...{ pool, logger, logId, awaited: createAwaitedPositions(), silenceMs: SILENCE_MS, signal: stop.signal },
+      ...{
+        pool,
+        logger,
+        logId,
+        awaited: createAwaitedPositions(),
+        silenceMs: SILENCE_MS,
+        signal: stop.signal,
+        isFatal,
+      },
       system: {
         ...system,
         sleep: (sleptMs, signal) => {

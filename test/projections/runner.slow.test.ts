@@ -3,7 +3,7 @@ import { createPostgresContents } from '../../src/adapters/contents/postgres.ts'
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
+import { rebuild } from '../../src/projections/runner.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
 import { appendKey, newStore, system, until } from './support/keys-log.ts';

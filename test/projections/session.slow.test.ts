@@ -1,8 +1,7 @@
 import { Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROJECTIONS } from '../../src/projections/all.ts';
-import { rebuild } from '../../src/projections/rebuild.ts';
-import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS, rebuild } from '../../src/projections/runner.ts';
 import { silentLogger } from '../support/logger.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { createHistory } from './support/history.ts';

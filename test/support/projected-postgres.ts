@@ -5,7 +5,7 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { Logger } from '../../src/lib/async/async.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
-import { createAwaitedPositions } from '../../src/projections/checkpoints.ts';
+import { createAwaitedPositions } from '../../src/lib/projections/projections.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import { silentLogger } from './logger.ts';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { CopyStreamQuery } from 'pg-copy-streams';
-import type { Database } from '../../../src/projections/database.ts';
+import type { Database } from '../../../src/lib/projections/projections.ts';
 import { copiedRows, type Row } from './copied-rows.ts';
 
 type Statement = string | { readonly text: string; readonly values: unknown[] };

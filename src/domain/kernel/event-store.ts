@@ -6,7 +6,7 @@ import type {
   RecordedEvent as LogRecordedEvent,
   EventStore as LogStore,
 } from '../../lib/event-log/event-log.ts';
-import type { LogFollower as Follower, Batch as LogBatch } from '../../lib/event-log/follower.ts';
+import type { LogFollower as Follower } from '../../lib/event-log/follower.ts';
 import type { MessageContents } from '../ports/contents.ts';
 import type { EventContext } from './event.ts';
 import type { OutboxEvent } from './events.ts';
@@ -45,4 +45,3 @@ export type Page = LogPage<OutboxEvent, EventContext>;
 export type FollowedPage = LogFollowedPage<OutboxEvent, EventContext>;
 export type EventStore = LogStore<OutboxEvent, EventContext, MessageContents>;
 export type LogFollower = Follower<OutboxEvent, EventContext>;
-export type FollowedBatch = LogBatch<OutboxEvent, EventContext>;

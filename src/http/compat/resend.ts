@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { aliasOf } from '../../domain/template/template.ts';
-import type { ListCursor, ListPage } from '../../projections/database.ts';
+import type { ListCursor, ListPage } from '../../lib/projections/projections.ts';
 import type { ListedMessage } from '../../projections/messages/queries.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
 import { timeField } from '../fields.ts';

@@ -3,7 +3,7 @@ import { allows } from '../../domain/api-key/events.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError, ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
 import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/requests.ts';
-import { pageOf, rowsToAsk } from '../../projections/database.ts';
+import { pageOf, rowsToAsk } from '../../lib/projections/projections.ts';
 import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';
 import {

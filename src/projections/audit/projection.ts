@@ -3,8 +3,8 @@ import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/aud
 import { foreignEvents } from '../../domain/kernel/event-macs.ts';
 import type { IsAuthentic, Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
+import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';
-import { asRecords, type Database, rowsInto } from '../database.ts';
 import type { Projection } from '../projection.ts';
 import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
 import { putCheckpoints, type SignedPart, signedAfter } from './tree.ts';

@@ -3,8 +3,8 @@ import { facetsOf, type Leaf, messageFacet, messageOf, parseLeaf } from '../../d
 import { eventIdsOf, isCustomerEventOf } from '../../domain/customer-events/customer-events.ts';
 import type { Position } from '../../domain/kernel/event-store.ts';
 import type { AuditTrees, FoundLeaf } from '../../domain/ports/requests.ts';
+import type { Database } from '../../lib/projections/projections.ts';
 import { HASH_BYTES } from '../../lib/transparency/transparency.ts';
-import type { Database } from '../database.ts';
 
 /** Tiles and bundles of entries in the form of C2SP tlog-tiles. */
 

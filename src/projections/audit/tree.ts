@@ -5,6 +5,7 @@ import { categoryOf, type RecordedEvent } from '../../domain/kernel/event-store.
 import type { AuditEvent } from '../../domain/kernel/events.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/requests.ts';
+import { type Database, rowsInto } from '../../lib/projections/projections.ts';
 import {
   HASH_BYTES,
   joined,
@@ -14,7 +15,6 @@ import {
   signatoryOf,
   subtreesOf,
 } from '../../lib/transparency/transparency.ts';
-import { type Database, rowsInto } from '../database.ts';
 import {
   createFinder,
   decodeEntries,

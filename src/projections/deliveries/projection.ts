@@ -1,7 +1,7 @@
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { asRecords, type Database } from '../database.ts';
+import { asRecords, type Database } from '../../lib/projections/projections.ts';
 import { defineProjection, earlierMessages } from '../projection.ts';
 import type { WaitReason } from './queries.ts';
 

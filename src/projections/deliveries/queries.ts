@@ -1,5 +1,5 @@
 import type { Environment } from '../../domain/kernel/environment.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../../lib/projections/projections.ts';
 
 /** Why mail is not due yet: scheduled by its sender, deferred by an attempt, or held. */
 const WAIT_REASONS = ['scheduled', 'deferred', 'held'] as const;

@@ -14,7 +14,7 @@ import type { ReputationEvent } from '../../domain/reputation/reputation.ts';
 import type { TemplateEvent } from '../../domain/template/template.ts';
 import type { TopicEvent } from '../../domain/topic/topic.ts';
 import type { WarmUpEvent } from '../../domain/warm-up/warm-up.ts';
-import { type Database, rowsInto } from '../database.ts';
+import { type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { defineProjection, earlierMessages, known } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './queries.ts';
 

@@ -2,7 +2,7 @@ import type { CustomerEventFacts, CustomerEventType } from '../../domain/custome
 import type { CustomerEvent } from '../../domain/customer-events/customer-events.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
-import { type Database, rowsToAsk } from '../database.ts';
+import { type Database, rowsToAsk } from '../../lib/projections/projections.ts';
 
 /** Stands for live and test in the column `environment`, where an index could not find null. */
 export const BOTH_ENVIRONMENTS = 'both';

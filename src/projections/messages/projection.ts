@@ -2,7 +2,7 @@ import { dayOf } from '../../domain/kernel/event.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStatus } from '../../domain/message/message.ts';
-import { asRecords, type Database, rowsInto } from '../database.ts';
+import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { defineProjection, earlierMessages, known } from '../projection.ts';
 import type { LabelledOutcome } from './outcomes.ts';
 import {

@@ -6,7 +6,14 @@ import type { MessageEvent } from '../../domain/kernel/events.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { createMemo } from '../../lib/async/async.ts';
-import { type Database, type ListCursor, type ListPage, pageOf, rowsInto, rowsToAsk } from '../database.ts';
+import {
+  type Database,
+  type ListCursor,
+  type ListPage,
+  pageOf,
+  rowsInto,
+  rowsToAsk,
+} from '../../lib/projections/projections.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
 import {
   havingOutcome,

@@ -2,7 +2,7 @@ import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { asRecords, type Database, rowsInto } from '../database.ts';
+import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { binOf, STATS_METRICS, STATS_OTHERS, type StatsMetric } from './metrics.ts';
 
 /**

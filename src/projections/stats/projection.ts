@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import { asRecords, type Database, rowsInto } from '../database.ts';
+import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { defineProjection, earlierMessages, known } from '../projection.ts';
 import {
   type Cohort,

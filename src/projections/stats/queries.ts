@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../../lib/projections/projections.ts';
 import {
   type LatencyPercentiles,
   MAILBOX_PROVIDERS,

@@ -14,7 +14,7 @@ import { NO_POLICY } from '../../../src/lib/transparency/transparency.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
-import { rebuild } from '../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../src/projections/runner.ts';
 import { startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryRequestOrigins } from '../../support/in-memory/request-origins.ts';

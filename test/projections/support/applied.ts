@@ -9,8 +9,8 @@ import {
   type StreamName,
 } from '../../../src/domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
-import { applyBatch } from '../../../src/projections/apply-or-park.ts';
-import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
+import { applyBatch } from '../../../src/lib/projections/apply-or-park.ts';
+import { type Batch, readCheckpoint } from '../../../src/lib/projections/checkpoints.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
@@ -43,7 +43,8 @@ export const openApplied = async (projection: Projection): Promise<AppliedEvents
     try {
       await client.query('set search_path to read_models');
       await readCheckpoint(client, projection, logId);
-      return await applyBatch({ client, projection, schema: 'read_models', logId }, some);
+      const parked = await applyBatch({ client, projection, schema: 'read_models', logId }, some);
+      return parked as readonly RecordedEvent[];
     } finally {
       client.release(true);
     }

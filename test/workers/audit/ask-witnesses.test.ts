@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { noteCosignature } from '../../../src/commands/audit.ts';
 import { createCosigner, ML_DSA_44, parseNote, signedAt } from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
-import { rebuild } from '../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../src/projections/runner.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { startOtherWitness, startWitness } from '../../support/witness.ts';
 import { TREE } from './signed-log.ts';

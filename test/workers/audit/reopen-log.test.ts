@@ -17,7 +17,7 @@ import {
   signedNote,
 } from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
-import { rebuild } from '../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../src/projections/runner.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { startOtherWitness, startWitness } from '../../support/witness.ts';
 import { TREE } from './signed-log.ts';

@@ -6,7 +6,7 @@ import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { ChangedLog } from '../../../src/projections/audit/tree.ts';
-import { rebuild } from '../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../src/projections/runner.ts';
 import { type AuditQueries, signCheckpoints } from '../../../src/workers/audit/audit-jobs.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { openSigned, TREE } from './signed-log.ts';

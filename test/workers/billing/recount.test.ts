@@ -10,7 +10,7 @@ import { invoiceStream, messageStream } from '../../../src/domain/kernel/streams
 import { billingProjection } from '../../../src/projections/billing.ts';
 import { createBillingRecount } from '../../../src/projections/billing-recount.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
-import { rebuild } from '../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../src/projections/runner.ts';
 import { closePeriods } from '../../../src/workers/close-periods.ts';
 import { createOrganizations } from '../../../src/workers/in-memory-projections.ts';
 import { LATER_EVENTS } from '../../projections/support/message-events.ts';

@@ -2,7 +2,7 @@ import { customerEvents } from '../../../domain/customer-events/customer-events.
 import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../../domain/kernel/event-store.ts';
 import type { Contents } from '../../../domain/ports/contents.ts';
 import { createSlices, type Logger, pause, type System } from '../../../lib/async/async.ts';
-import type { Database } from '../../../projections/database.ts';
+import type { Database } from '../../../lib/projections/projections.ts';
 import { eventsProjection } from '../../../projections/events/projection.ts';
 import { type FeedCursor, type FeedEvent, isAfter, readNewEvents } from '../../../projections/events/queries.ts';
 import type { ReadModels } from '../../../projections/read-models.ts';

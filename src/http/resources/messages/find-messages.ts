@@ -16,7 +16,7 @@ import {
 } from '../../../domain/message/search-words.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
-import type { ListCursor, ListPage } from '../../../projections/database.ts';
+import type { ListCursor, ListPage } from '../../../lib/projections/projections.ts';
 import { MESSAGE_OUTCOMES } from '../../../projections/messages/outcomes.ts';
 import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';

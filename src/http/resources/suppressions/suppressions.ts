@@ -24,7 +24,7 @@ import {
   suppression,
   suppressionId,
 } from '../../../domain/suppression/suppression.ts';
-import type { ListPage } from '../../../projections/database.ts';
+import type { ListPage } from '../../../lib/projections/projections.ts';
 import type { ListAllSuppressions } from '../../../projections/suppressions.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

@@ -1,7 +1,7 @@
 import { parseLeaf } from '../../../domain/audit/leaf.ts';
 import type { EventStore, Position } from '../../../domain/kernel/event-store.ts';
+import type { Database } from '../../../lib/projections/projections.ts';
 import { HASH_BYTES, leafHash, type Policy, policyText } from '../../../lib/transparency/transparency.ts';
-import type { Database } from '../../database.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { createLogTree, type LogLeaf, type LogTree, storedBundle, storedTile, type TreesAt } from './rows.ts';
 

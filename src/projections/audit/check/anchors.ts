@@ -1,6 +1,7 @@
 import { cosignersOf, isQuorum, readCheckpoint } from '../../../domain/audit/verifier/checkpoints.ts';
 import { categoryOf, type RecordedEvent } from '../../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../../domain/kernel/streams.ts';
+import type { Database } from '../../../lib/projections/projections.ts';
 import {
   checkpointText,
   MalformedNote,
@@ -12,7 +13,6 @@ import {
   signedAt,
   signedNote,
 } from '../../../lib/transparency/transparency.ts';
-import type { Database } from '../../database.ts';
 import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';
 import type { AgreedTree } from './agreed.ts';
 import { type LogTree, rootAt, storedCheckpoint } from './rows.ts';

@@ -12,8 +12,8 @@ import {
 import type { Contents } from '../../../domain/ports/contents.ts';
 import type { RequestOrigins } from '../../../domain/ports/requests.ts';
 import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
+import type { Database } from '../../../lib/projections/projections.ts';
 import type { Policy } from '../../../lib/transparency/transparency.ts';
-import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { isCosigned, isSigned } from '../tree.ts';

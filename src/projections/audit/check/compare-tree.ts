@@ -1,5 +1,6 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
 import type { EventStore, RecordedEvent, StreamName } from '../../../domain/kernel/event-store.ts';
+import type { Database } from '../../../lib/projections/projections.ts';
 import {
   HASH_BYTES,
   leafHash,
@@ -11,7 +12,6 @@ import {
   rootOfComplete,
   signedAt,
 } from '../../../lib/transparency/transparency.ts';
-import type { Database } from '../../database.ts';
 import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../tree.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventsProjection } from '../../../../src/projections/events/projection.ts';
-import { rebuild } from '../../../../src/projections/rebuild.ts';
+import { rebuild } from '../../../../src/projections/runner.ts';
 import { silentLogger } from '../../../support/logger.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { type OpenStream, openStream } from './open-stream.ts';

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { type EventStore, LOG_START, type Page, type Position } from '../domain/kernel/event-store.ts';
-import type { Logger } from '../lib/async/async.ts';
-import { END_ANALYSES } from './analytics.ts';
+import type { Logger } from '../async/async.ts';
+import { LOG_START, type Position } from '../event-log/event-log.ts';
 import { applyBatch, type Target } from './apply-or-park.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import {
@@ -12,7 +11,7 @@ import {
   tryLockRebuilding,
   withConnection,
 } from './database.ts';
-import type { Projection } from './projection.ts';
+import type { Log, LogPage, Projection } from './projection.ts';
 
 /**
  * Builds read models from the log in parallel to the live ones, for a rebuild or a replay. The log is read once for all of
@@ -28,7 +27,7 @@ const PAGES_AHEAD = 3;
 
 /** Source of the events for the builds. */
 export interface Source {
-  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  readonly store: Pick<Log, 'readAll' | 'head'>;
   /** Ends the reading between two batches. */
   readonly signal?: AbortSignal;
 }
@@ -49,7 +48,7 @@ export const allOf = async (
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
 };
 
-const applyTo = async (build: Build, page: Page): Promise<void> => {
+const applyTo = async (build: Build, page: LogPage): Promise<void> => {
   const batch = { after: build.position, position: page.position, events: page.events };
   const parked = await applyBatch(build.target, batch);
   build.parkedEvents += parked.length;
@@ -59,7 +58,7 @@ const applyTo = async (build: Build, page: Page): Promise<void> => {
 /** Each build applies page after page without waiting for the others. An error ends all after the current batch. */
 const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) => {
   const failed = new AbortController();
-  const applyNext = async (build: Build, before: Promise<void>, page: Page): Promise<void> => {
+  const applyNext = async (build: Build, before: Promise<void>, page: LogPage): Promise<void> => {
     await before;
     signal?.throwIfAborted();
     failed.signal.throwIfAborted();
@@ -73,7 +72,7 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
   let lanes = builds.map((build) => ({ build, last: Promise.resolve() }));
   return {
     /** Resolves when all have applied this page. */
-    apply: (page: Page): Promise<unknown> => {
+    apply: (page: LogPage): Promise<unknown> => {
       lanes = lanes.map(({ build, last }) => ({ build, last: applyNext(build, last, page) }));
       return Promise.all(lanes.map(({ last }) => last));
     },
@@ -85,10 +84,10 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
 /** The next read: the head of the log at its start, and the page after a position that all builds have reached. */
 interface SourceRead {
   readonly head: Promise<Position>;
-  page: Promise<Page>;
+  page: Promise<LogPage>;
 }
 
-const readPage = ({ store }: Source, builds: readonly Build[], from: Position): Promise<Page> => {
+const readPage = ({ store }: Source, builds: readonly Build[], from: Position): Promise<LogPage> => {
   const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
   const bounds = { limit: REBUILD_EVENTS_MAX, bytesMax: REBUILD_BYTES_MAX };
   const page = store.readAll({ from, filter: { categories }, ...bounds });
@@ -262,8 +261,10 @@ const SWITCH_SILENCE = '30s';
 
 interface RebuildOptions {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'isAuthentic' | 'logId' | 'readAll' | 'head'>;
+  readonly store: Pick<Log, 'isAuthentic' | 'logId' | 'readAll' | 'head'>;
   readonly logger: Logger;
+  /** Ends the sessions that may be ended when they hold up the switch to new tables. */
+  readonly endHoldUps: (pool: Pool) => Promise<unknown>;
   /** Ends the rebuild between two batches; the live read models stay as they are. */
   readonly signal?: AbortSignal;
 }
@@ -342,7 +343,7 @@ const switchWithRetries = async (rebuilding: RebuildState, build: Build): Promis
       return await switchOver(rebuilding, build);
     } catch (error) {
       if (!isHeldUp(error) || attempt >= SWITCH_ATTEMPTS_MAX) throw error;
-      await rebuilding.pool.query(END_ANALYSES);
+      await rebuilding.endHoldUps(rebuilding.pool);
       await catchUp(rebuilding, [build]);
     }
   }

@@ -1,7 +1,7 @@
 import { finished } from 'node:stream/promises';
 import type { Pool, PoolClient } from 'pg';
 import { from } from 'pg-copy-streams';
-import { ENDED, type System, withTimeout } from '../lib/async/async.ts';
+import { ENDED, type System, withTimeout } from '../async/async.ts';
 
 /** A pool for reading, or one connection inside a transaction. */
 export type Database = Pick<Pool, 'query'> | Pick<PoolClient, 'query'>;

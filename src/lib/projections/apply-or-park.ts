@@ -1,8 +1,8 @@
-import { categoryOf, type IsAuthentic, type RecordedEvent, type StreamName } from '../domain/kernel/event-store.ts';
-import { ownTurn } from '../lib/async/async.ts';
+import { ownTurn } from '../async/async.ts';
+import { categoryOf, type IsAuthentic, type StreamName } from '../event-log/event-log.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';
-import type { Projection } from './projection.ts';
+import type { LogEvent, Projection } from './projection.ts';
 
 /** One read model of one log, live or being rebuilt, on a connection of its own. */
 export interface Target {
@@ -14,7 +14,7 @@ export interface Target {
   readonly isAuthentic?: IsAuthentic | undefined;
 }
 
-const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => streams.has(event.stream);
+const isOf = (streams: ReadonlySet<StreamName>) => (event: LogEvent) => streams.has(event.stream);
 
 /**
  * Items of one slice: some 5 ms of work for the read models that write the most. More hold up requests; fewer cost
@@ -22,15 +22,13 @@ const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => str
  */
 export const SLICE_ITEMS_MAX = 2_000;
 
-/** Number of rows that an event may cause: read models often have one for the event and one for each recipient. */
-const itemsOf = ({ data }: RecordedEvent): number => {
-  if ('recipients' in data) return 1 + data.recipients.length;
-  return 'recipientIds' in data ? 1 + data.recipientIds.length : 1;
-};
+/** Number of rows that an event may cause: one for itself, and one for each item of a list in it. */
+const itemsOf = ({ data }: LogEvent): number =>
+  Object.values(data as object).reduce((items, value) => items + (Array.isArray(value) ? value.length : 0), 1);
 
 /** Splits consecutive events into slices. An event that is larger than a slice gets one of its own. */
-const slicesOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
-  const slices: RecordedEvent[][] = [];
+const slicesOf = (events: readonly LogEvent[]): readonly (readonly LogEvent[])[] => {
+  const slices: LogEvent[][] = [];
   let room = 0;
   for (const event of events) {
     const items = itemsOf(event);
@@ -45,7 +43,7 @@ const slicesOf = (events: readonly RecordedEvent[]): readonly (readonly Recorded
 };
 
 /** The slices of all projections begin in different turns of the event loop, with requests in between. */
-const applySliced = async ({ client, projection, isAuthentic }: Target, events: readonly RecordedEvent[]) => {
+const applySliced = async ({ client, projection, isAuthentic }: Target, events: readonly LogEvent[]) => {
   const slices = slicesOf(events.filter(({ stream }) => follows(projection, stream)));
   for (const slice of slices) {
     if (slices.length > 1) await ownTurn();
@@ -70,13 +68,10 @@ const applyAll = (target: Target, batch: Batch): Promise<void> => {
 
 const follows = ({ categories }: Projection, stream: StreamName): boolean => categories.includes(categoryOf(stream));
 
-const applyOneByOne = (
-  { client, projection, schema, logId }: Target,
-  batch: Batch,
-): Promise<readonly RecordedEvent[]> =>
+const applyOneByOne = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<readonly LogEvent[]> =>
   inTransaction(client, schema, async () => {
     const parked = new Set(await moveCheckpoint(client, projection, { batch, logId }));
-    const newlyParked: RecordedEvent[] = [];
+    const newlyParked: LogEvent[] = [];
     for (const event of batch.events.filter(({ stream }) => follows(projection, stream))) {
       const applied = await applyOrPark(client, projection, event, parked);
       if (!applied) newlyParked.push(event);
@@ -89,7 +84,7 @@ const applyOneByOne = (
  * by event, and that event is parked, unless the read model must be whole.
  * @returns newly parked events. @throws {Fenced}, and temporary faults.
  */
-export const applyBatch = async (target: Target, batch: Batch): Promise<readonly RecordedEvent[]> => {
+export const applyBatch = async (target: Target, batch: Batch): Promise<readonly LogEvent[]> => {
   try {
     await applyAll(target, batch);
     return [];
@@ -106,12 +101,7 @@ const PARK = `
   on conflict (projection, position) do update set error = excluded.error`;
 
 /** Parks events for `retryParked`. Their data stays in the log. */
-const park = async (
-  db: Database,
-  { name }: Projection,
-  events: readonly RecordedEvent[],
-  error: string,
-): Promise<void> => {
+const park = async (db: Database, { name }: Projection, events: readonly LogEvent[], error: string): Promise<void> => {
   if (events.length === 0) return;
   const rows = events.map(({ position, stream, revision, type }) => ({ position, stream, revision, type }));
   await db.query(PARK, [...asRecords(rows), name, error]);
@@ -127,7 +117,7 @@ const sentenceOf = (error: unknown): string => String(error).replaceAll('\0', ''
 export const applyOrPark = async (
   db: Database,
   projection: Projection,
-  event: RecordedEvent,
+  event: LogEvent,
   parked: Set<StreamName>,
 ): Promise<boolean> => {
   if (parked.has(event.stream)) {

@@ -1,14 +1,7 @@
-import {
-  type EventStore,
-  LOG_START,
-  type Position,
-  PositionNotInLog,
-  type RecordedEvent,
-  type StreamName,
-} from '../domain/kernel/event-store.ts';
-import { StartRefused, type System, shareCalls } from '../lib/async/async.ts';
+import { StartRefused, type System, shareCalls } from '../async/async.ts';
+import { LOG_START, type Position, PositionNotInLog, type StreamName } from '../event-log/event-log.ts';
 import { type Database, rebuiltNow } from './database.ts';
-import type { Projection, ProjectionName } from './projection.ts';
+import type { Log, LogEvent, Projection } from './projection.ts';
 
 export interface Checkpoint {
   readonly version: number;
@@ -22,7 +15,7 @@ export interface Batch {
   readonly after: Position;
   /** The checkpoint after it: at or beyond the last event. */
   readonly position: Position;
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly LogEvent[];
 }
 
 /** The checkpoint moved: another process runs the projection, or a rebuild replaced it. */
@@ -81,11 +74,11 @@ export const moveCheckpoint = async (
 /** The read models were made from another log. */
 export const otherLog = (known: string, given: string): StartRefused =>
   new StartRefused(
-    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and rebuild them from this log with "outbox projections rebuild all"`,
+    `the read models were made from log ${known}, and this is log ${given}: connect the log that made them, or stop every service and rebuild them from this log with "outbox projections rebuild all"`,
   );
 
 /** Whether a follower can continue from this position. */
-export const isInLog = async (log: Pick<EventStore, 'readAll'>, position: Position): Promise<boolean> => {
+export const isInLog = async (log: Pick<Log, 'readAll'>, position: Position): Promise<boolean> => {
   try {
     await log.readAll({ from: position, limit: 1 });
     return true;
@@ -96,7 +89,7 @@ export const isInLog = async (log: Pick<EventStore, 'readAll'>, position: Positi
 };
 
 /** @throws {StartRefused} the log is an older copy: it ends before the read models' checkpoints. */
-export const requireReached = async (db: Database, log: Pick<EventStore, 'readAll'>): Promise<void> => {
+export const requireReached = async (db: Database, log: Pick<Log, 'readAll'>): Promise<void> => {
   const { rows } = await db.query<{ last: Position | null }>(
     'select max(position) as last from read_models.checkpoints',
   );
@@ -163,7 +156,7 @@ interface WaitOptions {
 }
 
 /** Waits until the named read models have passed a position. @returns false: not in time. */
-export type WaitFor = (names: readonly ProjectionName[], position: Position, options?: WaitOptions) => Promise<boolean>;
+export type WaitFor = (names: readonly string[], position: Position, options?: WaitOptions) => Promise<boolean>;
 
 const CHECKPOINTS = 'select name, position from read_models.checkpoints';
 
@@ -211,7 +204,7 @@ export const createWaitFor = ({ pool, system, awaited }: WaitForOptions): WaitFo
 };
 
 /** ISO 8601; null: a read model has applied nothing. */
-export type CompleteUntil = (names: readonly ProjectionName[]) => Promise<string | null>;
+export type CompleteUntil = (names: readonly string[]) => Promise<string | null>;
 
 const COMPLETE_UNTIL = `
   select case when count(*) = cardinality($1::text[]) and count(occurred_at) = count(*) then min(occurred_at) end as at
@@ -244,7 +237,7 @@ const partOf = (position: Position, head: Position): number =>
 
 /** Reads how far rebuilds are, whichever process runs them. */
 export const createRebuildReader =
-  ({ pool, store }: { readonly pool: Database; readonly store: Pick<EventStore, 'head'> }) =>
+  ({ pool, store }: { readonly pool: Database; readonly store: Pick<Log, 'head'> }) =>
   async (): Promise<readonly RebuildProgress[]> => {
     const { rows: all } = await pool.query<{ readonly name: string }>('select name from read_models.checkpoints');
     const names = [
@@ -283,7 +276,7 @@ interface Row {
 
 export interface LagOptions {
   readonly pool: Database;
-  readonly store: Pick<EventStore, 'readAll'>;
+  readonly store: Pick<Log, 'readAll'>;
   readonly system: System;
 }
 
