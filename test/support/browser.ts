@@ -6,8 +6,10 @@ import { CHROMIUM } from './chromium.ts';
 
 /** Chromium, driven as a dashboard user. */
 
-/** A picture of each screen, to compare with its mockup. Not in git. */
+/** Pictures of screens, to compare with their mockups. Not in git. */
 const PICTURES = fileURLToPath(new URL('../../coverage/dashboard/', import.meta.url));
+/** Nothing is proved by a picture, and drawing one takes longer than most checks: `PICTURES=1` takes them. */
+const TAKES_PICTURES = process.env.PICTURES !== undefined;
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
@@ -138,29 +140,50 @@ export interface ScreenLook {
   readonly isTooWide: boolean;
 }
 
-/** Takes a picture of the page once it has settled, and runs axe on it. */
-export const look = async (page: Page, name: string): Promise<ScreenLook> => {
-  await settle(page);
+/** Takes a picture of the page, if pictures are wanted. */
+export const picture = async (page: Page, name: string, fullPage = false): Promise<void> => {
+  if (!TAKES_PICTURES) return;
   await mkdir(PICTURES, { recursive: true });
-  await page.screenshot({ path: `${PICTURES}${name}.png` });
-  return inspect(page);
+  await page.screenshot({ path: `${PICTURES}${name}.png`, fullPage });
 };
 
-/** Runs axe on the page in its current state. */
-export const inspect = async (page: Page): Promise<ScreenLook> => {
+/** Runs axe on the page once it has settled, in both themes. The page keeps its own. @param name of its pictures. */
+export const look = async (page: Page, name: string): Promise<ScreenLook> => {
+  await settle(page);
+  await picture(page, name);
+  const own = await inspect(page);
+  const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
+  const [theme, other] = isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const);
+  await page.emulateMedia({ colorScheme: other });
+  await settle(page);
+  await picture(page, `${name}-in-${other}`);
+  // Themes differ in colours alone.
+  const { violations } = await inspect(page, COLOUR_RULES);
+  await page.emulateMedia({ colorScheme: theme });
+  return { ...own, violations: [...own.violations, ...violations.map((violation) => `${other}: ${violation}`)] };
+};
+
+/** Rules of axe about colours. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/** Runs axe on the page in its current state. @param rules absent: all. */
+export const inspect = async (page: Page, rules?: readonly string[]): Promise<ScreenLook> => {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
-  return page.evaluate(async () => {
+  return page.evaluate(async (only) => {
     const { axe: loaded } = globalThis as unknown as { readonly axe: typeof axe };
     const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measurement } })
       .document;
-    const { violations } = await loaded.run({ resultTypes: ['violations'] });
+    const { violations } = await loaded.run({
+      resultTypes: ['violations'],
+      ...(only !== undefined && { runOnly: [...only] }),
+    });
     return {
       violations: violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' ')),
       ),
       isTooWide: documentElement.scrollWidth > documentElement.clientWidth,
     };
-  });
+  }, rules);
 };
 
 /** Sizes of an element, in pixels. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { apiClient, eventually } from '../../support/api-client.ts';
-import { settle } from '../../support/browser.ts';
+import { picture, settle } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startDashboard } from './support.ts';
 
@@ -68,13 +68,6 @@ const flawsIn = (page: Page): Promise<readonly string[]> =>
     }
     return [...new Set(flaws)];
   })()`);
-
-const picture = async (page: Page, name: string): Promise<void> => {
-  await page.screenshot({
-    path: new URL(`../../../coverage/dashboard/layout-${name}.png`, import.meta.url).pathname,
-    fullPage: true,
-  });
-};
 
 /** Buttons that change something at once, or leave the page. */
 const NO_DIALOG = /CSV|Plot|Table|Copy|Try|Download|Pause|Verify|Check|Publish|Ping|Send now|Start|Resume/;
@@ -228,7 +221,7 @@ describe.skipIf(chromiumIsMissing)('the layout', () => {
         const flaws = await flawsIn(page);
         const seen = `${name}-${size.width}`;
         if (flaws.length > 0) found[seen] = flaws;
-        await picture(page, seen);
+        await picture(page, `layout-${seen}`, true);
       }
     };
     for (const [at, [name, path]] of [...paths].entries()) {

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { type ApiClient, apiClient } from '../../support/api-client.ts';
-import { openBrowser, openWindow, type StorageState, THEMES, type Window } from '../../support/browser.ts';
+import { openBrowser, openWindow, type StorageState, type Theme, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import type { OperatorOptions } from '../../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
@@ -9,11 +9,15 @@ import { newDataDir, type Program, startProgram } from '../../support/program.ts
 
 /** A service for the tests of a screen, and a browser that shows it. */
 
-/** Theme and width of each window in which a screen is checked. */
-export const WINDOWS = THEMES.flatMap((theme) => [1280, 390].map((width) => ({ theme, width })));
-export type Size = (typeof WINDOWS)[number];
+export interface Size {
+  readonly theme: Theme;
+  /** In pixels. */
+  readonly width: number;
+}
 export const WIDE: Size = { theme: 'light', width: 1280 };
 export const NARROW: Size = { theme: 'dark', width: 390 };
+/** Windows in which a screen is used. What it shows is checked in both themes in each: see `look`. */
+export const WINDOWS: readonly Size[] = [WIDE, NARROW];
 
 /** Result of `look` for a correct screen. */
 export const FINE = { violations: [], isTooWide: false };
