@@ -4,8 +4,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only a hang takes this long, also on a machine with ten times the load.
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
     // Tests mostly wait for engines, so this is twice the cores of a small machine.
     maxWorkers: 4,
     restoreMocks: true,
