@@ -19,12 +19,11 @@ export interface LongestTurn {
 
 /** The longest turn since the previous call. */
 export const longestTurn = async ({ output, child }: Program): Promise<LongestTurn> => {
-  const printed = (): RegExpExecArray[] => [...output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
-  const before = printed().length;
+  const before = output().length;
   child.kill('SIGUSR2');
   for (;;) {
-    const last = printed().slice(before).at(-1);
-    if (last !== undefined) return { ms: Number(last[1]), units: Number(last[1]) / Number(last[2]) };
+    const last = /^loop-probe (\S+) (\S+)\n/m.exec(output().slice(before));
+    if (last !== null) return { ms: Number(last[1]), units: Number(last[1]) / Number(last[2]) };
     await sleep(2);
   }
 };

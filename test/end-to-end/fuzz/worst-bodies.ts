@@ -17,9 +17,28 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly type?: string;
 }
 
 type Path = readonly (string | number)[];
+
+const alternativesOf = ({ anyOf = [], oneOf = [] }: Schema): readonly Schema[] => [...anyOf, ...oneOf];
+
+const resolved = (document: OpenApi, schema: Schema): Schema =>
+  schema.$ref === undefined ? schema : resolved(document, document.components.schemas[nameIn(schema.$ref)] ?? {});
+
+/** JSON types that a schema allows. */
+const typesOf = (document: OpenApi, schema: Schema): readonly string[] => {
+  const { type, ...rest } = resolved(document, schema);
+  return type === undefined ? alternativesOf(rest).flatMap((one) => typesOf(document, one)) : [type];
+};
+
+/** Type of JSON text. */
+const typeOf = (value: string): string => {
+  if (value.startsWith('"')) return 'string';
+  return value.startsWith('[') ? 'array' : 'object';
+};
 
 /** Paths of all fields, including those of the first item of each list. @param seen schemas that have been visited. */
 const fieldsOf = (document: OpenApi, schema: Schema, seen: Set<string>, path: Path = []): readonly Path[] => {
@@ -34,7 +53,9 @@ const fieldsOf = (document: OpenApi, schema: Schema, seen: Set<string>, path: Pa
     ...(path.length === 0 ? [] : [path]),
     ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) => into(member, [...path, name])),
     ...(schema.items === undefined ? [] : into(schema.items, [...path, 0])),
-    ...(schema.anyOf ?? []).flatMap((one) => into(one, path)).filter((one) => one.length > path.length),
+    ...alternativesOf(schema)
+      .flatMap((one) => into(one, path))
+      .filter((one) => one.length > path.length),
   ];
 };
 
@@ -78,7 +99,8 @@ const nested =
 
 const lists = Array.from({ length: 900 }, () => `[${'1,'.repeat(900)}1]`).join();
 
-const WORST: Readonly<Record<string, Make>> = {
+/** Values that fill a body. */
+const FILLING: Readonly<Record<string, Make>> = {
   'a long text': text('a'),
   'a text of escapes': text('\\u0000'),
   'a text of backslashes': text('\\\\'),
@@ -99,6 +121,12 @@ const WORST: Readonly<Record<string, Make>> = {
   'many long keys': mapOf((index) => `"${index}${'k'.repeat(1_900)}":1`),
   'many equal keys': mapOf(() => '"x":1'),
   'many keys that differ in case': mapOf((index) => `"${(index % 2 === 0 ? 'x' : 'X').repeat(1 + (index % 400))}":"x"`),
+  'deep lists': nested('[', ']'),
+  'deep objects': nested('{"a":', '}'),
+};
+
+/** Values of the same size in every body. */
+const THOUSAND: Readonly<Record<string, Make>> = {
   'a thousand wrong texts': first(() => '"@"', '[', ']'),
   'a thousand addresses': first((index) => `"Name <a${index}@example.test>"`, '[', ']'),
   'a thousand equal objects': first(
@@ -109,9 +137,9 @@ const WORST: Readonly<Record<string, Make>> = {
   'a thousand unknown objects': first((index) => `{"${'k'.repeat(100)}${index}":1}`, '[', ']'),
   'a thousand keys': first((index) => `"X-${index}":"\\u0000"`, '{', '}'),
   'a thousand lists': () => `[${lists}]`,
-  'deep lists': nested('[', ']'),
-  'deep objects': nested('{"a":', '}'),
 };
+
+const WORST = { ...FILLING, ...THOUSAND };
 
 /** The example as JSON with a value at one path. The value is JSON text already. */
 const put = (example: unknown, path: Path, value: string): string => {
@@ -139,15 +167,32 @@ const LARGER: Readonly<Record<string, number>> = {
 };
 const ID = 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa';
 
-const bodiesOf = (example: unknown, fields: readonly Path[], bytes: number) =>
-  Object.entries(WORST).flatMap(([kind, make]) => {
+/** @param fieldsFor selects the fields that get a value. */
+const bodiesOf = (
+  example: unknown,
+  { kinds, bytes }: { readonly kinds: typeof WORST; readonly bytes: number },
+  fieldsFor: (value: string) => readonly Path[],
+) =>
+  Object.entries(kinds).flatMap(([kind, make]) => {
     const value = make(bytes);
     const named = `${kind}, ${bytes} bytes`;
     return [
-      ...fields.map((field) => ({ what: `${field.join('.')}: ${named}`, make: () => put(example, field, value) })),
+      ...fieldsFor(value).map((field) => ({
+        what: `${field.join('.')}: ${named}`,
+        make: () => put(example, field, value),
+      })),
       { what: `the body: ${named}`, make: () => value },
     ];
   });
+
+/**
+ * Whether a field gets a value that fills a large body: one of its type, or any if it allows no text, list or object.
+ * Values of another type are refused before they are read, which the small bodies and these last fields show.
+ */
+const takes = (document: OpenApi, schema: Schema | undefined, value: string): boolean => {
+  const filled = typesOf(document, schema ?? {}).filter((type) => ['string', 'array', 'object'].includes(type));
+  return filled.length === 0 || filled.includes(typeOf(value));
+};
 
 /** @param seen schemas that were tested with another operation. New ones are added. */
 export const worstBodies = (
@@ -158,17 +203,17 @@ export const worstBodies = (
   const content = operation.requestBody?.content['application/json'];
   if (content === undefined) return [];
   const example = Object.values(content.examples)[0]?.value ?? {};
-  const found = [...fieldsOf(document, content.schema as Schema, seen), ['unknown']];
+  const schema = content.schema as Schema;
+  const found = [...fieldsOf(document, schema, seen), ['unknown']];
   const fields = [...new Map(found.map((field) => [field.join('.'), field])).values()];
   const larger = LARGER[path];
-  return [
-    ...bodiesOf(example, fields, SMALL_BYTES),
-    ...(larger === undefined
+  const { properties } = resolved(document, schema);
+  const small = bodiesOf(example, { kinds: WORST, bytes: SMALL_BYTES }, () => fields);
+  const large =
+    larger === undefined
       ? []
-      : bodiesOf(
-          example,
-          fields.filter(({ length }) => length === 1),
-          larger,
-        )),
-  ].map((body) => ({ method, path: path.replace(/\{[^}]*\}/g, ID), ...body }));
+      : bodiesOf(example, { kinds: FILLING, bytes: larger }, (value) =>
+          fields.filter(([name = '', ...inner]) => inner.length === 0 && takes(document, properties?.[name], value)),
+        );
+  return [...small, ...large].map((body) => ({ method, path: path.replace(/\{[^}]*\}/g, ID), ...body }));
 };
