@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyBatch, isPoison } from '../../src/lib/projections/apply-or-park.ts';
-import { Fenced } from '../../src/lib/projections/projections.ts';
+import { applyBatch, Fenced, isPoison } from '../../src/lib/projections/projections.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
 import { retryParked } from '../../src/projections/retry-parked.ts';
 import { rebuild } from '../../src/projections/runner.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
-import { makeTables, switchTables } from '../../src/lib/projections/rebuild.ts';
+import { makeTables, switchTables } from '../../src/lib/projections/projections.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/runner.ts';
 import { keyCreated } from '../support/controls/api-key.ts';

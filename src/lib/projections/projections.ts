@@ -14,9 +14,10 @@
  * events. It creates the tables, and says which errors end a process and which sessions may hold up a switch.
  */
 
-export { applyOrPark } from './apply-or-park.ts';
+export { applyBatch, applyOrPark, isPoison, SLICE_ITEMS_MAX } from './apply-or-park.ts';
 export {
   type AwaitedPositions,
+  type Batch,
   createAwaitedPositions,
   createCompleteUntil,
   createLagReader,
@@ -54,6 +55,7 @@ export {
   RebuildInProgress,
   rebuild,
   type Source,
+  switchTables,
   withBuilds,
 } from './rebuild.ts';
 export { createProjectionRunner, type RunnerOptions, runnerConnections, runProjection } from './runner.ts';

@@ -9,8 +9,7 @@ import {
   type StreamName,
 } from '../../../src/domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../../../src/domain/kernel/events.ts';
-import { applyBatch } from '../../../src/lib/projections/apply-or-park.ts';
-import { type Batch, readCheckpoint } from '../../../src/lib/projections/checkpoints.ts';
+import { applyBatch, type Batch, readCheckpoint } from '../../../src/lib/projections/projections.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
