@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { clockProblems, diskProblems, dnsProblems, permissionProblems, tlsProblems } from '../../src/cli/doctor.ts';
 import type { RecordToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import { type Resolver, ResolverUnavailable } from '../../src/lib/smtp/smtp.ts';
-import { folderForTest } from '../support/after-test.ts';
 import { issueCertificate } from '../support/certificates.ts';
+import { folderForTest } from '../support/place-for-test.ts';
 
 const NAME = 'mail.example.test';
 

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { doctor, operator, unlimitedKey } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 
 test('an operator checks the audit trees while the service runs: code 0, 1 with faults, 2 if undecided or without an anchor, 64 if the command line is wrong', async () => {
   const { dataDir, env } = await placeForTest();

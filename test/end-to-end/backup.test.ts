@@ -1,10 +1,10 @@
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { folderForTest, placeForTest, programForTest, SECRET_KEY } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { doctor, type OperatorOptions, operator, unlimitedKey } from '../support/operator.ts';
+import { folderForTest, placeForTest, programForTest, SECRET_KEY } from '../support/place-for-test.ts';
 import type { Program } from '../support/program.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Before the backup', text: 'Hello' };

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { folderForTest, programForTest, SECRET_KEY } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { folderForTest, programForTest, SECRET_KEY } from '../support/place-for-test.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
 

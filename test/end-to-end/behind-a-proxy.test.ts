@@ -6,9 +6,9 @@ import { type RequestOptions, request as requestOverTls } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { issueCertificate } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
+import { folderForTest, placeForTest, programForTest } from '../support/place-for-test.ts';
 
 const HOST = 'outbox.example.com';
 /** Another address of this machine than the proxy's, so that the service can tell the client from the proxy. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { linkWarning, readServiceConfig } from '../../src/composition/read-service-config.ts';
-import { placeForTest, programForTest } from '../support/after-test.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

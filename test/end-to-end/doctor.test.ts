@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { SMTPServer } from 'smtp-server';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type Place, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { startNameServer } from '../support/name-server.ts';
 import { doctor, operator } from '../support/operator.ts';
+import { type Place, placeForTest, programForTest } from '../support/place-for-test.ts';
 import type { Program } from '../support/program.ts';
 import { startScriptedServer } from '../support/scripted-smtp-server/scripted-server.ts';
 

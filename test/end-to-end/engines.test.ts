@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatSecret } from '../../src/domain/api-key/secret.ts';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { expectFirstJourney } from '../support/first-journey.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import type { Program } from '../support/program.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { allDelivered, sendMany, statuses } from '../support/senders.ts';

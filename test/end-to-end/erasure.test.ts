@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { readInbox } from '../support/captured-mail.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { ADDRESS, dumpOf, dumpOfRedis, formsIn } from '../support/traces.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient } from '../support/api-client.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { unlimitedKey } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
 
 const MESSAGES = 300;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
+import { folderForTest, placeForTest, programForTest } from '../support/place-for-test.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

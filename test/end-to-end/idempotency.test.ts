@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Place, placeForTest, programForTest } from '../support/after-test.ts';
 import { type Answer, type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
+import { type Place, placeForTest, programForTest } from '../support/place-for-test.ts';
 import type { Program } from '../support/program.ts';
 
 const SEND = '/v1/messages/send';

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { partitionsOf } from '../support/log-rows.ts';
 import { silentLogger } from '../support/logger.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 
 /** The smallest allowed size. A message has three events. */
 const PARTITION_EVENTS = 2_000;

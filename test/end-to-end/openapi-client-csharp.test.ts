@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
+import { folderForTest, placeForTest, programForTest } from '../support/place-for-test.ts';
 
 /** Exact, so that a new version of the generator is a change of this file. */
 const VERSION = '14.7.1';

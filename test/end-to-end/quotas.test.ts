@@ -2,9 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { closedAfterTest, placeForTest, programForTest } from '../support/after-test.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { unlimitedKey } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const QUOTA = 100;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient } from '../support/api-client.ts';
 import { operator } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 
 const LIMIT = 100;

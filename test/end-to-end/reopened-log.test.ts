@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyFile } from '../../src/cli/audit/verify-file.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../src/lib/transparency/transparency.ts';
-import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { doctor, operator, unlimitedKey } from '../support/operator.ts';
+import { folderForTest, placeForTest, programForTest } from '../support/place-for-test.ts';
 import { startWitness } from '../support/witness.ts';
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import { operator } from '../support/operator.ts';
+import { placeForTest, programForTest } from '../support/place-for-test.ts';
 import { type Program, runToEnd } from '../support/program.ts';
 
 interface Place {

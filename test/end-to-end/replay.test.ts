@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { operator } from '../support/operator.ts';
+import { folderForTest, placeForTest, programForTest } from '../support/place-for-test.ts';
 
 const message = { from: 'shop@example.test', to: 'delivered@sandbox.outbox.test', subject: 'Hello', text: 'Hello' };
 

@@ -6,8 +6,8 @@ import { readPlans } from '../../../src/composition/read-service-config.ts';
 import { billingPeriod, closeInvoice, type Invoice } from '../../../src/domain/billing/invoice.ts';
 import type { ChosenPlan, Plans } from '../../../src/domain/billing/plan.ts';
 import { type Month, requirePeriod } from '../../../src/domain/billing/plan.ts';
-import { folderForTest } from '../../support/after-test.ts';
 import { countedDays } from '../../support/counted-days.ts';
+import { folderForTest } from '../../support/place-for-test.ts';
 
 const page = readFileSync(new URL('../../../docs/billing.md', import.meta.url), 'utf8');
 const example = page.split('## A worked example')[1]?.split('\n## ')[0] ?? '';

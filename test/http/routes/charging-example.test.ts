@@ -8,9 +8,9 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { signWebhook } from '../../../src/domain/webhook/webhook.ts';
-import { folderForTest } from '../../support/after-test.ts';
 import { countedDays } from '../../support/counted-days.ts';
 import { freePort } from '../../support/free-port.ts';
+import { folderForTest } from '../../support/place-for-test.ts';
 import { startDatabaseService } from '../support/database-service.ts';
 
 const blockOf = (name: string): string =>
