@@ -229,9 +229,13 @@ const textOf = (result: Result): string => {
   ].join('\n');
 };
 
-/** Reads the whole file, so that a missing option fails before the first request. @throws {UsageError} */
+/** Their files do not name the list that they contain. */
+const MAY_NEED_LIST: readonly Vendor[] = ['sendgrid', 'mailgun'];
+
+/** Reads the whole file if it may need an option, so that a missing one fails before the first request. @throws {UsageError} */
 const checkOptions = async (vendor: Vendor, file: string, options: ImportOptions): Promise<void> => {
-  if (options.list === undefined) for await (const { fields } of readRecords(file)) READERS[vendor](fields, options);
+  if (options.list !== undefined || !MAY_NEED_LIST.includes(vendor)) return;
+  for await (const { fields } of readRecords(file)) READERS[vendor](fields, options);
 };
 
 export const importCommand: ServiceCommand = {

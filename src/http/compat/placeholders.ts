@@ -3,7 +3,9 @@ import { RESERVED_NAMES } from '../../domain/template/template.ts';
 /**
  * Converts placeholders of other services' templates (Mustache, Mustachio and Handlebars) to Liquid and back:
  * `{{name}}`, `{{user.name}}`, `{{{html}}}`, `{{! a comment }}`, and `{{{@content}}}` in layouts. Sections, loops and
- * helpers have no faithful equivalent and are refused with their line.
+ * helpers are refused with their line and the Liquid to write. Converting them is not safe: our templates declare the
+ * types of their variables, and theirs do not say whether one is a text, a number or a list; empty text, 0 and an empty
+ * list are false there and true in Liquid; and what a name inside a loop means depends on the engine.
  */
 
 type VariableKind = 'string' | 'object';
@@ -28,13 +30,13 @@ const isPath = (name: string): boolean => PATH.test(name);
 const isReserved = (name: string): boolean => RESERVED_NAMES.includes(name.split('.', 1).join(''));
 const isConvertible = (name: string): boolean => isPath(name) || name === CONTENT || name.startsWith(COMMENT);
 
-/** Blocks of Handlebars and Mustache, and how Liquid writes them. */
+/** Blocks of Handlebars and Mustache, and how Liquid writes them. Empty text and an empty list are `blank`. */
 const BLOCKS: readonly (readonly [RegExp, (value: string) => string])[] = [
   [/^#each\s+([\w.]+)/, (value) => `{% for item in ${value} %} … {% endfor %}`],
-  [/^#if\s+([\w.]+)/, (value) => `{% if ${value} %} … {% endif %}`],
-  [/^#unless\s+([\w.]+)/, (value) => `{% unless ${value} %} … {% endunless %}`],
-  [/^\^\s*([\w.]+)/, (value) => `{% unless ${value} %} … {% endunless %}`],
-  [/^#\s*([\w.]+)$/, (value) => `{% for item in ${value} %} for a list, or {% if ${value} %} for a value`],
+  [/^#if\s+([\w.]+)/, (value) => `{% if ${value} != blank %} … {% endif %}`],
+  [/^#unless\s+([\w.]+)/, (value) => `{% if ${value} == blank %} … {% endif %}`],
+  [/^\^\s*([\w.]+)/, (value) => `{% if ${value} == blank %} … {% endif %}`],
+  [/^#\s*([\w.]+)$/, (value) => `{% for item in ${value} %} for a list, or {% if ${value} != blank %} for a value`],
 ];
 
 const remedyFor = (name: string): string => {

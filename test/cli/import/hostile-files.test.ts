@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { describe, expect, test, vi } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { counted, imported, POSTMARK_DUMP, runImport, useService } from './service.ts';
 
 const { check } = useService();
@@ -94,4 +97,21 @@ describe('hostile files', () => {
   ])('%j %j is rejected', async (positionals, values, sentence) => {
     await expect(runImport({ positionals, values: { file: 'x', ...values } })).rejects.toThrow(sentence);
   });
+});
+
+test.each([
+  ['resend', '{"data":[{"email":"a@example.net","origin":"bounce"}]}', {}],
+  ['postmark', '{"Suppressions":[{"EmailAddress":"a@example.net","SuppressionReason":"HardBounce"}]}', {}],
+  ['sendgrid', '[{"created":1,"email":"a@example.net"}]', { list: 'bounces' }],
+  ['mailgun', '{"items":[{"address":"a@example.net"}]}', { list: 'complaints' }],
+])('an export of %s is read once, so that it can come from a pipe', async (vendor, text, options) => {
+  const folder = await mkdtemp(join(tmpdir(), 'import-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'pipe');
+  execFileSync('mkfifo', [file]);
+  const [result] = await Promise.all([
+    runImport({ values: { file, ...options }, positionals: [vendor] }),
+    writeFile(file, text),
+  ]);
+  expect(result).toMatchObject({ records: 1, suppressions: counted(1) });
 });
