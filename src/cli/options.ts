@@ -63,6 +63,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   note: 'note about the suppression',
   organization: 'id of the organization',
   outcome: 'only messages with a recipient that ended like this: delivered, bounced, …',
+  'outcome-since': 'only messages with an --outcome at or after this time',
+  'outcome-until': 'only messages with an --outcome before this time',
   overwrite: 'in a conflict, replace the other side',
   owner: 'the first owner',
   permissions: 'permissions of the key, separated by commas: send, read, manage, admin',

@@ -89,3 +89,41 @@ test('a message is found by each outcome that a recipient has, once, however oft
   const { rows } = await pool.query('select label from read_models.message_labels group by label having count(*) > 1');
   expect(rows).toEqual([]);
 });
+
+test('a message is found by the time of an outcome, once, by the latest of its recipients in the period', async () => {
+  const { given, ids, pool } = await openWith([
+    { id: 'msg_1', at: minute(1), recipients: ['rcp_1', 'rcp_2', 'rcp_3'].map((id) => recipient(id)) },
+    { id: 'msg_2', at: minute(2), recipients: [recipient('rcp_4')] },
+  ]);
+  const event = async (type: keyof typeof LATER_EVENTS, messageId: string, recipientId: string, at: string) => {
+    const one = LATER_EVENTS[type];
+    const data = { ...one.data, messageId, recipientId };
+    expect(await given(`message-${messageId}`, [{ ...one, data } as never], { occurredAt: at })).toEqual([]);
+  };
+  await event('RecipientDelivered', 'msg_1', 'rcp_1', minute(10));
+  await event('RecipientDelivered', 'msg_1', 'rcp_2', minute(10));
+  await event('RecipientDelivered', 'msg_1', 'rcp_3', minute(30));
+  await event('RecipientDelivered', 'msg_2', 'rcp_4', minute(20));
+  const delivered = (from: number, to: number, more = {}) =>
+    ids({ outcome: 'delivered', outcomeSince: minute(from), outcomeUntil: minute(to), ...more });
+  expect(await delivered(0, 59)).toEqual(['msg_1', 'msg_2']);
+  expect(await delivered(0, 30)).toEqual(['msg_2', 'msg_1']);
+  expect(await delivered(11, 30)).toEqual(['msg_2']);
+  expect(await delivered(30, 31)).toEqual(['msg_1']);
+  expect(await delivered(31, 59)).toEqual([]);
+  expect(await ids({ outcome: 'delivered', outcomeSince: minute(21) })).toEqual(['msg_1']);
+  expect(await ids({ outcome: 'delivered', outcomeUntil: minute(20) })).toEqual(['msg_1']);
+  expect(await delivered(0, 59, { since: minute(2) })).toEqual(['msg_2']);
+  expect(await delivered(0, 59, { recipientDomain: 'example.net' })).toEqual(['msg_1', 'msg_2']);
+  expect(await delivered(0, 59, { recipientDomain: 'example.org' })).toEqual([]);
+
+  // A late bounce takes the place of the delivery.
+  await event('RecipientBounced', 'msg_1', 'rcp_3', minute(40));
+  expect(await delivered(30, 31)).toEqual([]);
+  expect(await delivered(0, 59)).toEqual(['msg_2', 'msg_1']);
+  expect(await ids({ outcome: 'bounced', outcomeSince: minute(40), outcomeUntil: minute(41) })).toEqual(['msg_1']);
+  const { rows } = await pool.query(
+    'select from read_models.message_labels group by label, created_at, message_id having count(*) > 1',
+  );
+  expect(rows).toEqual([]);
+});

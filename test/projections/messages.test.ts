@@ -194,7 +194,10 @@ describe('the message list', () => {
       select 'msg_' || n, 'org_mine', 'live', 'dom_' || n % 10, 'key_' || n % 100, '', '', 'bulk', 1, 'delivered', false,
         '[]', now() - n * interval '1 second', now(), now(), 'req_' || n / 5, 'subject' || n % 5000, 1 + n / 10000
       from generate_series(1, 20000) n`);
-    await pool.query('analyze read_models.messages');
+    await pool.query(`
+      insert into read_models.message_labels (label, created_at, message_id)
+      select ${labelKey(ALL, 'outcome_at:delivered')}, created_at, message_id from read_models.messages`);
+    await pool.query('analyze read_models.messages, read_models.message_labels');
     const planOf = async (by: Partial<ListMessages>): Promise<string> => {
       let plan = '';
       const query = async (text: string, values: readonly unknown[]) => {
@@ -214,6 +217,12 @@ describe('the message list', () => {
     expect(await planOf({ stream: 'transactional', after })).toContain('messages_by_stream');
     expect(await planOf({ requestId: 'req_7', after })).toContain('messages_by_request');
     expect(await planOf({ messageId: 'msg_7' })).toContain('messages_pkey');
+    const times = { outcomeSince: '2026-01-01T00:00:00Z', outcomeUntil: new Date().toISOString() };
+    const byTime = await planOf({ outcome: 'delivered', ...times });
+    expect(byTime).toMatch(/Index Scan Backward using message_labels_newest/);
+    expect(byTime).toMatch(/Index Cond:.*created_at >=.*created_at </);
+    expect(byTime).toContain('Presorted Key: l.created_at');
+    expect(byTime).not.toContain('Seq Scan');
     for (const by of [{ keyId: 'key_7' }, { subjectDigest: 'subject7' }, { requestId: 'req_7' }])
       expect(await planOf({ ...by, after })).not.toContain('Seq Scan');
   });

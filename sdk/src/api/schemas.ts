@@ -3740,6 +3740,10 @@ export interface ListMessagesQuery {
   status?: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired' | undefined;
   /** Only messages with a recipient that `GET /v1/stats` counts under this metric: the same recipient must also match `recipient_domain`, `mailbox_provider` and `bounce_class`. `waiting`: a recipient without a final outcome. `deferred`: deferred at least once, whatever followed. Test sends of templates are left out, as in statistics. */
   outcome?: 'accepted' | 'waiting' | 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled' | 'deferred' | 'opened' | 'clicked' | 'machine_opened' | 'machine_clicked' | 'complained' | 'unsubscribed' | undefined;
+  /** Only messages with a recipient that had the `outcome` at or after this time, as `GET /v1/stats` counts them with `attribution=event`. The message whose outcome is the latest is first. Requires `outcome`, and not `accepted` (use `since`) or `waiting`. `deferred`, `complained`, `unsubscribed`, openings and clicks: the first time. */
+  outcome_since?: string | undefined;
+  /** Only messages with a recipient that had the `outcome` before this time, as `GET /v1/stats` counts them with `attribution=event`. The message whose outcome is the latest is first. Requires `outcome`, and not `accepted` (use `since`) or `waiting`. `deferred`, `complained`, `unsubscribed`, openings and clicks: the first time. */
+  outcome_until?: string | undefined;
   /** Only messages to this address. Part of an address or name: messages with words that begin with all of its words (`ann smi`, `ann@exa`), for as long as their contents are stored. Beginnings of words need at least three characters. */
   to?: string | undefined;
   /** Only messages from this address. Part of an address or name: messages with words that begin with all of its words (`ann smi`, `ann@exa`), for as long as their contents are stored. Beginnings of words need at least three characters. */

@@ -153,6 +153,8 @@ const LISTED_MAX = 10_000;
 const FILTERS: Readonly<Record<string, string>> = {
   status: 'status',
   outcome: 'outcome',
+  'outcome-since': 'outcome_since',
+  'outcome-until': 'outcome_until',
   to: 'to',
   from: 'from',
   subject: 'subject',
@@ -222,7 +224,7 @@ const listText = (found: readonly SerializedListedMessage[], columns: number): s
 export const listMessagesCommand: ServiceCommand = {
   name: 'messages list',
   usage: `${Object.keys(FILTERS)
-    .map((option) => `[--${option} ${option === 'since' || option === 'until' ? 'TIME' : 'VALUE'}]`)
+    .map((option) => `[--${option} ${/since$|until$/.test(option) ? 'TIME' : 'VALUE'}]`)
     .join(' ')} [--limit N] [--after CURSOR]`,
   summary: 'lists messages, newest first, with the filters of GET /v1/messages',
   needs: 'service',

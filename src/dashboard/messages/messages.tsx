@@ -21,11 +21,12 @@ import { cellFilter, MessageList } from './list.tsx';
 import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
-import { MessageSearchBar, wordOf } from './search.tsx';
+import { ANY_STATUS, MessageSearchBar, wordOf } from './search.tsx';
 import {
   barsQuery,
   countQuery,
   hoursAgo,
+  isByOutcomeTime,
   listQuery,
   type MessageSearch,
   messagesCsv,
@@ -59,7 +60,7 @@ const WaysOut = ({ search: { filters, period }, isLater }: WaysProps): JSX.Eleme
       </a>
     )}
     {(filters.status ?? filters.outcome) !== undefined && (
-      <a class="btn" href={withParameters({ status: null, outcome: null })}>
+      <a class="btn" href={withParameters(ANY_STATUS)}>
         Any status
       </a>
     )}
@@ -81,7 +82,7 @@ const NoneAtAll = (): JSX.Element => (
 export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.Element => {
   const { filters, period, since } = search;
   const isFiltered = Object.keys(filters).length > 0;
-  const { status, outcome, ...others } = filters;
+  const { status, outcome, outcome_since: _since, outcome_until: _until, ...others } = filters;
   const isShorter = period !== '30d' && period !== 'all';
   const later = useCount(filters, hoursAgo(MONTH_HOURS), isFiltered && isShorter);
   const otherwise = useCount(others, since, (status ?? outcome) !== undefined);
@@ -322,8 +323,11 @@ const NO_CHART = new Intl.ListFormat('en', { type: 'disjunction' });
 /** Outcomes of the messages over time, or which filters prevent the chart. */
 const Bars = ({ search }: { readonly search: MessageSearch }): JSX.Element | null => {
   const uncharted = unchartedIn(search).map(wordOf);
-  const isCharted = uncharted.length === 0;
+  const isByTime = isByOutcomeTime(search);
+  const isCharted = uncharted.length === 0 && !isByTime;
   const { data } = useResource<Stats>({ path: '/v1/stats', query: barsQuery(search), enabled: isCharted });
+  // The chart is one of messages by their acceptance.
+  if (isByTime) return null;
   if (!isCharted) {
     return <p class="muted counted">No chart: outcomes are not counted by {NO_CHART.format(uncharted)}.</p>;
   }
@@ -422,7 +426,7 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
 /** Requests behind the screen. */
 const requestsOf = (search: MessageSearch): readonly string[] => [
   urlOf('/v1/messages', listQuery(search)),
-  ...(unchartedIn(search).length === 0 ? [urlOf('/v1/stats', barsQuery(search))] : []),
+  ...(unchartedIn(search).length === 0 && !isByOutcomeTime(search) ? [urlOf('/v1/stats', barsQuery(search))] : []),
 ];
 
 /** Messages that match, newest first, with their outcomes over time. */

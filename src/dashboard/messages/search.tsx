@@ -126,10 +126,12 @@ const withoutContents = (filter: string): string =>
 /** Begins the values of outcomes among those of statuses. */
 const OUTCOME = 'outcome:';
 
+export const ANY_STATUS = { status: null, outcome: null, outcome_since: null, outcome_until: null } as const;
+
 const choiceIn = (value: string) =>
   value.startsWith(OUTCOME)
     ? { status: null, outcome: value.slice(OUTCOME.length) }
-    : { status: value || null, outcome: null };
+    : { ...ANY_STATUS, status: value || null };
 
 const aboutValue = (name: string, value: string): Offer['about'] =>
   name === 'bounce' ? BOUNCE_REASONS[value] : undefined;
@@ -166,10 +168,12 @@ export const wordOf = (filter: string): string => filter.replace('_id', '').repl
 /** Active filters as chips. */
 const Chips = ({ search, names }: Pick<SearchProps, 'search'> & { readonly names: ReturnType<typeof useNames> }) => {
   const times = useTimes();
-  const bounds = search.period === null ? { since: search.since, until: search.until } : { until: search.until };
+  const { outcome_since = null, outcome_until = null, ...filters } = search.filters;
+  const accepted = search.period === null ? { since: search.since, until: search.until } : { until: search.until };
+  const bounds = { outcome_since, outcome_until, ...accepted };
   return (
     <>
-      {Object.entries(search.filters).map(([name, value]) => (
+      {Object.entries(filters).map(([name, value]) => (
         <FilterChip
           key={name}
           name={name}

@@ -10,6 +10,8 @@ const FILTERS = [
   'from',
   'status',
   'outcome',
+  'outcome_since',
+  'outcome_until',
   'tag',
   'metadata',
   'subject',
@@ -51,11 +53,27 @@ const isPeriod = (text: string | null): text is Period => text !== null && Objec
 export const hoursAgo = (hours: number | null): string | null =>
   hours === null ? null : new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString();
 
-/** Parses the search from the URL. */
-export const searchOf = (query: URLSearchParams): MessageSearch => {
-  const given = FILTERS.map((name) => [name, query.get(name)] as const).filter(([, value]) => value !== null);
+const OUTCOME_TIMES: readonly string[] = ['outcome_since', 'outcome_until'] satisfies readonly Filter[];
+
+/** True if the outcome has a time of its own, by which messages can be found. */
+const isTimed = (outcome: string | null): boolean =>
+  isOutcome(outcome ?? undefined) && outcome !== 'accepted' && outcome !== 'waiting';
+
+const periodOf = (query: URLSearchParams, hasTimes: boolean): Period | null => {
+  if (query.has('since')) return null;
   const asked = query.get('period');
-  const period = query.has('since') ? null : isPeriod(asked) ? asked : '3d';
+  if (isPeriod(asked)) return asked;
+  return hasTimes ? 'all' : '3d';
+};
+
+/** Parses the search from the URL. Times of an outcome stay there unused while no outcome that has one is chosen. */
+export const searchOf = (query: URLSearchParams): MessageSearch => {
+  const names = FILTERS.filter((name) => isTimed(query.get('outcome')) || !OUTCOME_TIMES.includes(name));
+  const given = names.map((name) => [name, query.get(name)] as const).filter(([, value]) => value !== null);
+  const period = periodOf(
+    query,
+    given.some(([name]) => OUTCOME_TIMES.includes(name)),
+  );
   return {
     filters: Object.fromEntries(given),
     period,
@@ -93,6 +111,10 @@ const NOT_WITH_TAG = ['recipient_domain', 'mailbox_provider'] as const satisfies
 /** A tag's name or value alone is searched in contents, which are not counted. */
 const isTagCounted = (tag: string): boolean => tag.includes(':');
 
+/** True if messages are found by the time of their outcome. */
+export const isByOutcomeTime = ({ filters }: MessageSearch): boolean =>
+  filters.outcome_since !== undefined || filters.outcome_until !== undefined;
+
 /** Filters of the search by which outcomes cannot be counted. */
 const uncountedIn = ({ filters }: MessageSearch): readonly Filter[] => {
   const { tag } = filters;
@@ -110,7 +132,11 @@ export const unchartedIn = (search: MessageSearch): readonly Filter[] => [
 ];
 
 /** Parameters of `GET /v1/stats` for a search all of whose filters are counted. */
-export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
+export const barsQuery = (search: MessageSearch): Query => {
+  const { filters } = search;
+  const [since, until] = isByOutcomeTime(search)
+    ? [filters.outcome_since ?? null, filters.outcome_until ?? null]
+    : [search.since, search.until];
   const monthBefore = until === null ? hoursAgo(PERIODS['30d'].hours) : monthBeforeTime(until);
   const from = since ?? monthBefore ?? '';
   const days = (new Date(until ?? Date.now()).getTime() - new Date(from).getTime()) / (24 * HOUR_MS);
@@ -118,6 +144,7 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
     from,
     to: until,
     granularity: days > DAYS_BY_HOUR_MAX ? granularityFor(from, until) : 'hour',
+    attribution: isByOutcomeTime(search) ? 'event' : null,
     metrics: METRICS,
     tag: filters.tag,
     domain: filters.domain_id,
@@ -131,8 +158,12 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
 
 /** Parameters of `GET /v1/stats` that count the recipients with the outcome of the search; null: they cannot be counted. */
 export const countQuery = (search: MessageSearch): Query | null => {
-  const { filters, since } = search;
-  if (!isOutcome(filters.outcome) || uncountedIn(search).length > 0 || since === null) return null;
+  const { filters } = search;
+  const isByTime = isByOutcomeTime(search);
+  const since = isByTime ? filters.outcome_since : search.since;
+  // Statistics count either by acceptance or by the time of the outcome.
+  const hasBoth = isByTime && (search.since ?? search.until) !== null;
+  if (!isOutcome(filters.outcome) || uncountedIn(search).length > 0 || hasBoth || !since) return null;
   return { ...barsQuery(search), granularity: 'month', metrics: null, bounce_class: filters.bounce_class };
 };
 

@@ -1,6 +1,6 @@
 import type { SerializedStats } from '../../http/resources/stats.ts';
 import type { Query } from '../data/api.ts';
-import { linkTo } from '../data/location.ts';
+import { linkTo, withParameters } from '../data/location.ts';
 import { zone } from '../data/store.ts';
 import type { Outcome } from '../messages/outcome-words.ts';
 
@@ -129,30 +129,51 @@ const LISTED: Readonly<Record<Dimension, string>> = {
   bounce_class: 'bounce_class',
 };
 
-/** A time range, and optionally an outcome and values of the dimensions besides those of the search. */
+/** A time range, an outcome, and optionally values of the dimensions besides those of the search. */
 interface CountedMessages {
   readonly since: string;
   readonly until: string;
-  readonly outcome?: Outcome | null;
+  readonly outcome: Outcome;
   readonly group?: Readonly<Partial<Record<Dimension, string>>>;
 }
 
-/** Parameters of the message list for messages accepted within a time range. */
-export const messagesOf = (search: StatisticsSearch, { since, until, outcome, group }: CountedMessages) => ({
-  since,
-  until,
-  outcome: outcome ?? null,
-  ...Object.fromEntries(
-    Object.entries({ ...search.filters, ...group }).map(([name, value]) => [LISTED[name as Dimension], value]),
-  ),
+/** The service counts whole quarters of an hour. */
+const QUARTER_MS = 900_000;
+const quarter = (at: string, round: (quarters: number) => number): string =>
+  new Date(round(Date.parse(at) / QUARTER_MS) * QUARTER_MS).toISOString();
+
+/** Address of the messages that a figure counts, by the times of their acceptance or of the outcome. */
+export const messagesBehind = (
+  { attribution, filters }: StatisticsSearch,
+  { since: from, until: to, outcome, group }: CountedMessages,
+): string => {
+  const isByEvent = attribution === 'event' && outcome !== 'accepted';
+  const [since, until] = [quarter(from, Math.floor), quarter(to, Math.ceil)];
+  return linkTo('/messages', {
+    ...(isByEvent ? { outcome_since: since, outcome_until: until } : { since, until }),
+    outcome,
+    ...Object.fromEntries(
+      Object.entries({ ...filters, ...group }).map(([name, value]) => [LISTED[name as Dimension], value]),
+    ),
+  });
+};
+
+type Bounds = Pick<CountedMessages, 'since' | 'until'>;
+
+/** Times that a bucket counts: the first and the last may be longer than the period. */
+export const boundsOf = ({ from, to, data }: Pick<Stats, 'from' | 'to' | 'data'>, index: number): Bounds => ({
+  since: index === 0 ? from : (data[index]?.start ?? from),
+  until: data[index + 1]?.start ?? to,
 });
 
-/**
- * Address of the messages that a figure counts; null: outcomes are counted at their own times, by which messages are not
- * listed.
- */
-export const messagesBehind = (search: StatisticsSearch, counted: CountedMessages): string | null =>
-  search.attribution === 'event' ? null : linkTo('/messages', messagesOf(search, counted));
+const SHORTER = { hour: 'hour', day: 'hour', week: 'day', month: 'day' } as const satisfies Record<
+  Granularity,
+  Granularity
+>;
+
+/** Address of the statistics of a bucket. */
+export const statisticsOf = ({ granularity }: StatisticsSearch, { since, until }: Bounds): string =>
+  withParameters({ period: null, from: since, to: until, granularity: SHORTER[granularity] });
 
 /** The start of the following day, at which a range that includes the day ends. */
 export const nextDay = (at: string): string => {

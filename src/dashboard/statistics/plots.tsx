@@ -1,10 +1,18 @@
 import type { JSX } from 'preact';
 import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
-import { linkTo, withParameters } from '../data/location.ts';
+import { withParameters } from '../data/location.ts';
 import { definitionOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
 import type { Outcome } from '../messages/outcome-words.ts';
-import { DIMENSIONS, type Dimension, messagesBehind, messagesOf, type StatisticsSearch, type Stats } from './data.ts';
+import {
+  boundsOf,
+  DIMENSIONS,
+  type Dimension,
+  messagesBehind,
+  type StatisticsSearch,
+  type Stats,
+  statisticsOf,
+} from './data.ts';
 
 /** Statistics as tables. */
 
@@ -17,12 +25,18 @@ const OTHERS = '(other)';
 const valuesOf = ({ group }: Group, groupBy: readonly Dimension[]): readonly string[] =>
   typeof group === 'string' ? [group] : groupBy.map((name) => group?.[name] ?? '');
 
+interface LinkedProps {
+  readonly href: string | null;
+  readonly children: string;
+  readonly word?: string;
+}
+
 /** A number, with a link to the messages that it counts. */
-const Linked = ({ href, children }: { readonly href: string | null; readonly children: string }): JSX.Element =>
+const Linked = ({ href, children, word = 'View these messages' }: LinkedProps): JSX.Element =>
   href === null ? (
     <span>{children}</span>
   ) : (
-    <a class="lnk" href={href} title="View these messages">
+    <a class="lnk" href={href} title={word}>
       {children}
     </a>
   );
@@ -220,8 +234,12 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
   const times = useTimes();
   const { granularity, attribution } = search;
   const isByEvent = attribution === 'event';
+  /** All outcomes together have no list by their times: their statistics lead to the messages of each. */
+  const allOf = (period: Parameters<typeof boundsOf>[0], index: number): string => {
+    const bounds = boundsOf(period, index);
+    return isByEvent ? statisticsOf(search, bounds) : messagesBehind(search, { ...bounds, outcome: 'accepted' });
+  };
   const bars = stats.data.map((row, index): Bar => {
-    const until = stats.data[index + 1]?.start ?? stats.to;
     const before = stats.previous?.data[index];
     return {
       key: row.start,
@@ -229,11 +247,8 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
       title: titleOf(times, granularity, row.start),
       parts: partsOf(row, isByEvent),
       before: before === undefined ? null : partsOf(before, isByEvent).reduce((sum, { value }) => sum + value, 0),
-      href: linkTo(
-        '/messages',
-        messagesOf(search, { since: row.start, until, outcome: isByEvent ? null : 'accepted' }),
-      ),
-      linkWord: isByEvent ? 'View messages accepted then' : 'View these messages',
+      href: allOf(stats, index),
+      linkWord: isByEvent ? 'View these statistics' : 'View these messages',
     };
   });
   const parts = bars[0]?.parts ?? [];
@@ -261,18 +276,20 @@ export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
             </td>
             {columns.map((name) => (
               <td class="r num" key={name}>
-                <Linked
-                  href={messagesBehind(search, {
-                    since: bar.key,
-                    until: bars[index + 1]?.key ?? stats.to,
-                    outcome: name,
-                  })}
-                >
+                <Linked href={messagesBehind(search, { ...boundsOf(stats, index), outcome: name })}>
                   {count(outcomeIn(stats.data[index], name))}
                 </Linked>
               </td>
             ))}
-            <td class="r num">{bar.before === null ? '–' : count(bar.before)}</td>
+            <td class="r num">
+              {bar.before === null || stats.previous === undefined ? (
+                '–'
+              ) : (
+                <Linked href={allOf(stats.previous, index)} word={bar.linkWord}>
+                  {count(bar.before)}
+                </Linked>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -4,18 +4,17 @@ import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { messageStatus } from '../../domain/message/message.ts';
 import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
 import { defineProjection, earlierMessages, known } from '../projection.ts';
-import type { LabelledOutcome } from './outcomes.ts';
+import { isKept, labelledOutcome, type OutcomeTimes, type StoredRecipient, type TimedOutcome } from './outcomes.ts';
 import {
   type AcceptedMessage,
   insertLabels,
   type Label,
-  labelKey,
   labelOf,
   labelsOfAcceptance,
   labelsOfRefusal,
   type RefusalEvent,
   refusalOf,
-  type StoredRecipient,
+  repeatedKey,
 } from './queries.ts';
 
 /** Counts of messages sent with each secret of a key, by UTC day. They stay when messages are erased or expire. */
@@ -181,27 +180,33 @@ type RecipientEventType = {
   [E in MessageEvent as E['type']]: E extends { readonly data: RecipientEvent['data'] } ? E['type'] : never;
 }[MessageEvent['type']];
 
-/** Notes an outcome of the recipients an event concerns, with a label of the message if it is the first. */
-const note = (changes: Changes, event: OutcomeEvent, outcome: LabelledOutcome): void => {
+/** Notes an outcome of the recipients an event concerns, with labels of the message if it has none of it, or of its time. */
+const note = (changes: Changes, event: OutcomeEvent, outcome: TimedOutcome): void => {
   const { messageId } = event.data;
+  const { occurredAt } = event.metadata;
   const message = known(changes, messageId);
   const ids = 'recipientIds' in event.data ? event.data.recipientIds : [event.data.recipientId];
-  const isNoted = ({ outcomes = [] }: StoredRecipient): boolean => outcomes.includes(outcome);
-  const further = message.recipients.filter((one) => ids.includes(one.id) && !isNoted(one));
-  if (further.length === 0) return;
-  if (!message.recipients.some(isNoted)) {
-    const key = labelKey(event.metadata, labelOf('outcome', outcome));
-    message.further.push({ key, createdAt: message.createdAt, messageId });
-  }
-  message.recipients = message.recipients.map((one) =>
-    further.includes(one) ? { ...one, outcomes: [...(one.outcomes ?? []), outcome] } : one,
+  const noted = ({ outcomes }: StoredRecipient): number | undefined => outcomes?.[outcome];
+  const further = message.recipients.filter(
+    (one) => ids.includes(one.id) && !(isKept(outcome) && noted(one) !== undefined),
   );
-  message.updatedAt = event.metadata.occurredAt;
+  if (further.length === 0) return;
+  const time = Date.parse(occurredAt) - Date.parse(message.createdAt);
+  const label = (kind: 'outcome' | 'outcome_at', createdAt: string) =>
+    message.further.push({ key: repeatedKey(event.metadata, labelOf(kind, outcome)), createdAt, messageId });
+  if (labelledOutcome(outcome) !== null && message.recipients.every((one) => noted(one) === undefined))
+    label('outcome', message.createdAt);
+  if (message.recipients.every((one) => noted(one) !== time)) label('outcome_at', occurredAt);
+  const outcomesOf = ({ outcomes }: StoredRecipient): OutcomeTimes => ({ ...outcomes, [outcome]: time });
+  message.recipients = message.recipients.map((one) =>
+    further.includes(one) ? { ...one, outcomes: outcomesOf(one) } : one,
+  );
+  message.updatedAt = occurredAt;
 };
 
 /** Handler that notes an outcome and sets values. */
 const outcome =
-  (name: LabelledOutcome, values: Partial<StoredRecipient>) =>
+  (name: TimedOutcome, values: Partial<StoredRecipient>) =>
   (changes: Changes, event: OutcomeEvent): void => {
     note(changes, event, name);
     set(values)(changes, event);
@@ -322,7 +327,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 10,
+  version: 11,
   categories: ['message'],
   tables: ['messages', 'message_labels', 'key_sends'],
   handlers: {
@@ -332,7 +337,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     RecipientsHeld: hold,
     AttemptStarted: set({ status: 'sending' }),
     AttemptOutcomeUnknown: outcome('deferred', { status: 'deferred' }),
-    RecipientDelivered: set({ status: 'delivered' }),
+    RecipientDelivered: outcome('delivered', { status: 'delivered' }),
     RecipientDeferred: refused('deferred'),
     RecipientBounced: refused('bounced'),
     RecipientExpired: outcome('expired', { status: 'expired' }),

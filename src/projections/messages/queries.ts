@@ -3,7 +3,6 @@ import { sha256 } from '../../domain/kernel/digest.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../domain/kernel/events.ts';
-import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { createMemo } from '../../lib/async/async.ts';
 import {
@@ -16,11 +15,14 @@ import {
 } from '../../lib/projections/projections.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
 import {
+  type AskOutcome,
   havingOutcome,
-  type LabelledOutcome,
+  type ListedRecipient,
   labelledOutcome,
-  type MessageOutcome,
+  outcomeByTime,
   outcomeOfStatus,
+  type StoredRecipient,
+  UNMARKED,
 } from './outcomes.ts';
 
 /** Labels by which messages are found: insert-only rows in list order, one per label and message. */
@@ -36,7 +38,8 @@ type LabelKind =
   | 'provider'
   | 'code'
   | 'bounce'
-  | 'outcome';
+  | 'outcome'
+  | 'outcome_at';
 
 export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
 
@@ -63,7 +66,7 @@ export const labelKey = (owner: Owner, label: string): string => keyOf(ownedLabe
 /** Cached keys of frequent labels, about 100 bytes each. Computing a key costs ten times as much as a cache hit. */
 const KEYS_KEPT_MAX = 5_000;
 const repeated = createMemo<string>(KEYS_KEPT_MAX);
-const repeatedKey = (owner: Owner, label: string): string => {
+export const repeatedKey = (owner: Owner, label: string): string => {
   const owned = ownedLabel(owner, label);
   return repeated(owned, () => keyOf(owned));
 };
@@ -71,6 +74,7 @@ const repeatedKey = (owner: Owner, label: string): string => {
 /** A row of `message_labels`. */
 export interface Label {
   readonly key: string;
+  /** Of the message; of a label `outcome_at`: the time of the outcome. */
   readonly createdAt: string;
   readonly messageId: string;
 }
@@ -145,34 +149,6 @@ export const insertLabels = rowsInto<Label>('message_labels', {
   message_id: 'messageId',
 });
 
-/** Actions of the recipient. */
-interface Marks {
-  readonly complained: boolean;
-  readonly unsubscribed: boolean;
-  readonly opened: boolean;
-  readonly clicked: boolean;
-}
-
-const UNMARKED: Marks = { complained: false, unsubscribed: false, opened: false, clicked: false };
-
-/** A recipient as it is stored: marks are absent until they are set. */
-export interface StoredRecipient extends Partial<Marks> {
-  readonly id: string;
-  readonly kind: RecipientKind;
-  readonly domain: string;
-  readonly status: RecipientStatus;
-  /** Codes of replies that refused it permanently or temporarily; absent: none. */
-  readonly codes?: readonly string[];
-  /** Reason of the bounce; absent: not bounced. */
-  readonly bounceClass?: BounceCategory;
-  /** Outcomes that it has had, of which the message has labels; absent: none. */
-  readonly outcomes?: readonly LabelledOutcome[];
-  /** Recipient of a test send, which statistics do not count. */
-  readonly trial?: true;
-}
-
-export type ListedRecipient = StoredRecipient & Marks;
-
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
 export interface ListedMessage {
   readonly messageId: string;
@@ -197,7 +173,7 @@ export interface ListedMessage {
   readonly scheduledAt: string | null;
 }
 
-export interface ListMessages {
+export interface ListMessages extends AskOutcome {
   readonly organizationId: string;
   readonly environment: Environment;
   readonly domainId: string | null;
@@ -216,15 +192,8 @@ export interface ListMessages {
   readonly searchWords: readonly string[];
   /** Template that it was rendered from (`templateLabel`). */
   readonly template: string | null;
-  /** In lower case. */
-  readonly recipientDomain: string | null;
   /** Codes of replies that refused a recipient: `550`, `5.1.1`. All must match. */
   readonly smtpCodes: readonly string[];
-  /** Mailbox provider of one of its recipients. */
-  readonly mailboxProvider: string | null;
-  readonly bounceClass: string | null;
-  /** Outcome of one of its recipients. */
-  readonly outcome: MessageOutcome | null;
   readonly stream: string | null;
   /** The key that sent it. */
   readonly keyId: string | null;
@@ -245,6 +214,9 @@ const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.
     m.internet_message_id, m.stream, m.size_bytes, m.template, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
     m.expires_at, m.scheduled_at`;
 
+/** Columns of a page, whose place in the list is that of a message `m` or of a label `l`. */
+const columnsAt = (row: 'm' | 'l'): string => `${COLUMNS}, ${row}.created_at as listed_at`;
+
 /** Conditions on the message itself. Each is optional. */
 const ITS_OWN = `
     and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
@@ -258,28 +230,38 @@ const havingWords = (parameter: string): string => `
       select from vault.contents c where c.id = m.content_id::uuid and c.subject_words @> ${parameter}::bigint[] offset 0)`;
 
 const list = (further: string): string => `
-  select ${COLUMNS} from read_models.messages m
+  select ${columnsAt('m')} from read_models.messages m
   where m.organization_id = $1 and m.environment = $2${ITS_OWN}
     and ($5::timestamptz is null or m.created_at >= $5) and ($6::timestamptz is null or m.created_at < $6)
     and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))${further}
   order by m.created_at desc, m.message_id desc
   limit $9`;
 
-/** Labels that it must bear besides. @param row of the message, or one of its labels. */
+/**
+ * Labels that it must bear besides. The offset makes it one probe for each label and row of the list.
+ * @param row of the message, or one of its labels.
+ */
 const havingLabels = (row: string, parameter: string): string => `
     and not exists (
       select from unnest(${parameter}::bigint[]) other(label) where not exists (
         select from read_models.message_labels o
-        where o.label = other.label and o.created_at = ${row}.created_at and o.message_id = ${row}.message_id))`;
+        where o.label = other.label and o.created_at = ${row}.created_at and o.message_id = ${row}.message_id offset 0))`;
 
-/** By label: the index has its rows in the order of the list. */
-const listByLabel = (further: string): string => `
-  select ${COLUMNS} from read_models.message_labels l
+/**
+ * By label: the index has its rows in the order of the list.
+ * @param accepted row with the time of acceptance: the label, unless it stands at another time.
+ */
+const listByLabel =
+  (accepted: 'l' | 'm') =>
+  (further: string): string =>
+    `
+  select ${columnsAt('l')} from read_models.message_labels l
   join read_models.messages m using (message_id)
   where l.label = $16::bigint and m.organization_id = $1 and m.environment = $2
-    and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
+    and ($5::timestamptz is null or ${accepted}.created_at >= $5)
+    and ($6::timestamptz is null or ${accepted}.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
-    ${havingLabels('l', '$17')}${further}
+    ${havingLabels(accepted, '$17')}${further}
   order by l.created_at desc, l.message_id desc
   limit $9`;
 
@@ -287,13 +269,20 @@ const listByLabel = (further: string): string => `
 const listWithFew = (further: string): string =>
   list(`
     and m.message_id = any ($16::text[])${havingLabels('m', '$17')}${further}`);
-const listWithMany = (further: string): string => list(`${havingWords('$16')}${further}`);
-const listByLabelWithMany = (further: string): string => listByLabel(`${havingWords('$18')}${further}`);
 
 /** Higher: useless reads of ids. Lower: a page scans more of the list. */
 const FEW_MAX = 10_000;
 const WITH_WORDS = `
   select message_id as id from vault.contents where subject_words @> $1::bigint[] limit ${FEW_MAX + 1}`;
+
+/** Ids of the messages whose contents have the words; null: there are many. */
+const fewWith = async (
+  db: Database,
+  words: ListMessages['searchWords'],
+): Promise<readonly (string | null)[] | null> => {
+  const { rows } = await db.query<{ readonly id: string | null }>(WITH_WORDS, [words]);
+  return rows.length > FEW_MAX ? null : rows.map(({ id }) => id);
+};
 
 interface Row {
   readonly message_id: string;
@@ -310,6 +299,7 @@ interface Row {
   readonly partial: boolean;
   readonly recipients: readonly StoredRecipient[];
   readonly created_at: Date;
+  readonly listed_at: Date;
   readonly updated_at: Date;
   readonly expires_at: Date;
   readonly scheduled_at: Date | null;
@@ -337,12 +327,14 @@ const listed = (row: Row): ListedMessage => ({
 
 /** Keys of labels the message must bear; the rarest kind first, because the list is read along the first one. */
 const labelsOf = (by: ListMessages): readonly string[] => {
+  const timed = outcomeByTime(by);
   const values: readonly (readonly [LabelKind, string | null])[] = [
+    ['outcome_at', timed],
     ['metadata', by.metadataDigest],
     ['to', by.toDigest],
     ...by.smtpCodes.toReversed().map((code) => ['code', code] as const),
     ['bounce', by.bounceClass],
-    ['outcome', labelledOutcome(by.outcome) ?? outcomeOfStatus(by.status)],
+    ['outcome', timed === null ? (labelledOutcome(by.outcome) ?? outcomeOfStatus(by.status)) : null],
     ['tag', by.tagDigest],
     ['template', by.template],
     ['domain', by.recipientDomain],
@@ -363,17 +355,20 @@ interface Statement {
 }
 
 const statementFor = async (db: Database, by: ListMessages): Promise<Statement> => {
+  const isByTime = outcomeByTime(by) !== null;
   const labels = labelsOf(by);
   const [label, ...others] = labels;
   const along = label === undefined ? [] : [label, others];
+  const text = label === undefined ? list : listByLabel(isByTime ? 'm' : 'l');
   const { searchWords: words } = by;
-  if (words.length === 0) return { text: label === undefined ? list : listByLabel, further: along };
-  const { rows } = await db.query<{ readonly id: string | null }>(WITH_WORDS, [words]);
-  if (rows.length <= FEW_MAX) return { text: listWithFew, further: [rows.map(({ id }) => id), labels] };
-  return { text: label === undefined ? listWithMany : listByLabelWithMany, further: [...along, words] };
+  if (words.length === 0) return { text, further: along };
+  const few = isByTime ? null : await fewWith(db, words);
+  if (few !== null) return { text: listWithFew, further: [few, labels] };
+  const wordsAt = `$${COMMON + along.length + 1}`;
+  return { text: (further) => text(`${havingWords(wordsAt)}${further}`), further: [...along, words] };
 };
 
-/** Messages of one environment, newest first. */
+/** Messages of one environment, newest first; by the time of an outcome, the one with the latest first. */
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
@@ -383,7 +378,8 @@ export const listMessages = async (db: Database, by: ListMessages): Promise<List
   const outcome = havingOutcome(by, COMMON + further.length);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.
   const { rows } = await db.query<Row>(text(outcome.sql), [...values, ...further, ...outcome.values]);
-  return pageOf(rows.map(listed), limit, ({ createdAt, messageId }) => ({ createdAt, id: messageId }));
+  const page = pageOf(rows, limit, ({ listed_at, message_id: id }) => ({ createdAt: listed_at.toISOString(), id }));
+  return { ...page, items: page.items.map(listed) };
 };
 
 /** Status of messages by id; what the read model does not have is absent. */

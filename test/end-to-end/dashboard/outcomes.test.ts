@@ -54,13 +54,16 @@ const figureIn = (totals: Readonly<Record<string, number>>, outcome: string): nu
 /** Compares a figure with the statistics of the same period, and with the messages that it leads to. */
 const compareFigure = async ({ text, href }: ShownFigure, api: ApiClient): Promise<void> => {
   const { searchParams } = new URL(href, 'http://127.0.0.1');
-  const [outcome = '', since = '', until, place = ''] = ['outcome', 'since', 'until', 'recipient_domain'].map(
+  const attribution = searchParams.has('outcome_since') ? 'event' : 'cohort';
+  const times = attribution === 'event' ? ['outcome_since', 'outcome_until'] : ['since', 'until'];
+  const [outcome = '', since = '', until, place = ''] = ['outcome', ...times, 'recipient_domain'].map(
     (name) => searchParams.get(name) ?? '',
   );
   searchParams.delete('environment');
   const { body } = await api.get(`/v1/messages?limit=100&${searchParams}`);
   const period = new URLSearchParams({
     granularity: 'month',
+    attribution,
     from: since,
     ...(until && { to: until }),
     ...(place && { recipient_domain: place }),
@@ -148,6 +151,13 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
     ['', '.fig .dd a', 4],
     ['/statistics', '.figs dd a, table td a[title="View these messages"]', 20],
     ['/statistics?tables=outcomes', 'section[aria-label^="Outcomes"] td a[title="View these messages"]', 20],
+    ['/statistics?attribution=event', '.figs dd a, table td a[title="View these messages"]', 20],
+    [
+      '/statistics?attribution=event&period=24h&tables=outcomes',
+      'section[aria-label^="Outcomes"] td a[title="View these messages"]',
+      20,
+    ],
+    ['/statistics?period=90d&granularity=week', 'table td a[title="View these messages"]', 20],
   ])('leads from each figure of /dashboard%s to the messages that it counts', async (path, links, least) => {
     const { page, complaints, close } = await open(dashboard, WIDE);
     await page.goto(`/dashboard${path}${path.includes('?') ? '&' : '?'}environment=test`);
@@ -159,6 +169,38 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
       );
     expect(figures.length).toBeGreaterThanOrEqual(least);
     for (const figure of figures) await compareFigure(figure, testApi(dashboard));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('counts the recipients of a figure by event above its messages, and leads from a bar to its day', async () => {
+    const { page, complaints, close } = await open(dashboard, WIDE);
+    await page.goto('/dashboard/statistics?environment=test&attribution=event');
+    await page
+      .getByRole('row', { name: /^Bounced/ })
+      .getByRole('link')
+      .first()
+      .click();
+    await page.getByText('Bounced: 10 recipients in these messages').waitFor();
+    expect(await page.locator('.lr').count()).toBe(1);
+    const chip = page.locator('.chip', { hasText: 'outcome_since' });
+    expect(await chip.count()).toBe(1);
+    expect(await look(page, 'messages-by-outcome-time')).toEqual(FINE);
+    await page.getByRole('button', { name: 'Remove outcome', exact: true }).click();
+    await chip.waitFor({ state: 'detached' });
+    await page.locator('.lr').nth(1).waitFor();
+    await page.goto('/dashboard/statistics?environment=test&attribution=event');
+    await page
+      .getByRole('link', { name: /View these statistics/ })
+      .last()
+      .click();
+    await page.getByRole('region', { name: 'Outcomes by hour' }).waitFor();
+    const { searchParams } = new URL(page.url());
+    expect(searchParams.get('attribution')).toBe('event');
+    await page
+      .locator('.figs div', { hasText: /^Bounced/ })
+      .getByText('10 of 53 accepted')
+      .waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

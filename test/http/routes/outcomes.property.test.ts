@@ -104,20 +104,28 @@ afterAll(() => service.close());
 interface Answer {
   readonly totals: Readonly<Record<string, number>>;
   readonly data: readonly { readonly id: string }[];
+  readonly next_cursor: string | null;
 }
 
+type AtTimes = (sent: SentMail, events: readonly MessageEvent[]) => readonly TimedEvent[];
+
+const allNow: AtTimes = (_, events) =>
+  events.map((event) => ({ event, at: service.deps.context.system.now().toISOString() }));
+
 /** Appends the messages to the log of a new organization. */
-const accept = async (messages: readonly SentMail[]): Promise<(path: string) => Promise<Answer>> => {
+const accept = async (messages: readonly SentMail[], timesOf = allNow): Promise<(path: string) => Promise<Answer>> => {
   const { store, system } = service.deps.context;
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, `${organizationId.slice(4)}.example.test`);
-  for (const sent of messages)
-    await store.append({
-      stream: `message-${sent.id}`,
-      expected: 'no-stream',
-      events: eventsOf(sent, domainId).map((event) => ({ ...event, id: system.uuid() })),
-      context: contextAt(system.now().toISOString(), organizationId),
-    });
+  for (const sent of messages) {
+    let expected: Parameters<typeof store.append>[0]['expected'] = 'no-stream';
+    for (const { event, at } of timesOf(sent, eventsOf(sent, domainId))) {
+      const stream = `message-${sent.id}` as const;
+      const events = [{ ...event, id: system.uuid() }];
+      const appended = await store.append({ stream, expected, events, context: contextAt(at, organizationId) });
+      expected = appended.revision;
+    }
+  }
   const key = (await service.makeKey(organizationId, domainId)).value;
   return async (url) => {
     const answer = await service.request({ url, key });
@@ -159,6 +167,122 @@ test('the messages listed for an outcome have as many recipients with it as stat
     { numRuns: RUNS, endOnFailure: true },
   );
 }, 120_000);
+
+const HOUR_MS = 3_600_000;
+const BEGIN_MS = Date.UTC(2026, 9, 20);
+const hour = (number: number): string => new Date(BEGIN_MS + number * HOUR_MS).toISOString();
+const TIMED = MESSAGE_OUTCOMES.filter((outcome) => outcome !== 'accepted' && outcome !== 'waiting');
+const HOURS_MAX = 30;
+
+interface TimedEvent {
+  readonly event: MessageEvent;
+  readonly at: string;
+}
+
+/** Message ids by the times at which the outcome is counted, of those in a period, the latest first. */
+const latestIn = (times: ReadonlyMap<string, readonly string[]>, since: string, until: string): readonly string[] => {
+  const latest = [...times].flatMap(([id, all]) => {
+    const last = all
+      .filter((at) => at >= since && at < until)
+      .toSorted()
+      .at(-1);
+    return last === undefined ? [] : [{ id, last }];
+  });
+  const key = ({ id, last }: (typeof latest)[number]) => `${last} ${id}`;
+  return latest.toSorted((one, other) => (key(one) < key(other) ? 1 : -1)).map(({ id }) => id);
+};
+
+/** Times at which statistics by event count an outcome: the first of a mark, the last of a final outcome that is left. */
+const countedAt = (outcome: string, one: DrawnRecipient, times: readonly string[]): readonly string[] => {
+  const types: readonly string[] = [...one.statuses, ...one.marks];
+  const outcomeIn = (type = ''): string | undefined => {
+    const mark = (MARK_OF as Readonly<Record<string, string>>)[type];
+    if (mark === undefined) return (STATUS_OF as Readonly<Record<string, string>>)[type];
+    return one.machine && (mark === 'opened' || mark === 'clicked') ? `machine_${mark}` : mark;
+  };
+  const matching = times.filter((_, at) => outcomeIn(types[at]) === outcome);
+  if (!outcomesOf(one).has(outcome) || matching.length === 0) return [];
+  return [matching[0] ?? ''];
+};
+
+/** Times at which each outcome of a message is counted; its events are those of its recipients, one after the other. */
+const timesOfMessage = (sent: SentMail, later: readonly TimedEvent[]): Readonly<Record<string, readonly string[]>> => {
+  let behind = 0;
+  const each = sent.recipients.map((one) => {
+    const own = later.slice(behind, behind + one.statuses.length + one.marks.length).map(({ at }) => at);
+    behind += own.length;
+    return { one, own };
+  });
+  const counted = sent.trial ? [] : each;
+  return Object.fromEntries(
+    TIMED.map((outcome) => [outcome, counted.flatMap(({ one, own }) => countedAt(outcome, one, own))]),
+  );
+};
+
+/** Ids of all messages of a list, two a page. */
+const idsOf = async (get: (path: string) => Promise<Answer>, path: string): Promise<readonly string[]> => {
+  const page = await get(`${path}&limit=2`);
+  const ids = page.data.map(({ id }) => id);
+  return page.next_cursor === null
+    ? ids
+    : [...ids, ...(await idsOf(get, `${path.replace(/&after=.*/, '')}&after=${page.next_cursor}`))];
+};
+
+test('the messages listed by the time of an outcome are those that statistics by event count then', async () => {
+  const drawn = fc.tuple(
+    mail,
+    fc.infiniteStream(fc.nat(HOURS_MAX)),
+    fc.nat(HOURS_MAX),
+    fc.integer({ min: 1, max: 20 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(drawn, async ([generated, hours, first, length]) => {
+      runs += 1;
+      const messages = generated.map((one, at) => ({ ...one, id: `msg_${runs}_${at}` }));
+      const times = new Map<string, ReturnType<typeof timesOfMessage>>();
+      const get = await accept(messages, (sent, events) => {
+        const timed = events.map((event): TimedEvent => ({ event, at: hour(hours.next().value) }));
+        times.set(sent.id, timesOfMessage(sent, timed.slice(1)));
+        return timed;
+      });
+      const [since, until] = [hour(first), hour(first + length)];
+      const { totals } = await get(`/v1/stats?attribution=event&granularity=month&from=${since}&to=${until}`);
+      for (const outcome of TIMED) {
+        const own = new Map([...times].map(([id, all]) => [id, all[outcome] ?? []]));
+        const listed = await idsOf(
+          get,
+          `/v1/messages?outcome=${outcome}&outcome_since=${since}&outcome_until=${until}`,
+        );
+        expect(listed, outcome).toEqual(latestIn(own, since, until));
+        const counted = [...own.values()].flat().filter((at) => at >= since && at < until);
+        expect(totals[outcome], outcome).toBe(counted.length);
+      }
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+}, 120_000);
+
+test('times of an outcome are refused without an outcome that has one', async () => {
+  const organizationId = await service.makeOrganization();
+  const domainId = await service.makeDomain(organizationId, 'times.example.test');
+  const { value: key } = await service.makeKey(organizationId, domainId);
+  const time = '2026-11-20T00:00:00Z';
+  for (const [query, named] of [
+    [`outcome_since=${time}`, 'outcome_since'],
+    [`outcome_until=${time}`, 'outcome_until'],
+    [`outcome=waiting&outcome_since=${time}`, 'outcome_since'],
+    [`outcome=accepted&outcome_until=${time}`, 'outcome_until'],
+    [`outcome=bounced&outcome_since=${time}&at=${time}`, 'outcome'],
+    ['outcome=bounced&outcome_since=', 'outcome_since'],
+    ['outcome=bounced&outcome_since=yesterday', 'outcome_since'],
+    ['outcome=bounced&outcome_since=%00', 'outcome_since'],
+    [`outcome=bounced&outcome_since=${time}&outcome_since=${time}`, 'outcome_since'],
+  ] as const) {
+    const answer = await service.request({ url: `/v1/messages?${query}`, key });
+    expect(answer.statusCode, query).toBe(400);
+    expect(answer.json().error.details, query).toHaveProperty(named);
+  }
+});
 
 test('an outcome that does not exist is refused, and so is one at an earlier time', async () => {
   const organizationId = await service.makeOrganization();

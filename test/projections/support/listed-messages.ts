@@ -26,6 +26,8 @@ export const ALL: ListMessages = {
   mailboxProvider: null,
   bounceClass: null,
   outcome: null,
+  outcomeSince: null,
+  outcomeUntil: null,
   stream: null,
   smtpCodes: [],
   keyId: null,

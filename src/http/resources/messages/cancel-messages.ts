@@ -28,7 +28,16 @@ const CONCURRENCY = 4;
 /** Statuses in which a message can be cancelled, now or once the current attempt is deferred. */
 const WAITING = ['accepted', 'scheduled', 'deferred'] as const satisfies readonly RecipientStatus[];
 
-const { message_id: _, secret: __, template_version: ___, status: ____, outcome: _____, ...filters } = messageFilters();
+const {
+  message_id: _,
+  secret: __,
+  template_version: ___,
+  status: ____,
+  outcome: _____,
+  outcome_since: ______,
+  outcome_until: _______,
+  ...filters
+} = messageFilters();
 
 const filterSchema = z
   .strictObject({

@@ -17,7 +17,7 @@ import {
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import type { ListCursor, ListPage } from '../../../lib/projections/projections.ts';
-import { MESSAGE_OUTCOMES } from '../../../projections/messages/outcomes.ts';
+import { MESSAGE_OUTCOMES, timedOutcome } from '../../../projections/messages/outcomes.ts';
 import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
@@ -125,10 +125,18 @@ const BY_OUTCOME = `Only messages with a recipient that \`GET /v1/stats\` counts
 \`recipient_domain\`, \`mailbox_provider\` and \`bounce_class\`. \`waiting\`: a recipient without a final outcome. \`deferred\`: deferred at \
 least once, whatever followed. Test sends of templates are left out, as in statistics.`;
 
+const BY_OUTCOME_TIME = `as \`GET /v1/stats\` counts them with \`attribution=event\`. The message whose outcome is the latest is first. Requires \`outcome\`, and not \`accepted\` (use \`since\`) or \`waiting\`. \`deferred\`, \`complained\`, \`unsubscribed\`, openings and clicks: the first time.`;
+
 /** Filters of the list of messages. All are backed by indexes. */
 export const messageFilters = () => ({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('Only messages with this status.'),
   outcome: z.enum(MESSAGE_OUTCOMES).optional().describe(BY_OUTCOME),
+  outcome_since: timeParameter()
+    .optional()
+    .describe(`Only messages with a recipient that had the \`outcome\` at or after this time, ${BY_OUTCOME_TIME}`),
+  outcome_until: timeParameter()
+    .optional()
+    .describe(`Only messages with a recipient that had the \`outcome\` before this time, ${BY_OUTCOME_TIME}`),
   to: address().describe(`Only messages to this address. ${BY_WORDS}`),
   from: address().describe(`Only messages from this address. ${BY_WORDS}`),
   tag: tag().describe(
@@ -258,14 +266,25 @@ const secretOf = ({ key_id, secret }: Filters): number | null => {
   throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
 };
 
-const filtersOf = ({ status, outcome, key_id, request_id, message_id, since, until }: Filters) => ({
-  status: status ?? null,
-  outcome: outcome ?? null,
-  keyId: key_id ?? null,
-  requestId: request_id ?? null,
-  messageId: orNull(message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
-  since: since ?? null,
-  until: until ?? null,
+/** Only what happens after acceptance has a time of its own. @throws {DomainError} `invalid_request`. */
+const outcomeTimesOf = ({ outcome, outcome_since: from, outcome_until: until }: Filters) => {
+  const name = from === undefined ? 'outcome_until' : 'outcome_since';
+  if ((from ?? until) !== undefined && timedOutcome(outcome ?? null) === null) {
+    const problem = `${name} requires outcome, and not accepted or waiting`;
+    throw new DomainError('invalid_request', problem, { details: { [name]: [problem] } });
+  }
+  return { outcomeSince: from ?? null, outcomeUntil: until ?? null };
+};
+
+const filtersOf = (asked: Filters) => ({
+  status: asked.status ?? null,
+  outcome: asked.outcome ?? null,
+  keyId: asked.key_id ?? null,
+  requestId: asked.request_id ?? null,
+  messageId: orNull(asked.message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
+  since: asked.since ?? null,
+  until: asked.until ?? null,
+  ...outcomeTimesOf(asked),
 });
 
 /** A `Message-ID` holds the message id and the sending domain; both must match. */

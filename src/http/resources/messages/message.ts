@@ -20,7 +20,8 @@ import {
   type StoredHead,
 } from '../../../domain/ports/contents.ts';
 import { NO_TRACKING } from '../../../domain/tracking/tracking.ts';
-import type { ListedMessage, ListedRecipient } from '../../../projections/messages/queries.ts';
+import type { ListedRecipient } from '../../../projections/messages/outcomes.ts';
+import type { ListedMessage } from '../../../projections/messages/queries.ts';
 import { timeSchema } from '../../fields.ts';
 import { trackingSchema } from '../domains/domain.ts';
 import { smtpSchema } from '../events/event.ts';
