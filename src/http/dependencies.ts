@@ -58,7 +58,15 @@ export interface HttpDependencies {
   readonly memberViews: MemberViews;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
-    'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'
+    | 'list'
+    | 'find'
+    | 'failingSince'
+    | 'waitingSince'
+    | 'resend'
+    | 'startReplay'
+    | 'findReplay'
+    | 'listReplays'
+    | 'cancelReplay'
   >;
   /** Webhooks of an organization. Default: `WEBHOOKS_MAX_DEFAULT`. */
   readonly webhooksMax?: number;

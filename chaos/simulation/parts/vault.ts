@@ -57,6 +57,7 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       release: owed('releases', webhookDeliveries.release),
       finish: owed('finishes', webhookDeliveries.finish),
       failingSince: owed('judges', webhookDeliveries.failingSince),
+      waitingSince: owed('measures the wait of', webhookDeliveries.waitingSince),
       find: owed('finds', webhookDeliveries.find),
       list: owed('lists', webhookDeliveries.list),
       resend: owed('resends', webhookDeliveries.resend),

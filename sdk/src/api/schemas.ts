@@ -1866,6 +1866,8 @@ export interface Webhook {
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
   /** Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, or there was none. */
   failing_since: string | null;
+  /** Creation time of the oldest pending delivery, which waits for its first post or a retry. null: none waits. */
+  waiting_since: string | null;
   filters: {
     /** Only events of these sending domains and of their messages. Empty: all. */
     domain_ids: string[];

@@ -36,6 +36,7 @@ import {
   SCAN_END,
   START_REPLAY,
   type Statement,
+  WAITING_SINCE,
 } from './statements.ts';
 
 interface ClaimedRow {
@@ -148,6 +149,11 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> => orUnavailable(pool.query<Row>({ ...statement, values: [...values] }));
 
+  const timesOf = async (statement: Statement, webhookIds: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
+    const { rows } = await query<{ webhook_id: string; since: Date }>(statement, [webhookIds]);
+    return new Map(rows.map(({ webhook_id, since }) => [webhook_id, since]));
+  };
+
   /** null: all rows were scanned. */
   const scanEnd = async (webhookId: string, after: string | null): Promise<string | null> => {
     const { rows } = await query<{ number: string }>(SCAN_END, [webhookId, after, SCANNED_MAX - 1]);
@@ -217,10 +223,8 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
       ]);
     },
 
-    failingSince: async (webhookIds) => {
-      const { rows } = await query<{ webhook_id: string; since: Date }>(FAILING_SINCE, [webhookIds]);
-      return new Map(rows.map(({ webhook_id, since }) => [webhook_id, since]));
-    },
+    failingSince: (webhookIds) => timesOf(FAILING_SINCE, webhookIds),
+    waitingSince: (webhookIds) => timesOf(WAITING_SINCE, webhookIds),
 
     find: async ({ ids, limit }) => {
       const { rows } = await query<ListedRow>(FIND, [ids, limit]);

@@ -135,6 +135,19 @@ export const FAILING_SINCE: Statement = {
   text: 'select webhook_id, since from vault.webhook_failures where webhook_id = any($1::text[])',
 };
 
+export const WAITING_SINCE: Statement = {
+  name: 'webhook_waiting_since',
+  text: `
+    select wanted.id as webhook_id, oldest.created_at as since
+    from unnest($1::text[]) as wanted (id)
+    cross join lateral (
+      select created_at from vault.webhook_deliveries
+      where webhook_id = wanted.id and state = 'pending'
+      order by number
+      limit 1
+    ) as oldest`,
+};
+
 const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at, replay_id';
 
 /** Adds every try of each delivery in the query's `delivery`. */

@@ -36,24 +36,21 @@ const answerOf = ({ status, response, duration_ms: took }: Attempt): string =>
 const lastOf = (deliveries: readonly Delivery[]): Attempt | undefined =>
   deliveries.flatMap(({ attempts }) => attempts).toSorted((left, right) => right.at.localeCompare(left.at))[0];
 
-/** The newest deliveries are read. Of more than these, the start of the failure says since when they wait. */
+/** The newest deliveries are read. The webhook says since when the oldest waits. */
 const useWaiting = (
   waiting: List<Delivery> | undefined,
-  { status, failing_since: failing }: SerializedWebhook,
+  { status, failing_since: failing, waiting_since: oldest }: SerializedWebhook,
 ): string => {
   const times = useTimes();
   if (waiting === undefined) return '';
   const { data, has_more: hasMore } = waiting;
-  const oldest = data.at(-1);
-  if (oldest === undefined) return 'No delivery waits.';
+  const since = oldest ?? data.at(-1)?.created_at;
+  if (since === undefined) return 'No delivery waits.';
   const [next] = data.flatMap(({ next_attempt_at: at }) => at ?? []).toSorted();
   const then = next === undefined || status !== 'enabled' ? '' : ` Next attempt: ${dueAt(next, times.clock)}.`;
-  if (hasMore) {
-    const since = failing === null ? '' : ` No post has succeeded since ${times.short(failing)}.`;
-    return `More than ${count(data.length)} deliveries wait.${since}${then}`;
-  }
   const many = data.length === 1 ? '1 delivery waits' : `${count(data.length)} deliveries wait`;
-  return `${many} since ${times.short(oldest.created_at)}.${then}`;
+  const fails = failing === null ? '' : ` No post has succeeded since ${times.short(failing)}.`;
+  return `${hasMore ? `More than ${count(data.length)} deliveries wait` : many} since ${times.short(since)}.${fails}${then}`;
 };
 
 export const WebhookStanding = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element | null => {

@@ -189,6 +189,8 @@ export interface WebhookDeliveries {
    * tries in the order in which they were stored; within one write, a success outweighs failures.
    */
   failingSince(webhookIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
+  /** Time at which the oldest pending delivery of each endpoint was made. Endpoints without one are left out. */
+  waitingSince(webhookIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 
   /** Deliveries with these ids, newest first and at most `limit`. Unknown ids are ignored. */
   find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;

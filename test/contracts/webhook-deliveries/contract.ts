@@ -218,6 +218,22 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await deliveries.failingSince(['whk_1'])).toEqual(new Map([['whk_1', after(90)]]));
     });
 
+    test('say since when the oldest one waits, which is not the one that is due first', async () => {
+      expect(await deliveries.waitingSince(['whk_1'])).toEqual(new Map());
+      const [first, second, other] = [owed('whk_1', 'evt_1'), owed('whk_1', 'evt_2'), owed('whk_2', 'evt_1')] as const;
+      await record([first]);
+      await deliveries.record({ logId: LOG, from: '1', to: '2', owed: [second, other], now: after(10) });
+      const since = () => deliveries.waitingSince(['whk_1', 'whk_3']);
+      expect(await since()).toEqual(new Map([['whk_1', T0]]));
+      await deliveries.finish([finished(first, { status: 500, state: 'pending', dueAt: after(999) })]);
+      expect(await since()).toEqual(new Map([['whk_1', T0]]));
+      await deliveries.finish([finished(first, { attempt: 2 })]);
+      expect(await since()).toEqual(new Map([['whk_1', after(10)]]));
+      await deliveries.finish([finished(second)]);
+      expect(await since()).toEqual(new Map());
+      expect(await deliveries.waitingSince([])).toEqual(new Map());
+    });
+
     test('are listed newest first, in pages', async () => {
       const ids = ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5'];
       for (const [index, id] of ids.entries()) {

@@ -51,7 +51,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await close();
   });
 
-  test('say that an attempt is due, and since when nothing succeeds if too many wait to count', async () => {
+  test('say that an attempt is due, and since when the oldest waits if too many wait to count', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/deliveries?status=pending`);
     const data = body.data.map((one: object) => ({ ...one, next_attempt_at: '2020-01-01T00:00:00.000Z' }));
@@ -63,7 +63,17 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByText(/ since .*\. Next attempt: due now\./).waitFor();
     hasMore = true;
     await page.goto(`/dashboard/webhooks/${failing}`);
-    await page.getByText(/More than \d+ deliveries wait\. No post has succeeded since .* Next attempt: /).waitFor();
+    await page
+      .getByText(/More than \d+ deliveries wait since .*\. No post has succeeded since .* Next attempt: /)
+      .waitFor();
+    const webhook = (await dashboard.api.get(`/v1/webhooks/${failing}`)).body;
+    expect(webhook.waiting_since).toBe(data.at(-1)?.created_at);
+    expect((await dashboard.api.get('/v1/webhooks')).body.data).toContainEqual(webhook);
+    await page.route(`**/v1/webhooks/${failing}`, (route) =>
+      route.fulfill({ json: { ...webhook, failing_since: null } }),
+    );
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByText(/More than \d+ deliveries wait since [^.]+\. Next attempt: /).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

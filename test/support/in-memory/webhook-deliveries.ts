@@ -163,6 +163,11 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
     },
 
     failingSince: async (webhookIds) => new Map([...failures].filter(([id]) => webhookIds.includes(id))),
+    waitingSince: async (webhookIds) => {
+      const pending = [...rows.values()].filter((row) => row.state === 'pending' && webhookIds.includes(row.webhookId));
+      const newestFirst = pending.toSorted((left, right) => right.number - left.number);
+      return new Map(newestFirst.map(({ webhookId, createdAt }) => [webhookId, createdAt]));
+    },
 
     find: async ({ ids, limit }) =>
       [...new Set(ids)]

@@ -42,6 +42,11 @@ export const webhookSchema = z
         'Time since which every attempt has failed. After 5 days the webhook is disabled. null: the last attempt succeeded, ' +
           'or there was none.',
       ),
+    waiting_since: timeSchema()
+      .nullable()
+      .describe(
+        'Creation time of the oldest pending delivery, which waits for its first post or a retry. null: none waits.',
+      ),
     filters: z.strictObject({
       domain_ids: z
         .array(z.string())
@@ -93,10 +98,29 @@ const ownerOf = ({ ownedBy }: ExistingWebhook): SerializedWebhook['owned_by'] =>
   return { type: ownedBy === 'operator' ? 'operator' : 'service', id: null };
 };
 
-/** @param failing when endpoints began to fail, by id. What failed before a webhook was enabled does not count. */
+/** How endpoints are doing, by the id of their webhook. */
+interface EndpointTimes {
+  readonly failing: ReadonlyMap<string, Date>;
+  readonly waiting: ReadonlyMap<string, Date>;
+}
+
+const NEW: EndpointTimes = { failing: new Map(), waiting: new Map() };
+
+export const endpointTimes = async (
+  { webhookDeliveries }: Pick<HttpDependencies, 'webhookDeliveries'>,
+  webhookIds: readonly string[],
+): Promise<EndpointTimes> => {
+  const [failing, waiting] = await Promise.all([
+    webhookDeliveries.failingSince(webhookIds),
+    webhookDeliveries.waitingSince(webhookIds),
+  ]);
+  return { failing, waiting };
+};
+
+/** What failed before a webhook was enabled does not count. @param times absent: it was just created. */
 export const serializeWebhook = (
   webhook: ExistingWebhook,
-  failing: ReadonlyMap<string, Date> = new Map(),
+  { failing, waiting }: EndpointTimes = NEW,
 ): SerializedWebhook => ({
   id: webhook.webhookId,
   object: 'webhook',
@@ -108,6 +132,7 @@ export const serializeWebhook = (
   owned_by: ownerOf(webhook),
   disabled_reason: webhook.disabledReason,
   failing_since: failingSince(webhook, failing.get(webhook.webhookId)),
+  waiting_since: waiting.get(webhook.webhookId)?.toISOString() ?? null,
   filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },
   format: webhook.format ?? 'outbox',
   header_names: [...(webhook.headers?.names ?? [])],

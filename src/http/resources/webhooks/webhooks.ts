@@ -22,6 +22,7 @@ import type { Problem } from '../../problems.ts';
 import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import {
   createdWebhookSchema,
+  endpointTimes,
   filtersOf,
   formatField,
   headersOf,
@@ -161,8 +162,9 @@ export const listWebhooksRoute = listEndpoint(
     const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
     const streams = page.items.map(({ webhookId }) => webhookStream(webhookId));
     const webhooks = by.withDeleted ? await statesOf(deps.context, webhook, streams) : page.items;
-    const failing = await deps.webhookDeliveries.failingSince(webhooks.map(({ webhookId }) => webhookId));
-    return { ...page, items: webhooks.map((one) => serializeWebhook(one, failing)) };
+    const ids = webhooks.map(({ webhookId }) => webhookId);
+    const times = await endpointTimes(deps, ids);
+    return { ...page, items: webhooks.map((one) => serializeWebhook(one, times)) };
   },
 );
 
@@ -172,7 +174,7 @@ export const getWebhookRoute = resourceEndpoint(
   async ({ caller, id, reply }, route) => {
     const { webhook, revision } = await loadWebhook(route.deps, caller, id);
     setRevision(reply, revision);
-    return serializeWebhook(webhook, await route.deps.webhookDeliveries.failingSince([id]));
+    return serializeWebhook(webhook, await endpointTimes(route.deps, [id]));
   },
 );
 
@@ -215,7 +217,7 @@ export const updateWebhookRoute = (route: RouteContext): void => {
         ...ifMatch(request),
       });
       setRevision(reply, revision);
-      return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
+      return serializeWebhook(webhook, await endpointTimes(deps, [id]));
     },
   );
 };
@@ -237,7 +239,7 @@ export const adoptWebhookRoute = endpoint(
     const named = { webhookId: id, environment: caller.environment, bounds, known, ...ifMatch(request) };
     const { webhook, revision } = await adoptWebhook(deps.context, origin, named);
     setRevision(reply, revision);
-    return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
+    return serializeWebhook(webhook, await endpointTimes(deps, [id]));
   },
 );
 
@@ -269,8 +271,8 @@ export const rotateWebhookSecretRoute = endpoint(
     const command = { webhookId: id, environment, gracePeriodMinutes, known, ...ifMatch(request) };
     const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
     setRevision(reply, revision);
-    const failing = await deps.webhookDeliveries.failingSince([id]);
-    const shown = { ...serializeWebhook(webhook, failing), ...serializeSecret(webhook, secret) };
+    const times = await endpointTimes(deps, [id]);
+    const shown = { ...serializeWebhook(webhook, times), ...serializeSecret(webhook, secret) };
     return { ...shown, previous_secret_expires_at: previousExpiresAt };
   },
 );

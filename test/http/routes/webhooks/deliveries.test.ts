@@ -121,6 +121,19 @@ describe('a delivery', () => {
     expect(disabled.body.failing_since).toBeNull();
   });
 
+  test('that waits says since when, however many wait behind it and although none has failed', async () => {
+    const webhookId = await register();
+    const shown = async () => (await ask('GET', `/v1/webhooks/${webhookId}`)).body;
+    expect((await shown()).waiting_since).toBeNull();
+    const ids = await owe(webhookId, Array<CustomerEvent['type']>(150).fill('message.accepted'));
+    const list = (await ask('GET', `/v1/webhooks/${webhookId}/deliveries?status=pending&limit=100`)).body;
+    expect(list.has_more).toBe(true);
+    const oldest = (await ask('GET', `/v1/webhooks/${webhookId}/deliveries/${ids[0]}`)).body.created_at;
+    expect(await shown()).toMatchObject({ waiting_since: oldest, failing_since: null });
+    for (const id of ids) await fail(id);
+    expect((await shown()).waiting_since).toBeNull();
+  });
+
   test('is found by its status and the type of its event', async () => {
     const webhookId = await register();
     const [first = '', second = ''] = await owe(webhookId, ['message.accepted', 'message.delivered']);
