@@ -180,7 +180,7 @@ type RecipientEventType = {
   [E in MessageEvent as E['type']]: E extends { readonly data: RecipientEvent['data'] } ? E['type'] : never;
 }[MessageEvent['type']];
 
-/** Notes an outcome of the recipients an event concerns, with labels of the message if it has none of it, or of its time. */
+/** Notes an outcome of the recipients an event concerns. The message gets labels of the outcome and its time, each once. */
 const note = (changes: Changes, event: OutcomeEvent, outcome: TimedOutcome): void => {
   const { messageId } = event.data;
   const { occurredAt } = event.metadata;

@@ -74,7 +74,7 @@ export const repeatedKey = (owner: Owner, label: string): string => {
 /** A row of `message_labels`. */
 export interface Label {
   readonly key: string;
-  /** Of the message; of a label `outcome_at`: the time of the outcome. */
+  /** Acceptance of the message. For a label `outcome_at`: the time of the outcome. */
   readonly createdAt: string;
   readonly messageId: string;
 }

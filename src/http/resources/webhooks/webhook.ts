@@ -117,7 +117,7 @@ export const endpointTimes = async (
   return { failing, waiting };
 };
 
-/** What failed before a webhook was enabled does not count. @param times absent: it was just created. */
+/** Failures from before the webhook was enabled do not count. @param times absent: it was just created. */
 export const serializeWebhook = (
   webhook: ExistingWebhook,
   { failing, waiting }: EndpointTimes = NEW,
