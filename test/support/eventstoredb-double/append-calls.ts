@@ -46,6 +46,14 @@ export const refusal = (code: status, details: string, facts: Readonly<Record<st
   return Object.assign(new Error(details), { code, details, metadata });
 };
 
+/** The answer of a node that is not the leader of its cluster: nothing was written. */
+export const notLeader = (): ServiceError =>
+  refusal(status.NOT_FOUND, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': 'localhost',
+    'leader-endpoint-port': '0',
+  });
+
 const answer = (append: ProposedAppend, outcome: AppendOutcome): AppendResp => {
   switch (outcome.kind) {
     case 'written':
@@ -81,6 +89,7 @@ const finish = (state: ServerState, append: ProposedAppend, callback: sendUnaryD
   try {
     const drop = state.badDays.droppedAppends.shift();
     if (drop !== undefined) throw refusal(drop.code, drop.details);
+    if (state.isLeader?.() === false) throw notLeader();
     const response = answer(append, state.log.append(append));
     acknowledge(state, () => callback(null, response));
   } catch (error) {

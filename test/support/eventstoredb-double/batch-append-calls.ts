@@ -4,7 +4,7 @@ import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
-import { acknowledge, refusal } from './append-calls.ts';
+import { acknowledge, notLeader, refusal } from './append-calls.ts';
 import { proposedEvent, streamIdentifier, streamName, uuidText } from './messages.ts';
 import type { ServerState } from './server-state.ts';
 import { type AppendOutcome, MAX_APPEND_BYTES, type ProposedAppend, type ProposedEvent } from './stored-log.ts';
@@ -114,6 +114,10 @@ const notHandled = (request: BatchAppendReq, stream: string, message: string): B
 
 const finish = (state: ServerState, call: BatchCall, request: BatchAppendReq, append: OpenAppend): void => {
   if (call.cancelled) return;
+  if (state.isLeader?.() === false) {
+    call.emit('error', notLeader());
+    return;
+  }
   const drop = state.badDays.droppedAppends.shift();
   if (drop === undefined) {
     const response = respond(request, append.stream, state.log.append(append));

@@ -9,4 +9,6 @@ export interface ServerState {
   readonly style: ServerStyle;
   readonly toll: Toll;
   cutConnections(): void;
+  /** Whether this node of a cluster accepts appends. Absent: it always does. */
+  isLeader?(): boolean;
 }

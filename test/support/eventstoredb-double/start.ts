@@ -42,13 +42,31 @@ const supportedMethods = (style: ServerStyle): SupportedMethods => {
   return supported;
 };
 
-const listen = (server: Server): Promise<number> =>
+const bind = (server: Server, credentials: ServerCredentials): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync('127.0.0.1:0', credentials, (error, port) => {
       if (error === null) resolve(port);
       else reject(error);
     });
   });
+
+/** A server of the protocol, without a relay. @param credentials default: without TLS. */
+export const openServer = (state: ServerState, credentials = ServerCredentials.createInsecure()) => {
+  const server = new Server({
+    'grpc.max_concurrent_streams': OPEN_CALLS_MAX,
+    'grpc.max_receive_message_length': 17 * 1024 * 1024,
+  });
+  server.addService(streamsGrpc.StreamsService, {
+    append: handleAppend(state),
+    batchAppend: handleBatchAppend(state),
+    read: handleRead(state),
+  });
+  server.addService(featuresGrpc.ServerFeaturesService, {
+    getSupportedMethods: (_: unknown, callback: sendUnaryData<SupportedMethods>) =>
+      callback(null, supportedMethods(state.style)),
+  });
+  return { server, listen: () => bind(server, credentials) };
+};
 
 /**
  * A server that speaks EventStoreDB's protocol, built on the client's own generated definitions. It imitates the
@@ -59,21 +77,9 @@ export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): P
   const badDays = goodDays();
   const costs = freeOfCharge();
   const toll = createToll(costs);
-  const server = new Server({
-    'grpc.max_concurrent_streams': OPEN_CALLS_MAX,
-    'grpc.max_receive_message_length': 17 * 1024 * 1024,
-  });
   const state: ServerState = { log, badDays, style, toll, cutConnections: () => relay.cut() };
-  server.addService(streamsGrpc.StreamsService, {
-    append: handleAppend(state),
-    batchAppend: handleBatchAppend(state),
-    read: handleRead(state),
-  });
-  server.addService(featuresGrpc.ServerFeaturesService, {
-    getSupportedMethods: (_: unknown, callback: sendUnaryData<SupportedMethods>) =>
-      callback(null, supportedMethods(style)),
-  });
-  const serverPort = await listen(server);
+  const { server, listen } = openServer(state);
+  const serverPort = await listen();
   const relay = await startRelay(serverPort);
   const urlOf = (port: number): string => `esdb://127.0.0.1:${port}?tls=false`;
   return {
