@@ -15,7 +15,9 @@ export type Unit =
   | 'MB'
   | '%'
   | 'B/event'
-  | 'B/message';
+  | 'B/message'
+  | 'kB/message'
+  | 'per message';
 
 /** A bound for a figure or for its ratio to the limit. */
 export type Floor = { readonly of: 'figure' | 'ratio' } & ({ readonly atLeast: number } | { readonly atMost: number });
@@ -36,8 +38,10 @@ export interface Line {
   readonly failed?: string;
   /** Processor time per unit by process, which shows what bounds the figure. */
   readonly cpuMicros?: CpuMicros;
-  /** Processor time per unit of one process, by stage. */
-  readonly budget?: CpuMicros;
+  /** What a unit takes of one process, by stage. */
+  readonly budget?: Readonly<Record<string, number>>;
+  /** Default: µs of processor time. */
+  readonly budgetUnit?: string;
 }
 
 export interface JudgedLine extends Line {

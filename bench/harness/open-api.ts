@@ -4,9 +4,9 @@ import { readConfig } from '../../src/config.ts';
 import type { System } from '../../src/lib/async/async.ts';
 import type { ApiServer } from '../processes/api-server.ts';
 import type { Bench } from './bench.ts';
-import type { Budget } from './budget.ts';
 import { openChild } from './child.ts';
 import { provision } from './provision.ts';
+import type { Recorder } from './recorder.ts';
 
 const SECRET_KEY_BYTES = 32;
 /** Generates a `SECRET_KEY`. */
@@ -33,7 +33,7 @@ export interface Api {
   /** Starts a process with the role `api` on this database. */
   start(
     storage: ApiServer['storage'],
-    how?: { readonly execArgv?: readonly string[]; readonly budget?: Budget },
+    how?: { readonly execArgv?: readonly string[]; readonly recorder?: Recorder },
   ): Promise<ApiProcess>;
 }
 
@@ -48,13 +48,13 @@ export const openApi = async ({ closers, postgres, system, profiling }: Bench, e
     key,
     databaseUrl,
     secretKey,
-    start: async (storage, { execArgv = [], budget } = {}) => {
+    start: async (storage, { execArgv = [], recorder } = {}) => {
       const input: ApiServer = { databaseUrl, secretKey, eventStoreUrl, storage };
       const child = await openChild<Pick<ApiProcess, 'baseUrl'>>(closers, {
         name: 'api-server',
         input,
-        execArgv: [...NODE_ARGUMENTS, ...(budget?.nodeOptions ?? []), ...profiling, ...execArgv],
-        variables: budget?.variables ?? {},
+        execArgv: [...NODE_ARGUMENTS, ...(recorder?.nodeOptions ?? []), ...profiling, ...execArgv],
+        variables: recorder?.variables ?? {},
       });
       return { baseUrl: child.facts.baseUrl, pid: child.pid, queries: () => child.ask<number>('queries') };
     },

@@ -5,10 +5,10 @@ import { readConfig } from '../../src/config.ts';
 import { createLagReader } from '../../src/lib/projections/projections.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench } from './bench.ts';
-import type { Budget } from './budget.ts';
 import { guard } from './guard.ts';
 import { newSecretKey } from './open-api.ts';
 import { provision } from './provision.ts';
+import type { Recorder } from './recorder.ts';
 
 /** The whole program as a user starts it: embedded PostgreSQL, all roles in one process. */
 export interface Service {
@@ -27,6 +27,8 @@ export interface Service {
   tableBytes(): Promise<ReadonlyMap<string, TableBytes>>;
   /** Bytes of write-ahead log since the server started. */
   walBytes(): Promise<number>;
+  /** Runs work, and counts what its records in the write-ahead log say. */
+  countWrites(work: () => Promise<void>): Promise<Writes>;
   /** Age in seconds of the oldest event that some read model has not processed; 0: all are up to date. */
   lagSeconds(): Promise<number>;
 }
@@ -56,6 +58,26 @@ export interface TableBytes {
   readonly indexes: number;
 }
 
+/** Written between two positions of the write-ahead log, by all sessions. */
+export interface Writes {
+  /** Inserted and updated rows, those of out-of-line storage included. */
+  readonly rows: number;
+  readonly indexEntries: number;
+  /** Bytes without images of full pages, which depend on when the last checkpoint was. */
+  readonly walBytes: number;
+}
+
+const WAL_POSITION = 'select pg_current_wal_insert_lsn()::text as position';
+/** Rows of a COPY share a record per page, which says how many they are (PostgreSQL 18, heapdesc.c). */
+const WRITES = `
+  select
+    sum(case when resource_manager = 'Heap2' then substring(description from 'ntuples: (\\d+)')::int else 1 end)
+      filter (where record_type ~ '^(MULTI_)?INSERT|^(HOT_)?UPDATE' and resource_manager like 'Heap%')::float8 as rows,
+    count(*) filter (where record_type ~ '^(INSERT|SPLIT)' and resource_manager in ('Btree', 'Gin'))::float8
+      as "indexEntries",
+    sum(record_length - fpi_length)::float8 as "walBytes"
+  from pg_get_wal_records_info($1::pg_lsn, $2::pg_lsn)`;
+
 let opened = 0;
 
 export interface ServiceOptions {
@@ -69,14 +91,14 @@ export interface ServiceOptions {
     readonly url: string;
     outcomesAfter(position: string): Promise<number>;
   };
-  readonly budget?: Budget;
+  readonly recorder?: Recorder;
   /** Additional environment variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 export const openService = async (
   { closers, folder, postgres, profiling, system }: Bench,
-  { mailUrl, redisUrl = '', signs = false, log, budget, variables = {} }: ServiceOptions,
+  { mailUrl, redisUrl = '', signs = false, log, recorder, variables = {} }: ServiceOptions,
 ): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
@@ -101,7 +123,7 @@ export const openService = async (
 
   const program = await startProgram({
     dataDir,
-    env: { ...env, ...budget?.variables, NODE_OPTIONS: [...(budget?.nodeOptions ?? []), ...profiling].join(' ') },
+    env: { ...env, ...recorder?.variables, NODE_OPTIONS: [...(recorder?.nodeOptions ?? []), ...profiling].join(' ') },
   });
   const pid = program.child.pid ?? 0;
   guard(closers, { pid, signal: 'TERM', folders: [dataDir] });
@@ -132,6 +154,21 @@ export const openService = async (
       return new Map(rows.map((row) => [row.table, row]));
     },
     walBytes: async () => (await pool.query<{ bytes: number }>(WAL_BYTES)).rows[0]?.bytes ?? 0,
+    countWrites: async (work) => {
+      await pool.query('create extension if not exists pg_walinspect');
+      const position = async () => (await pool.query<{ position: string }>(WAL_POSITION)).rows[0]?.position;
+      const from = await position();
+      await work();
+      const to = await position();
+      const client = await pool.connect();
+      try {
+        await client.query('set statement_timeout to 0');
+        const { rows } = await client.query<Writes>(WRITES, [from, to]);
+        return rows[0] ?? { rows: 0, indexEntries: 0, walBytes: 0 };
+      } finally {
+        client.release(true);
+      }
+    },
     projected: async () => (await pool.query<{ position: string }>(PROJECTED)).rows[0]?.position ?? '',
   };
 };

@@ -1,4 +1,4 @@
-import type { Profiler } from 'node:inspector/promises';
+import type { HeapProfiler, Profiler } from 'node:inspector/promises';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 
 /**
@@ -33,6 +33,7 @@ export const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/src/adapters/contents/', 'contents'],
   ['/src/lib/event-log/postgres-append', 'append'],
   ['/src/lib/event-log/', 'log'],
+  ['/src/lib/projections/', 'read models: runner'],
   ['/src/composition/open-engines', 'append'],
   ['/src/http/resources/messages/sent-message', 'answer'],
   ['/src/lib/http/answers', 'answer'],
@@ -54,10 +55,10 @@ export const STAGES: readonly (readonly [path: string, stage: string])[] = [
 ];
 const PROJECTION = /\/src\/projections\/([^/.]+)/;
 /** Frames of V8 itself, which have no file. */
-const OWN_STAGES: Readonly<Record<string, string>> = {
-  '(garbage collector)': 'garbage collector',
-  '(program)': 'kernel and native',
-};
+const OWN_STAGES: ReadonlyMap<string, string> = new Map([
+  ['(garbage collector)', 'garbage collector'],
+  ['(program)', 'kernel and native'],
+]);
 /** Stage of samples without a frame of ours. */
 const NODE = 'node: sockets and HTTP';
 const REST = 'everything else';
@@ -94,9 +95,12 @@ const IDLE = '(idle)';
 const PROFILER = '/profile-on-signal.ts';
 
 /** @param outer stage of the caller. */
-const stageOf = ({ callFrame: { functionName, url } }: Profiler.ProfileNode, outer: string): string => {
+const stageOf = (
+  { callFrame: { functionName, url } }: Pick<Profiler.ProfileNode, 'callFrame'>,
+  outer: string,
+): string => {
   if (functionName === IDLE || outer === IDLE || url.endsWith(PROFILER)) return IDLE;
-  if (url === '') return OWN_STAGES[functionName] ?? outer;
+  if (url === '') return OWN_STAGES.get(functionName) ?? outer;
   const isOfNode = outer === REST && url.startsWith('node:');
   return stageOfFile(url) ?? (isOfNode ? NODE : outer);
 };
@@ -108,6 +112,22 @@ const noteStages = (stages: Map<number, string>, nodes: Nodes, id: number, outer
   const stage = stageOf(node, outer);
   stages.set(id, stage);
   for (const child of node.children ?? []) noteStages(stages, nodes, child, stage);
+};
+
+/** Node of a heap profile; the DevTools protocol calls it `SamplingHeapProfileNode`. */
+export type HeapNode = HeapProfiler.SamplingHeapProfileNode;
+
+/** Allocated bytes by stage, largest first. */
+export const bytesByStage = (head: HeapNode): Shares => {
+  const bytes = new Map<string, number>();
+  const add = (node: HeapNode, outer: string): void => {
+    const stage = stageOf(node, outer);
+    bytes.set(stage, (bytes.get(stage) ?? 0) + node.selfSize);
+    for (const child of node.children) add(child, stage);
+  };
+  add(head, REST);
+  bytes.delete(IDLE);
+  return Object.fromEntries([...bytes].sort(([, a], [, b]) => b - a));
 };
 
 export const sharesOf = ({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Shares => {

@@ -72,13 +72,13 @@ export const statementsText = (statements: readonly Statement[]): string => {
   ].join('\n');
 };
 
-const budgetText = ({ measure, budget }: JudgedLine): readonly string[] => {
+const budgetText = ({ measure, budget, budgetUnit = 'µs' }: JudgedLine): readonly string[] => {
   if (budget === undefined) return [];
   const total = Object.values(budget).reduce((sum, micros) => sum + micros, 0);
   const rows = Object.entries({ ...budget, 'in all': total });
   return [
-    `budget of a unit in µs: ${measure}`,
-    ...rows.map(([stage, micros]) => `  ${stage.padEnd(WIDEST_STAGE)}${micros}`),
+    `budget of a unit in ${budgetUnit}: ${measure}`,
+    ...rows.map(([stage, micros]) => `  ${stage.padEnd(WIDEST_STAGE)}${Number(micros.toFixed(1))}`),
   ];
 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Far above any normal run: longer means that something is stuck. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 /** Shorter: polling takes processor time from the measurement. Longer: coarser figures. */
 const LOOK_EVERY_MS = 50;
 

@@ -1,5 +1,4 @@
 import type { Measure } from '../harness/bench.ts';
-import { createBudget } from '../harness/budget.ts';
 import { openChild } from '../harness/child.ts';
 import { createCpuMeter } from '../harness/cpu.ts';
 import { interleave } from '../harness/interleave.ts';
@@ -7,6 +6,7 @@ import { median } from '../harness/line.ts';
 import { syncMs } from '../harness/machine.ts';
 import { NODE_ARGUMENTS, openApi } from '../harness/open-api.ts';
 import { openHttpLoad } from '../harness/open-http-load.ts';
+import { budgetOf, createRecorder } from '../harness/recorder.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { medianMs } from '../harness/throughput.ts';
 import { openRawInserts } from '../peers/raw-inserts.ts';
@@ -31,7 +31,8 @@ export const accept: Measure = {
   run: async (bench) => {
     const { closers, postgres, rounds, system, folder, profiling } = bench;
     const api = await openApi(bench);
-    const budgets = { durable: createBudget(folder), dropping: createBudget(folder) };
+    const record = () => createRecorder(folder, 'processor time');
+    const recorders = { durable: record(), dropping: record() };
     const load = await openHttpLoad(closers);
     const bare = await openChild<{ readonly baseUrl: string }>(closers, {
       name: 'bare-server',
@@ -39,8 +40,8 @@ export const accept: Measure = {
       execArgv: [...NODE_ARGUMENTS, ...profiling],
     });
     const servers = {
-      durable: await api.start('durable', { budget: budgets.durable }),
-      dropping: await api.start('none', { budget: budgets.dropping }),
+      durable: await api.start('durable', { recorder: recorders.durable }),
+      dropping: await api.start('none', { recorder: recorders.dropping }),
       bare: { baseUrl: bare.facts.baseUrl, pid: bare.pid },
     };
     const raw = await openRawInserts(closers, await postgres.emptyDatabase(closers));
@@ -64,7 +65,7 @@ export const accept: Measure = {
     const lone = (to: Contender) => async (): Promise<number> => (await send(to, 1, LONE_SECONDS)).p50Ms;
     const commit = (): Promise<number> => medianMs({ ms: COMMITS_MS, work: () => raw.insertOne(samples.next(1)) });
     const sync = async (): Promise<number> => syncMs(folder);
-    const budget = (to: 'durable' | 'dropping') => budgets[to].during(servers[to].pid, sendMany(to), accepted);
+    const budget = (to: 'durable' | 'dropping') => budgetOf(recorders[to], servers[to].pid, sendMany(to), accepted);
 
     const many = await interleave(
       { rounds, warmUps: 1 },

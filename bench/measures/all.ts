@@ -1,5 +1,6 @@
 import type { Measure } from '../harness/bench.ts';
 import { accept } from './accept.ts';
+import { allocations } from './allocations.ts';
 import { append } from './append.ts';
 import { batch } from './batch.ts';
 import { catchUp } from './catch-up.ts';
@@ -40,6 +41,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   contentRoots,
   redirect,
   statistics,
+  allocations,
   endToEnd,
   endToEndRedis,
   latency,

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import type { Profiler } from 'node:inspector/promises';
 import { describe, expect, test } from 'vitest';
-import { STAGES, sharesOf, stageOfStatement } from '../../bench/harness/stages.ts';
+import { bytesByStage, type HeapNode, STAGES, sharesOf, stageOfStatement } from '../../bench/harness/stages.ts';
 
 const frame = (functionName: string, url = '') => ({
   functionName,
@@ -83,6 +83,21 @@ describe('the stages of a profile', () => {
       'garbage collector': 0.25,
       'everything else': 0.25,
     });
+  });
+
+  test('sum what was allocated, shared and native code with its caller', () => {
+    const node = (callFrame: ReturnType<typeof frame>, selfSize: number, ...children: HeapNode[]): HeapNode => ({
+      callFrame,
+      selfSize,
+      children,
+    });
+    const head = node(
+      frame('(root)'),
+      0,
+      node(codec, 10, node(shared, 20, node(frame('toString'), 30))),
+      node(checker, 5),
+    );
+    expect(bytesByStage(head)).toEqual({ 'encode and decode': 60, html: 5, 'everything else': 0 });
   });
 
   test('include each read model by name', () => {
