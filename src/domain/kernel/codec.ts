@@ -2,7 +2,7 @@ import { StartRefused } from '../../lib/async/async.ts';
 import type { EventCodec as LogCodec } from '../../lib/event-log/event-log.ts';
 import { canonicalJson, hasHalfPair } from '../../lib/transparency/transparency.ts';
 import { type EventMacs, withoutMac } from './event-macs.ts';
-import type { EventContext, EventMetadata, StoredEvent } from './event-store.ts';
+import type { EventContext, EventMetadata, IsAuthentic, Revision, StoredEvent, StreamName } from './event-store.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 
 /**
@@ -67,25 +67,47 @@ const parsed = (type: string, text: string): unknown => {
   }
 };
 
+/** An event that this process encoded, and its place in the log. */
+interface OwnEvent {
+  readonly decoded: ReturnType<EventCodec['decode']>;
+  readonly stream: StreamName;
+  readonly revision: Revision;
+}
+
+/**
+ * Events that this process encoded, by their stored form: while that is in memory, it need not be parsed, validated and
+ * authenticated again.
+ */
+const createOwnEvents = () => {
+  const events = new WeakMap<StoredEvent, OwnEvent>();
+  return {
+    add: (event: OwnEvent): void => {
+      events.set(event.decoded.stored, event);
+    },
+    find: (stored: StoredEvent) => events.get(stored)?.decoded,
+    isAt: ({ stored, stream, revision }: Parameters<IsAuthentic>[0]): boolean => {
+      const own = events.get(stored);
+      return own?.stream === stream && own.revision === revision;
+    },
+  };
+};
+
+/** The metadata that the events of an append share, and its text, by version of a schema. */
+const createMetadata = (context: EventContext) => {
+  const byVersion = new Map<number, readonly [EventMetadata, string]>();
+  return (schemaVersion: number): readonly [EventMetadata, string] => {
+    const metadata = { ...context, schemaVersion };
+    const made = byVersion.get(schemaVersion) ?? ([metadata, canonicalJson(metadata)] as const);
+    byVersion.set(schemaVersion, made);
+    return made;
+  };
+};
+
 /** @param macs seal each event; absent: events carry no proof of who wrote them. */
-export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec => ({
-  isAuthentic: macs?.isAuthentic,
+export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec => {
+  const own = createOwnEvents();
 
-  encode: (events, context, { stream, expected }) => {
-    const first = expected === 'no-stream' ? 0 : expected + 1;
-    const metadataOf = new Map<number, string>();
-    return events.map(({ id, ...event }, index) => {
-      const version = currentVersion(event.type, upcasts);
-      const metadata = metadataOf.get(version) ?? canonicalJson({ ...context, schemaVersion: version });
-      metadataOf.set(version, metadata);
-      const { type, data } = checked(event.type, event.data);
-      const stored = { id, type, data: canonicalJson(data), metadata };
-      assertLeaf(stored);
-      return macs?.seal(stored, stream, first + index) ?? stored;
-    });
-  },
-
-  decode: (stored) => {
+  const decode: EventCodec['decode'] = (stored) => {
     const { id, type } = stored;
     const metadata = parsed(type, withoutMac(stored.metadata)) as EventMetadata; // `encode` wrote it
     const version = metadata.schemaVersion;
@@ -94,8 +116,30 @@ export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec
     const older = upcasts[type]?.slice(version - 1) ?? [];
     const data = older.reduce((value, upcast) => upcast(value), parsed(type, stored.data));
     return { ...checked(type, data), id, metadata, stored };
-  },
-});
+  };
+
+  return {
+    isAuthentic: macs && ((event) => own.isAt(event) || macs.isAuthentic(event)),
+
+    encode: (events, context, { stream, expected }) => {
+      const first = expected === 'no-stream' ? 0 : expected + 1;
+      const metadataOf = createMetadata(context);
+      return events.map((event, index) => {
+        const { id } = event;
+        const [metadata, metadataText] = metadataOf(currentVersion(event.type, upcasts));
+        const valid = checked(event.type, event.data);
+        const plain = { id, type: valid.type, data: canonicalJson(valid.data), metadata: metadataText };
+        assertLeaf(plain);
+        const revision = first + index;
+        const stored = macs?.seal(plain, stream, revision) ?? plain;
+        own.add({ decoded: { ...valid, id, metadata, stored }, stream, revision });
+        return stored;
+      });
+    },
+
+    decode: (stored) => own.find(stored) ?? decode(stored),
+  };
+};
 
 export const eventCodec = createEventCodec(UPCASTS);
 

@@ -58,6 +58,15 @@ describe('the codec', () => {
     for (const { type, version } of named) expect(versions).toContainEqual({ type, version });
   });
 
+  test.each(plain)('does not decode again what it encoded: $name', ({ name, type }) => {
+    const event = { type, data: fixture(name) } as OutboxEvent; // a fixture of this type
+    const own = encoded(eventCodec, event);
+    if (own === undefined) throw new Error('nothing was encoded');
+    const decoded = eventCodec.decode(own);
+    expect(eventCodec.decode(own)).toBe(decoded);
+    expect(decoded).toEqual(eventCodec.decode({ ...own }));
+  });
+
   test('stops at an event type it does not know', () => {
     const decode = () => eventCodec.decode(stored('FromTheFuture', 1, {}));
     expect(decode).toThrow(UnknownEvent);

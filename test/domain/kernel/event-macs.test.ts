@@ -40,6 +40,17 @@ describe('the MAC of an event', () => {
     expect(isAuthentic(before)).toBe(false);
   });
 
+  test('is not computed again for an event that this process sealed, where it was sealed', () => {
+    const macs = createEventMacs([OLD]);
+    const codec = createSealingCodec({ ...macs, isAuthentic: () => false });
+    const [, stored] = codec.encode(EVENTS, contextAt(NOW), { stream: STREAM, expected: 4 });
+    if (stored === undefined) throw new Error('nothing was encoded');
+    expect(codec.isAuthentic?.({ stored, stream: STREAM, revision: 6 })).toBe(true);
+    expect(codec.isAuthentic?.({ stored, stream: STREAM, revision: 7 })).toBe(false);
+    expect(codec.isAuthentic?.({ stored, stream: 'apiKey-key_2', revision: 6 })).toBe(false);
+    expect(codec.isAuthentic?.({ stored: { ...stored }, stream: STREAM, revision: 6 })).toBe(false);
+  });
+
   test.each<[string, Partial<RecordedEvent>]>([
     ['another stream', { stream: 'apiKey-key_2' }],
     ['another revision', { revision: 7 }],
