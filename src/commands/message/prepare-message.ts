@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import { formatId, ID_BYTES } from '../../domain/kernel/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import { contentParts, contentRoot, type MessageDraft, resentProblems } from '../../domain/message/draft.ts';
-import { addressDigests, subjectWordDigests, tagDigests } from '../../domain/message/search-words.ts';
+import { addressDigests, senderDigests, subjectWordDigests, tagDigests } from '../../domain/message/search-words.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
@@ -145,7 +145,7 @@ export const prepareMessage = async (
       searchWords: [
         ...subjectWordDigests(secret, draft.subject),
         ...addressDigests(secret, 'to', addressed),
-        ...addressDigests(secret, 'from', [draft.from]),
+        ...senderDigests(secret, draft.from),
         ...tagDigests(secret, draft.tags),
       ],
     },

@@ -6,8 +6,8 @@ const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
-/** Longer texts are hashed from a buffer of their own. */
-const TEXT_BYTES_MAX = 1_024;
+/** Longer texts are hashed from a buffer of their own. An event has some 1,500 characters. */
+const TEXT_BYTES_MAX = 16_384;
 /** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3;
 
@@ -15,7 +15,7 @@ const UNIT_BYTES_MAX = 3;
 interface PreparedSecret {
   /** Short stand-in for the secret in cache keys. */
   readonly id: number;
-  /** The key's block of the inner hash, with room for a text. */
+  /** The key's block of the inner hash. */
   readonly inner: Buffer;
   /** The key's block of the outer hash, with room for the inner hash. */
   readonly outer: Buffer;
@@ -38,7 +38,7 @@ const preparedOf = (secret: Uint8Array): PreparedSecret => {
   secrets += 1;
   const made = {
     id: secrets,
-    inner: paddedBlock(key, INNER_PAD, TEXT_BYTES_MAX),
+    inner: paddedBlock(key, INNER_PAD, 0),
     outer: paddedBlock(key, OUTER_PAD, HASH_BYTES),
   };
   prepared.set(secret, made);
@@ -56,12 +56,15 @@ export const keyedText = (secret: Uint8Array, text: string): string => `${prepar
 export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string =>
   repeated(keyedText(secret, `${purpose}\0${text}`), () => keyedDigest(secret, purpose, text));
 
-/** The key's inner block followed by the text. */
+/** Reused for the inner hash: hashing is synchronous. */
+const SHORT = Buffer.allocUnsafeSlow(BLOCK_BYTES + TEXT_BYTES_MAX);
+
+/** The key's inner block followed by the text. Valid until the next call. */
 const innerOf = ({ inner }: PreparedSecret, text: string): Buffer => {
-  if (text.length * UNIT_BYTES_MAX <= TEXT_BYTES_MAX) {
-    return inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES));
-  }
-  return Buffer.concat([inner.subarray(0, BLOCK_BYTES), Buffer.from(text)]);
+  const isShort = text.length * UNIT_BYTES_MAX <= TEXT_BYTES_MAX;
+  const bytes = isShort ? SHORT : Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(text));
+  bytes.set(inner);
+  return bytes.subarray(0, BLOCK_BYTES + bytes.write(text, BLOCK_BYTES));
 };
 
 /**

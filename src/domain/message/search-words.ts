@@ -112,10 +112,15 @@ export const addressWords = (text: string): readonly string[] => {
 
 /** `smi`, `smit` and `smith`, or the whole word if it is shorter. */
 function* beginningsOf(word: string): Generator<string> {
-  const characters = [...word].slice(0, BEGINNING_MAX);
-  if (characters.length <= BEGINNING_MIN) yield characters.join('');
-  for (let length = BEGINNING_MIN; length <= characters.length && characters.length > BEGINNING_MIN; length += 1)
-    yield characters.slice(0, length).join('');
+  let beginning = '';
+  let characters = 0;
+  for (const character of word) {
+    if (characters === BEGINNING_MAX) return;
+    beginning += character;
+    characters += 1;
+    if (characters >= BEGINNING_MIN) yield beginning;
+  }
+  if (characters < BEGINNING_MIN) yield beginning;
 }
 
 /** Digests by which a message is found by parts of its addresses and by names. */
@@ -136,6 +141,16 @@ export const addressDigests = (
     .slice(0, ADDRESS_DIGESTS_MAX)
     .map((beginning) => repeatedDigestOf(secret, purpose, beginning, repeatedBeginnings));
 };
+
+/** Senders whose digests are cached, at about 1 kB each. */
+const SENDERS_MAX = 1_000;
+const repeatedSenders = createMemo<readonly string[]>(SENDERS_MAX);
+
+/** `addressDigests` of a sender, cached: the messages of an organization share a few. */
+export const senderDigests = (secret: Uint8Array, from: Mailbox): readonly string[] =>
+  repeatedSenders(keyedText(secret, `${from.address} ${from.name ?? ''}`), () =>
+    addressDigests(secret, 'from', [from]),
+  );
 
 /** Digests that a message must all have if its addresses or names contain words that begin with the words of a text. */
 export const addressTextDigests = (secret: Uint8Array, field: AddressField, text: string): readonly string[] =>

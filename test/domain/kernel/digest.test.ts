@@ -5,7 +5,14 @@ import { keyedBytes, keyedDigest, repeatedDigest } from '../../../src/domain/ker
 test.each([0, 1, 32, 63, 64, 65, 200])(
   'a keyed digest under a secret of %d bytes is the platform’s HMAC-SHA256',
   (length) => {
-    for (const text of ['', 'someone@example.org', 'jemand@bücher.example \0', 'x'.repeat(1000)]) {
+    for (const text of [
+      '',
+      'someone@example.org',
+      'jemand@bücher.example \0',
+      'x'.repeat(1000),
+      'ü'.repeat(6000),
+      'half \ud83d'.repeat(2000),
+    ]) {
       const secret = randomBytes(length);
       const expected = createHmac('sha256', secret).update(`address\0${text}`).digest();
       expect(keyedBytes(secret, 'address', text)).toEqual(expected);
