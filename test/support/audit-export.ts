@@ -67,7 +67,14 @@ export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
   }) => {
     const { id = randomUUID(), revision = (revisions.get(stream) ?? -1) + 1 } = more;
     revisions.set(stream, revision);
-    const leaf = canonicalJson({ data, id, metadata: { occurredAt: NOW, ...metadata }, revision, stream, type });
+    const leaf = canonicalJson({
+      data,
+      id,
+      metadata: { actor: 'service', occurredAt: NOW, ...metadata },
+      revision,
+      stream,
+      type,
+    });
     leaves.push(leaf);
     return leaf;
   };

@@ -2693,6 +2693,8 @@ export interface AuditReport {
   id: string;
   title: string;
   made_at: string;
+  /** For an access review: the time at which access was as stated. */
+  as_of: string | null;
   facts: {
     name: string;
     value: string;
@@ -2752,6 +2754,24 @@ export interface AuditReport {
       hashes: string[];
     } | null;
   })[];
+  /** Names of people in the sentences. They are not in the log, so nothing proves them. */
+  names: {
+    id: string;
+    name: string;
+  }[];
+  /** Further leaves that the report is derived from, so that a program can derive it again; null: too many. */
+  evidence: ({
+    event_id: string;
+    /** Index in the audit log; null: not in it yet. */
+    leaf_index: number | null;
+    /** null: no checkpoint covers it yet. */
+    proof: {
+      /** The hashed data: a line of canonical JSON (RFC 8785). */
+      leaf: string;
+      /** Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64. */
+      hashes: string[];
+    } | null;
+  })[] | null;
   /** null: not signed yet. */
   checkpoint: {
     size: number;

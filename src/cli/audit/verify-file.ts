@@ -8,12 +8,8 @@ import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
 import { type Disclosure, MalformedDisclosure, readDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
 import { doubt, NOTHING as NO_FACTS, type Verdict, verdictBy } from '../../domain/audit/verifier/judgement.ts';
-import {
-  createExportVerifier,
-  type ExportVerifier,
-  isReport,
-  verifyReport,
-} from '../../domain/audit/verifier/verify-export.ts';
+import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
+import { isReport, verifyReport } from '../../domain/audit/verifier/verify-report.ts';
 import {
   MalformedNote,
   MalformedPolicy,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyReport } from '../../../src/domain/audit/verifier/verify-export.ts';
+import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import type { Report } from '../../../src/http/resources/audit/report.ts';
 import {
   leafHash,
@@ -104,24 +104,91 @@ describe('an access review', () => {
     }
   });
 
-  test('is verified by the program for auditors, which notices another secret', async () => {
-    await send('POST', '/v1/audit/auditors', { name: 'Verified Ltd', expires_at: '2099-01-01T00:00:00Z' });
-    await send('POST', '/v1/audit/checkpoints');
-    const report = await reviewAt();
-    expect(report.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['KeyCreated', 'AuditorAdded']));
+  const verify = (report: Report) => {
     const keys = [parseVerifierKey(report.checkpoint?.verifier_key ?? '')];
     const quorum = { policy: NO_POLICY, count: null };
-    const verify = (text: string) => verifyReport(text, { keys, quorum, since: [], expected: [], disclosures: [] });
-    const text = JSON.stringify(report);
-    // Only the events are proved, which the verdict says: nobody may rely on the table because of it.
-    const notices = ['only these leaves are proved: compare tables and facts with them'];
-    expect(verify(text)).toMatchObject({ verdict: 'consistent', faults: [], doubts: [], notices });
-    const changed = JSON.stringify({ ...report, access: [] });
-    expect(verify(changed)).toMatchObject({ verdict: 'consistent', notices });
-    expect(verify(text.replace(/with a secret that ends in \w{4}/, 'with a secret that ends in XXXX'))).toMatchObject({
-      verdict: 'not verified',
-      faults: [expect.stringMatching(/^event \S+: leaf \d+ says "ends in \w{4}", but the report does not$/)],
-    });
+    return verifyReport(JSON.stringify(report), { keys, quorum, since: [], expected: [], disclosures: [] });
+  };
+
+  /** A signed review with a member, a key and an auditor of each kind. */
+  const signedReview = async (): Promise<Report> => {
+    const member = await send('POST', '/v1/members', { email: 'bo@access.example', name: 'Bo', role: 'analyst' });
+    await send('PATCH', `/v1/members/${member.id}`, { role: 'developer' });
+    await send('POST', `/v1/api-keys/${keyId}/rotate`);
+    await send('POST', '/v1/audit/auditors', { name: 'Verified Ltd', expires_at: '2099-01-01T00:00:00Z' });
+    await send('POST', '/v1/audit/checkpoints');
+    return reviewAt();
+  };
+
+  test('is derived from its leaves again by the program for auditors, which prints its rows', async () => {
+    const report = await signedReview();
+    expect(report.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['KeyCreated', 'AuditorAdded']));
+    const { verdict, faults, doubts, notices, disclosed } = verify(report);
+    expect({ verdict, faults, doubts }).toEqual({ verdict: 'consistent', faults: [], doubts: [] });
+    expect(notices).toContainEqual(expect.stringMatching(/^names that no leaf states: .*Verified Ltd \(/));
+    const html = (await ask(`${URL}?format=html`)).body.replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+    for (const row of disclosed.slice(0, report.access.length)) expect(html).toContain(row);
+  });
+
+  type Row = Report['access'][number];
+  const FORGERIES: readonly (readonly [string, (row: Row) => Partial<Row>])[] = [
+    ['name', ({ name }) => ({ name: `${name} Ltd` })],
+    ['role', ({ role }) => ({ role: role === 'owner' ? 'analyst' : 'owner' })],
+    ['permissions', ({ permissions }) => ({ permissions: [...permissions, 'admin'] })],
+    ['scope', ({ scope }) => ({ scope: scope.replace('access.example', 'other.example').concat(', also more') })],
+    ['state', ({ state }) => ({ state: state === 'active' ? 'ended' : 'active' })],
+    ['granted_at', () => ({ granted_at: '2020-01-01T00:00:00.000Z' })],
+    ['granted_by', () => ({ granted_by: 'the service' })],
+    ['changed_by', () => ({ changed_by: 'the service' })],
+    ['ended_at', () => ({ ended_at: '2020-01-01T00:00:00.000Z' })],
+    ['expires_at', () => ({ expires_at: '2098-01-01T00:00:00.000Z' })],
+    ['id', () => ({ id: 'mbr_nobody' })],
+  ];
+
+  test.each(FORGERIES)('is not verified with another %s in a row of its table', async (field, forge) => {
+    const report = await reviewAt();
+    for (const kind of ['member', 'api_key', 'auditor']) {
+      const access = report.access.map((row) => (row.kind === kind ? { ...row, ...forge(row) } : row));
+      const { verdict, faults } = verify({ ...report, access });
+      expect(verdict).toBe('not verified');
+      const what = new RegExp(
+        `^row \\d+ of the table, \\w+ \\w+, ${field}: the report says .+, but its leaves say .+$`,
+      );
+      expect(faults.every((fault) => what.test(fault))).toBe(true);
+    }
+  });
+
+  test('is not verified with other sentences, facts, rows or events', async () => {
+    const report = await reviewAt();
+    const withEvents = (change: (text: string) => string, name: 'sentence' | 'by'): Report => {
+      const events = report.events.map((event) => ({ ...event, [name]: change(event[name]) }));
+      expect(events).not.toEqual(report.events);
+      return { ...report, events };
+    };
+    const forged: readonly Report[] = [
+      withEvents((text) => text.replace(/ends in \w{4}/, 'ends in XXXX'), 'sentence'),
+      withEvents((text) => text.replace('=Shop', 'Shop'), 'sentence'),
+      withEvents((text) => text.replace('Verified Ltd', 'Other Ltd'), 'sentence'),
+      withEvents((text) => text.replace(/ends in \w{4}/, 'ends in XXXX'), 'by'),
+      withEvents((text) => text.replace(/key_\w+/, 'key_nobody'), 'by'),
+      { ...report, access: [] },
+      { ...report, access: report.access.slice(1) },
+      { ...report, access: report.access.toReversed() },
+      {
+        ...report,
+        events: report.events.slice(1),
+        evidence: [...(report.evidence ?? []), ...report.events.slice(0, 1)],
+      },
+      {
+        ...report,
+        facts: report.facts.map((fact) => ({ ...fact, value: fact.value.replace('owner and', 'owner, analyst and') })),
+      },
+      { ...report, names: report.names.map(({ id }) => ({ id, name: 'Other Ltd' })) },
+      { ...report, type: 'api_key' },
+      { ...report, as_of: '2100-01-01T00:00:00.000Z' },
+    ];
+    for (const each of forged) expect(verify(each).verdict).toBe('not verified');
+    expect(verify({ ...report, evidence: null })).toMatchObject({ verdict: 'undecided', faults: [] });
   });
 
   test('comes as CSV with a line for each principal, as page and as PDF', async () => {

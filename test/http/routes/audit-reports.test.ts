@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { verifyReport } from '../../../src/domain/audit/verifier/verify-export.ts';
+import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import {
   proofSentence,
@@ -45,6 +45,39 @@ const expectProofs = ({ events, checkpoint }: Report): void => {
     const proved = rootOfInclusion(index ?? -1, size, leafHash(proof?.leaf ?? ''), hashes);
     expect(proved?.toString('hex')).toBe(root.toString('hex'));
   }
+};
+
+/** Each change of what a report says about a key is a fault, as JSON and as the file attached to its PDF. */
+const expectForgeriesRefused = (report: Report): void => {
+  const options = {
+    ...{ keys: [parseVerifierKey(report.checkpoint?.verifier_key ?? '')], quorum: { policy: NO_POLICY, count: null } },
+    ...{ since: [], expected: [], disclosures: [] },
+  };
+  const [created, rotated] = report.events;
+  const forgeries: readonly (readonly [string, string | undefined, (text: string) => string])[] = [
+    ['sentence', created?.sentence, (text) => text.replace('The key "=', 'The key "Shop =')],
+    ['sentence', created?.sentence, (text) => text.replace('reports.example', 'other.example')],
+    ['sentence', created?.sentence, (text) => text.replace('permission send', 'permission admin')],
+    ['sentence', created?.sentence, (text) => text.replace('from anywhere', 'only from 192.0.2.0/24')],
+    ['sentence', rotated?.sentence, (text) => text.replace(/ends in \w{4}/, 'ends in XXXX')],
+    ['sentence', rotated?.sentence, (text) => text.replace('ended at once', 'still work')],
+    ['by', rotated?.by, (text) => text.replace(/ends in \w{4}/, 'ends in XXXX')],
+    ['by', rotated?.by, (text) => text.replace(/key_\w+/, 'key_nobody')],
+    ['by', rotated?.by, (text) => text.replace('number 1', 'number 2')],
+    ['at', rotated?.at, () => '2020-01-01T00:00:00.000Z'],
+  ];
+  for (const [name, said = '', forge] of forgeries) {
+    expect(forge(said)).not.toBe(said);
+    for (const spaces of [0, 2]) {
+      const events = report.events.map((event) =>
+        event[name as 'by'] === said ? { ...event, [name]: forge(said) } : event,
+      );
+      const forged = JSON.stringify({ ...report, events }, null, spaces);
+      expect(verifyReport(forged, options)).toMatchObject({ verdict: 'not verified' });
+    }
+  }
+  const partly = JSON.stringify({ ...report, evidence: null });
+  expect(verifyReport(partly, options)).toMatchObject({ verdict: 'undecided', faults: [] });
 };
 
 const HOSTILE = '=HYPERLINK("x")<script>alert(1)</script>\u202e\u0007☃';
@@ -93,6 +126,7 @@ describe('a report about an API key', () => {
     const quorum = { policy: NO_POLICY, count: null };
     const verified = verifyReport(JSON.stringify(report), { keys, quorum, since: [], expected: [], disclosures: [] });
     expect(verified).toMatchObject({ verdict: 'consistent', faults: [], doubts: [], disclosed: { length: 3 } });
+    expectForgeriesRefused(report);
     expect(proofSentence(report)).toContain(`The first ${report.checkpoint?.size} events of the log were signed at `);
     expect(proofSentence(report)).toContain(', and all events of this report are proved to be among them.');
 
@@ -223,8 +257,8 @@ test('hostile words are only words in each format', async () => {
     ...{ type: 'KeyCreated', event_id: 'x', leaf_index: null, proof: null },
   };
   const report: Report = {
-    ...{ object: 'audit_report', type: 'api_key', id: 'key_x', title: HOSTILE, made_at: event.at },
-    access: [],
+    ...{ object: 'audit_report', type: 'api_key', id: 'key_x', title: HOSTILE, made_at: event.at, as_of: null },
+    ...{ access: [], names: [], evidence: [] },
     ...{ facts: [{ name: HOSTILE, value: HOSTILE }], left_out: HOSTILE, events: [event], checkpoint: null },
     sends: [{ secret: 1, last4: HOSTILE, messages: 1, recipients: 1, first_at: event.at, last_at: event.at }],
   };

@@ -1,14 +1,9 @@
 import { z } from 'zod';
-import { namesOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import {
-  ACCESS_TYPES,
-  type Access,
-  type AccessReview,
-  endOf,
-  reviewAccess,
-} from '../../../domain/audit/access-review.ts';
+import { ACCESS_TYPES } from '../../../domain/audit/access-review.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
+import { type DerivedReview, deriveReview, REVIEWED_TYPES } from '../../../domain/audit/report/access-rows.ts';
+import { actorOf, atTime } from '../../../domain/audit/report/words.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { dayOf } from '../../../domain/kernel/event.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
@@ -18,28 +13,26 @@ import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { isDate } from '../../fields.ts';
 import { atParameter, readYourWrites, routeAsOf } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
-import { actorOf, atTime, byWhom, listed, membersIn, type People } from '../messages/explain/explanation.ts';
-import { actionOf } from './actions.ts';
-import { readNames, waitForNames } from './find-entries.ts';
-import { actorSentence, type Report, reportSchema } from './report.ts';
+import { readNames } from './find-entries.ts';
+import { type Report, reportSchema } from './report.ts';
 import { type Place, placesOf } from './report-events.ts';
 import { answerReport, OTHER_MEDIA_TYPES, organizationFact, reportQuery } from './reports.ts';
 
 /**
  * Review of the access to an organization on a day: members, keys and auditors, with roles and scopes, who granted them and when they
- * ended. Everything but names of people is folded from leaves of the audit tree, and each leaf behind it has a proof.
+ * ended. Everything but names of people is derived from leaves of the audit tree, and each of these leaves has a proof.
  */
 
 /** Entries of one query. */
 const PAGE = 500;
 /** Leaves about access. More hold the request; what is beyond them would make the review wrong, so it is refused. */
 const LEAVES_MAX = 100_000;
-/** Each proof costs about half a millisecond. Fewer leave more of the review unproved, more take longer than readers wait. */
-const PROOFS_MAX = 500;
+/** Each proof costs about half a millisecond. Fewer leave more reviews unproved, more take longer than readers wait. */
+const PROOFS_MAX = 1_000;
 
 const CONDITION = {
-  facets: ACCESS_TYPES.map((type) => `type:${type}`),
-  is: ({ type }: Leaf) => ACCESS_TYPES.some((one) => one === type),
+  facets: REVIEWED_TYPES.map((type) => `type:${type}`),
+  is: ({ type }: Leaf) => REVIEWED_TYPES.includes(type),
 };
 
 /** Leaves about access up to an index, oldest first; null: there are more than a review can hold. */
@@ -66,141 +59,64 @@ const accessLeaves = async (
   }
 };
 
-/** Names of API keys and sending domains by id. */
-type Names = ReadonlyMap<string, string>;
-
-/** Keys that manage act on the whole organization, and send from their own domain. */
-const reachOf = ({ kind, domainId, permissions }: Access, names: Names): string => {
-  if (kind === 'auditor') return 'the audit log';
-  if (domainId === null) return 'the whole organization';
-  const isWide = permissions.some((permission) => permission === 'admin' || permission === 'manage');
-  const name = names.get(domainId);
-  const domain = name === undefined ? domainId : `${name} (${domainId})`;
-  return isWide ? `the whole organization, sending from ${domain}` : domain;
-};
-
-const scopeOf = (access: Access, names: Names): string => {
-  const { kind, environment, allowedCidrs, isExtended } = access;
-  const extended = { member: 'also the health of the service', api_key: '', auditor: 'also contents of mail' }[kind];
-  const scope = [
-    reachOf(access, names),
-    ...(environment === null ? [] : [`${environment} mail`]),
-    ...(allowedCidrs.length === 0 ? [] : [`only from ${listed(allowedCidrs)}`]),
-    ...(isExtended ? [extended] : []),
-  ];
-  return scope.join(', ');
-};
-
-interface ReviewNames {
-  readonly now: string;
-  /** Name of the principal. */
-  readonly name: string | null;
-  readonly people: People;
-  readonly names: Names;
-}
-
-const actorInWords = (actor: string, { people, names }: Pick<ReviewNames, 'people' | 'names'>): string => {
-  const { type, id } = actorOf(actor);
-  const name = type === 'key' ? names.get(id ?? '') : undefined;
-  return name === undefined ? byWhom(actor, people) : `API key "${name}" (${id})`;
-};
-
-const serializeAccess = (access: Access, known: ReviewNames): Report['access'][number] => {
-  const { now, name, names } = known;
-  const { granted, changed, ended } = access;
-  const endedAt = endOf(access, now);
-  return {
-    kind: access.kind,
-    id: access.id,
-    name,
-    role: access.role,
-    permissions: [...access.permissions],
-    scope: scopeOf(access, names),
-    state: endedAt === null ? 'active' : 'ended',
-    granted_at: granted.at,
-    granted_by: actorInWords(granted.actor, known),
-    changed_at: changed?.at ?? null,
-    changed_by: changed === null ? null : actorInWords(changed.actor, known),
-    expires_at: access.expiresAt,
-    ended_at: endedAt,
-    // An expiry has no actor.
-    ended_by: ended === null || ended.at !== endedAt ? null : actorInWords(ended.actor, known),
-  };
-};
-
-const namesIn = async (
-  deps: HttpDependencies,
-  organizationId: string,
-  access: readonly Access[],
-  nameOf: (one: Access) => string | null,
-): Promise<Names> => {
-  const ids = [...new Set(access.flatMap(({ domainId }) => domainId ?? []))];
-  await waitForNames(deps, ['domain']);
-  const domains = await deps.readModels.search.namesOf({ organizationId, kind: 'domain', ids });
-  return new Map([
-    ...domains.flatMap(({ id, name }): [string, string][] => (name === null ? [] : [[id, name]])),
-    ...access.flatMap((one): [string, string][] => {
-      const name = one.kind === 'api_key' ? nameOf(one) : null;
-      return name === null ? [] : [[one.id, name]];
-    }),
-  ]);
-};
-
-const activeFirst = (one: Report['access'][number], other: Report['access'][number]): number =>
-  Number(one.state === 'ended') - Number(other.state === 'ended');
-
 /** Members without a name are named by their address, which is masked for callers that see no addresses. */
 const nameFor = (caller: Caller, name: string | null): string | null =>
   name === null || seesContents(caller) ? name : maskText(name);
 
-/** Ids of the events that a review states. */
-const statedIn = ({ access }: AccessReview): ReadonlySet<string> =>
-  new Set(
-    access.flatMap(({ granted, changed, ended }) => [granted, changed, ended].flatMap((one) => one?.eventId ?? [])),
-  );
+/** Names of members and auditors, by id: no leaf states them. */
+const namesOfPeople = async (
+  deps: HttpDependencies,
+  caller: Caller,
+  leaves: readonly Leaf[],
+): Promise<Report['names']> => {
+  const namesOf = await readNames(deps, caller, leaves);
+  const named = leaves.flatMap((leaf) => {
+    const { subject, actorName } = namesOf(leaf);
+    const { type, id } = actorOf(leaf.metadata.actor);
+    return [...(subject === null ? [] : [subject]), { type, id: id ?? '', name: actorName }];
+  });
+  const people = named
+    .filter(({ type }) => type === 'member' || type === 'auditor')
+    .map(({ id, name }) => ({ id, name: nameFor(caller, name) }))
+    .filter((one): one is Report['names'][number] => one.name !== null);
+  return [...new Map(people.map((one) => [one.id, one])).values()];
+};
 
-/** The verifier requires these words wherever a leaf has them (docs/audit.md). */
-const secretOf = ({ data }: Leaf): string => {
-  const secret = data.secret as { readonly last4?: string } | undefined; // as the codec has checked
-  return secret?.last4 === undefined ? '' : `, with a secret that ends in ${secret.last4}`;
+/** Leaves that support the review besides the events that it shows: earlier changes, and what names domains and secrets. */
+const evidenceFor = (leaves: readonly Leaf[], { rows, stated }: DerivedReview): readonly Leaf[] => {
+  const scopes = rows.map(({ scope }) => scope).join();
+  const actors = new Set(leaves.filter(({ id }) => stated.has(id)).map(({ metadata }) => metadata.actor));
+  return leaves.filter(({ id, type, data }) => {
+    if (type === 'DomainRegistered') return scopes.includes(String(data.domainId));
+    if (type === 'KeyRotated') return actors.has(`key:${data.keyId}`);
+    return !stated.has(id);
+  });
 };
 
 const eventsOf = async (
   deps: HttpDependencies,
   caller: Caller,
-  { leaves, size, people }: { readonly leaves: readonly Leaf[]; readonly size: number; readonly people: People },
+  { shown, describe }: { readonly shown: readonly Leaf[]; readonly describe: DerivedReview['describe'] },
+  places: readonly Place[],
 ): Promise<Report['events']> => {
-  const tree = caller.organizationId;
-  const ids = leaves.map(({ id }) => id);
-  const found = await deps.readModels.audit.findAll(tree, ids);
-  const places = await placesOf(
+  const facts = await readRequestFacts(
     deps,
-    tree,
-    ids.map((id) => found.get(id)),
-    size,
+    caller,
+    shown.map(({ metadata }) => metadata),
   );
-  const contexts = leaves.map(({ metadata }) => metadata);
-  const facts = await readRequestFacts(deps, caller, contexts);
-  const namesOf = await readNames(deps, caller, leaves);
-  return leaves.map((leaf, index): Report['events'][number] => {
-    const { subject } = namesOf(leaf);
-    const name = nameFor(caller, subject?.name ?? null);
-    const about = subject === null ? '' : `: ${name === null ? subject.id : `${name} (${subject.id})`}`;
-    return {
-      at: leaf.metadata.occurredAt,
-      sentence: `${actionOf(leaf)}${about}${secretOf(leaf)}.`,
-      by: actorSentence(leaf.metadata, { last4: facts.secretLast4(leaf.metadata), people }),
-      address: facts.address(leaf.metadata),
-      request_id: leaf.metadata.requestId,
-      type: leaf.type,
-      event_id: leaf.id,
-      ...(places[index] as Place),
-    };
-  });
+  return shown.map((leaf, index): Report['events'][number] => ({
+    at: leaf.metadata.occurredAt,
+    ...describe(leaf),
+    address: facts.address(leaf.metadata),
+    request_id: leaf.metadata.requestId,
+    type: leaf.type,
+    event_id: leaf.id,
+    ...(places[index] as Place),
+  }));
 };
 
-const leftOut = (stated: number, shown: number): string =>
-  `${shown < stated ? `Proofs of the newest ${shown} of ${stated} events are included. ` : ''}` +
+const leftOut = (needed: number): string =>
+  `${needed > PROOFS_MAX ? `${needed} events are behind the table. Only the newest ${PROOFS_MAX} are shown and proved: an export proves all. ` : ''}` +
   'Database logins of analysts are not in the log: the operator lists them with `outbox analysts list`.';
 
 const tooMany = (): DomainError => {
@@ -215,45 +131,57 @@ interface ReviewMoment {
   readonly words: string;
 }
 
+const placesIn = async (deps: HttpDependencies, tree: string, leaves: readonly Leaf[], size: number) => {
+  const ids = leaves.map(({ id }) => id);
+  const found = await deps.readModels.audit.findAll(tree, ids);
+  return placesOf(
+    deps,
+    tree,
+    ids.map((id) => found.get(id)),
+    size,
+  );
+};
+
 const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, words }: ReviewMoment): Promise<Report> => {
   const { deps } = route;
   const tree = caller.organizationId;
   const found = await accessLeaves(deps, tree, lastLeaf);
   if (found === null) throw tooMany();
   const leaves = found.map(({ parsed }) => parsed);
-  const reviewed = reviewAccess(leaves);
-  const stated = statedIn(reviewed);
-  const behind = leaves.filter(({ id, type }) => stated.has(id) || type === 'ContentsRolesSet');
+  const names = await namesOfPeople(
+    deps,
+    caller,
+    leaves.filter(({ type }) => ACCESS_TYPES.some((one) => one === type)),
+  );
+  const derived = deriveReview(leaves, { now, people: new Map(names.map(({ id, name }) => [id, name])) });
+  const behind = leaves.filter(({ id }) => derived.stated.has(id));
+  const others = evidenceFor(leaves, derived);
+  const needed = behind.length + others.length;
+  const evidence = needed > PROOFS_MAX ? [] : others;
   const shown = behind.slice(-PROOFS_MAX);
-  const people = await namesOfMembers(deps.context, tree, membersIn(leaves.map(({ metadata }) => metadata.actor)));
-  const namesOf = await readNames(deps, caller, leaves);
-  const subjects = new Map(leaves.map((leaf) => [leaf.id, nameFor(caller, namesOf(leaf).subject?.name ?? null)]));
-  const nameOf = ({ name, granted }: Access): string | null => name ?? subjects.get(granted.eventId) ?? null;
-  const names = await namesIn(deps, tree, reviewed.access, nameOf);
-  const access = reviewed.access
-    .map((one) => serializeAccess(one, { now, people, names, name: nameOf(one) }))
-    .toSorted(activeFirst);
-  const active = access.filter(({ state }) => state === 'active');
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
+  const places = await placesIn(deps, tree, [...shown, ...evidence], checkpoint?.size ?? 0);
   return {
     object: 'audit_report',
     type: 'access_review',
     id: `access-${dayOf(now)}`,
     title: 'Who has access',
     made_at: deps.context.system.now().toISOString(),
+    as_of: now,
     facts: [
       await organizationFact(deps, caller),
       { name: 'As of', value: `${words}, after leaf ${lastLeaf} of the audit log` },
-      { name: 'With access', value: `${active.length} now, ${access.length} in all, including those that ended` },
-      {
-        name: 'Roles that see mail contents',
-        value: listed([...new Set(['owner', 'developer', ...reviewed.contentsRoles])]),
-      },
+      ...derived.facts,
     ],
-    access,
+    access: [...derived.rows],
     sends: [],
-    left_out: leftOut(behind.length, shown.length),
-    events: await eventsOf(deps, caller, { leaves: shown, size: checkpoint?.size ?? 0, people }),
+    left_out: leftOut(needed),
+    events: await eventsOf(deps, caller, { shown, describe: derived.describe }, places),
+    names,
+    evidence:
+      needed > PROOFS_MAX
+        ? null
+        : evidence.map(({ id }, index) => ({ event_id: id, ...(places[shown.length + index] as Place) })),
     checkpoint:
       checkpoint === undefined
         ? null

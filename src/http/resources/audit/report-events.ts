@@ -2,6 +2,9 @@ import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { leafOf } from '../../../domain/audit/leaf.ts';
+import { authorOf, secretEnds } from '../../../domain/audit/report/access-rows.ts';
+import { SECRET_TYPES } from '../../../domain/audit/report/key-sentences.ts';
+import { membersIn } from '../../../domain/audit/report/words.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { RecordedEvent, StreamName } from '../../../domain/kernel/event-store.ts';
 import { apiKeyStream, organizationStream } from '../../../domain/kernel/streams.ts';
@@ -10,8 +13,7 @@ import { inclusionRanges } from '../../../lib/transparency/transparency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { readYourWrites } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
-import { membersIn } from '../messages/explain/explanation.ts';
-import { actorSentence, type Report } from './report.ts';
+import type { Report } from './report.ts';
 
 /**
  * The events of a report with their proofs. Its sentences and facts come from events in the database, and its proofs from
@@ -98,8 +100,14 @@ const streamsBehind = (
   return [organizationStream(organizationId), ...[...new Set(keys)].map(apiKeyStream)];
 };
 
+/** Proofs of further leaves. More take longer than readers wait, and make a report that is too large to attach. */
+const EVIDENCE_MAX = 500;
+
+/** Events that say which secrets acted, and what names the domain of a key. */
+const isEvidence = ({ type }: RecordedEvent): boolean => type === 'DomainRegistered' || SECRET_TYPES.includes(type);
+
 /**
- * Events with who did them, where they are in the log, and their proofs.
+ * Events with who did them, where they are in the log, their proofs, and those of further leaves that they derive from.
  * @param all events that the report's sentences and facts derive from.
  */
 export const eventsAndCheckpoint = async (
@@ -107,30 +115,46 @@ export const eventsAndCheckpoint = async (
   caller: Caller,
   told: readonly DescribedEvent[],
   all: readonly RecordedEvent[],
-): Promise<Pick<Report, 'events' | 'checkpoint'>> => {
+): Promise<Pick<Report, 'events' | 'names' | 'evidence' | 'checkpoint'>> => {
   const tree = caller.organizationId;
   await readYourWrites(deps, ['audit']);
   const contexts = told.map(({ event }) => event.metadata);
   const others = await Promise.all(
     streamsBehind(caller, contexts).map((stream) => readWholeStream(deps.context.store, stream)),
   );
-  const leaves = await requireAudited(deps, tree, [...all, ...others.flat()]);
+  const behind = [...new Map([...all, ...others.flat()].map((event) => [event.id, event])).values()];
+  const leaves = await requireAudited(deps, tree, behind);
   const facts = await readRequestFacts(deps, caller, contexts);
-  const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
+  const names = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
+  const ends = secretEnds(behind);
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const found = told.map(({ event: { id } }) => leaves.get(id));
-  const places = await placesOf(deps, tree, found, checkpoint?.size ?? 0);
+  const shown = new Set(told.map(({ event }) => event.id));
+  const evidence = behind.filter((event) => isEvidence(event) && !shown.has(event.id));
+  const proved = evidence.length > EVIDENCE_MAX ? [] : evidence;
+  const ids = [...shown, ...proved.map(({ id }) => id)];
+  const places = await placesOf(
+    deps,
+    tree,
+    ids.map((id) => leaves.get(id)),
+    checkpoint?.size ?? 0,
+  );
   const events = told.map(({ event: { id, type, metadata }, sentence }, index): Report['events'][number] => ({
     at: metadata.occurredAt,
     sentence,
-    by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
+    by: authorOf({ metadata }, ends, names),
     address: facts.address(metadata),
     request_id: metadata.requestId,
     type,
     event_id: id,
     ...(places[index] as Place),
   }));
-  if (checkpoint === undefined) return { events, checkpoint: null };
+  const more = proved.map(({ id }, index) => ({ event_id: id, ...(places[shown.size + index] as Place) }));
+  const report = {
+    events,
+    names: [...names].map(([id, name]) => ({ id, name })),
+    evidence: evidence.length > EVIDENCE_MAX ? null : more,
+  };
+  if (checkpoint === undefined) return { ...report, checkpoint: null };
   const { size, note, vkey, signedAt } = checkpoint;
-  return { events, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
+  return { ...report, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
 };

@@ -2,16 +2,27 @@ import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { EventContext } from '../../../domain/kernel/event-store.ts';
+import { accessSentence } from '../../../domain/audit/report/access-rows.ts';
+import { atTime } from '../../../domain/audit/report/words.ts';
 import { escapeHtml } from '../../../lib/html/html.ts';
 import { timeSchema } from '../../fields.ts';
 import { printable } from '../invoice-pdf.ts';
-import { atTime, byWhom, type People } from '../messages/explain/explanation.ts';
 
 /**
  * The history of one key or message, for readers who do not know this service: a sentence for each event, its actor, and
  * the proof that it is in the log. `report-html`, `report-pdf` and `reportRows` show the same.
  */
+
+const leafSchema = {
+  leaf_index: z.number().int().nullable().describe('Index in the audit log; null: not in it yet.'),
+  proof: z
+    .strictObject({
+      leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
+      hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64.'),
+    })
+    .nullable()
+    .describe('null: no checkpoint covers it yet.'),
+};
 
 export const reportSchema = z
   .strictObject({
@@ -20,6 +31,7 @@ export const reportSchema = z
     id: z.string(),
     title: z.string(),
     made_at: timeSchema(),
+    as_of: timeSchema().nullable().describe('For an access review: the time at which access was as stated.'),
     facts: z.array(z.strictObject({ name: z.string(), value: z.string() })),
     access: z
       .array(
@@ -69,17 +81,19 @@ export const reportSchema = z
           request_id: z.string().nullable(),
           type: z.string(),
           event_id: z.string(),
-          leaf_index: z.number().int().nullable().describe('Index in the audit log; null: not in it yet.'),
-          proof: z
-            .strictObject({
-              leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
-              hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64.'),
-            })
-            .nullable()
-            .describe('null: no checkpoint covers it yet.'),
+          ...leafSchema,
         }),
       )
       .describe('Oldest first.'),
+    names: z
+      .array(z.strictObject({ id: z.string(), name: z.string() }))
+      .describe('Names of people in the sentences. They are not in the log, so nothing proves them.'),
+    evidence: z
+      .array(z.strictObject({ event_id: z.string(), ...leafSchema }))
+      .nullable()
+      .describe(
+        'Further leaves that the report is derived from, so that a program can derive it again; null: too many.',
+      ),
     checkpoint: z
       .strictObject({
         size: z.number().int(),
@@ -93,17 +107,6 @@ export const reportSchema = z
   .meta({ id: 'AuditReport' });
 
 export type Report = z.infer<typeof reportSchema>;
-
-/** @param last4 of the secret that authenticated; null: none did, or it is not known. */
-export const actorSentence = (
-  { actor, secret, operator }: EventContext,
-  { last4, people }: { readonly last4: string | null; readonly people: People },
-): string => {
-  const who = byWhom(actor, people);
-  if (operator !== undefined) return `${who} (${operator.user} at ${operator.host})`;
-  if (secret === undefined) return who;
-  return `${who}, with its secret number ${secret}${last4 === null ? '' : `, which ends in ${last4}`}`;
-};
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -163,21 +166,6 @@ const accessRows = (access: Report['access']): Cells => [
     ACCESS_COLUMNS.map((column) => (column === 'permissions' ? row[column].join(' ') : row[column])),
   ),
 ];
-
-/** Access of one member, key or auditor in a sentence. */
-const accessSentence = (row: Report['access'][number]): string => {
-  const { kind, id, name, role, permissions, scope } = row;
-  const who = `${kind.replace('_', ' ')} ${name === null ? id : `${name} (${id})`}`;
-  const changed =
-    row.changed_at === null ? '' : ` Last changed at ${atTime(row.changed_at)} by ${row.changed_by ?? ''}.`;
-  const expiry = row.expires_at === null || row.ended_at !== null ? '' : ` It expires at ${atTime(row.expires_at)}.`;
-  const by = row.ended_by === null ? '' : ` by ${row.ended_by}`;
-  const ended = row.ended_at === null ? '' : ` Ended at ${atTime(row.ended_at)}${by}.`;
-  return (
-    `${who}: ${role ?? permissions.join(', ')}, for ${scope}. Granted at ${atTime(row.granted_at)} by ${row.granted_by}.` +
-    `${changed}${expiry}${ended}`
-  );
-};
 
 /** Headings of an access review, each with its sentences. */
 const accessParts = ({ access }: Report): readonly (readonly [heading: string, sentences: readonly string[]])[] => {

@@ -4,10 +4,14 @@ import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import { loadOrganization } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { fold } from '../../../domain/kernel/aggregate.ts';
-import type { RateLimits } from '../../../domain/kernel/rate-limits.ts';
+import {
+  describeKey,
+  domainInWords,
+  secretsInWords,
+  secretsWorkingAt,
+} from '../../../domain/audit/report/key-sentences.ts';
+import { byWhom, listed, membersIn } from '../../../domain/audit/report/words.ts';
 import { messageStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
-import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
 import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -17,15 +21,7 @@ import { recordReading } from '../../readings.ts';
 import type { KeyHistoryEvent } from '../api-keys/key-events.ts';
 import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
 import { explainEvent } from '../messages/explain/events.ts';
-import {
-  atTime,
-  byWhom,
-  createView,
-  listed,
-  membersIn,
-  quotedIn,
-  type RecordedMessageEvent,
-} from '../messages/explain/explanation.ts';
+import { createView, quotedIn, type RecordedMessageEvent } from '../messages/explain/explanation.ts';
 import { loadMessage } from '../messages/messages.ts';
 import { REPORT_POLICY, type Report, reportHtml, reportPdf, reportRows, reportSchema } from './report.ts';
 import { eventsAndCheckpoint } from './report-events.ts';
@@ -88,103 +84,6 @@ const ABOUT_REPORTS =
   'For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with ' +
   'proofs that each event is in the signed log. The PDF contains the proofs as an attachment.';
 
-/** Events of an API key as sentences. */
-
-type Of<Type> = Extract<KeyHistoryEvent, { readonly type: Type }>['data'];
-
-const networks = (cidrs: readonly string[]): string =>
-  cidrs.length === 0 ? 'It can be used from anywhere.' : `It can be used only from ${listed(cidrs)}.`;
-
-const expiry = (at: string | null): string => (at === null ? 'It does not expire.' : `It expires at ${atTime(at)}.`);
-
-const limits = (rateLimits: RateLimits): string => {
-  const named = Object.entries(rateLimits).map(([kind, limit]) => `${kind} ${limit}`);
-  return named.length === 0 ? 'It has the default rate limits.' : `Its own rate limits are ${listed(named)}.`;
-};
-
-const created = (
-  { name, environment, permissions, allowedCidrs, expiresAt, secret }: Of<'KeyCreated'>,
-  domain: string,
-): string =>
-  `The key "${name}" was created for ${environment} mail of ${domain}, with the ` +
-  `${permissions.length === 1 ? 'permission' : 'permissions'} ${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
-
-/** A secret of a key, and when it ends at the latest; null: it is current. */
-interface EarlierSecret {
-  readonly number: number;
-  readonly last4: string;
-  readonly endsAt: string | null;
-}
-
-/** Secrets before the last one of these, as their rotations ended them. @param made oldest first. */
-const earlierSecrets = (made: readonly MakingSecret[]): readonly EarlierSecret[] =>
-  made.reduce<readonly EarlierSecret[]>((all, { data, metadata }, index) => {
-    const ends = 'previousExpiresAt' in data ? data : null;
-    const endOf = ({ endsAt }: EarlierSecret): string | null => {
-      if (ends?.revokesPrevious !== true) return endsAt ?? ends?.previousExpiresAt ?? null;
-      return endsAt !== null && endsAt < metadata.occurredAt ? endsAt : metadata.occurredAt;
-    };
-    const before = all.map((one) => ({ ...one, endsAt: endOf(one) }));
-    return [...before, { number: index + 1, last4: data.secret.last4, endsAt: null }];
-  }, []);
-
-const workingAt = (secrets: readonly EarlierSecret[], time: string): readonly EarlierSecret[] =>
-  secrets.filter(({ endsAt }) => endsAt !== null && endsAt > time);
-
-const secretsInWords = (secrets: readonly EarlierSecret[]): string =>
-  listed(
-    secrets.map(
-      ({ number, last4, endsAt }) => `number ${number}, which ends in ${last4}, until ${atTime(endsAt ?? '')}`,
-    ),
-  );
-
-/** @param still earlier secrets that worked after the rotation. */
-const rotated = ({ secret, revokesPrevious }: Of<'KeyRotated'>, number: number, still: readonly EarlierSecret[]) => {
-  const opening = `It was rotated to secret number ${number}, which ends in ${secret.last4}.`;
-  if (revokesPrevious) return `${opening} All earlier secrets ended at once.`;
-  if (still.length === 0) return `${opening} No earlier secret worked any longer.`;
-  const earlier = still.map(
-    (one) => `Secret ${one.number} (…${one.last4}) worked until ${atTime(one.endsAt ?? '')} at the latest.`,
-  );
-  return [opening, ...earlier].join(' ');
-};
-
-const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<'KeyUpdated'>): string =>
-  [
-    'It was changed.',
-    name === undefined ? '' : `Its new name is "${name}".`,
-    permissions === undefined ? '' : `Its permissions are ${listed(permissions)}.`,
-    rateLimits === undefined ? '' : limits(rateLimits),
-    allowedCidrs === undefined ? '' : networks(allowedCidrs),
-    expiresAt === undefined ? '' : expiry(expiresAt),
-  ]
-    .filter((sentence) => sentence !== '')
-    .join(' ');
-
-/** @param domain of the key, in words. @param made events that made its secrets, up to this one, oldest first. */
-const keySentence = (event: KeyHistoryEvent, domain: string, made: readonly MakingSecret[]): string => {
-  switch (event.type) {
-    case 'KeyCreated':
-      return created(event.data, domain);
-    case 'KeyRotated':
-      return rotated(event.data, made.length, workingAt(earlierSecrets(made), event.metadata.occurredAt));
-    case 'KeyUpdated':
-      return updated(event.data);
-    case 'KeyRevoked':
-      return 'It was revoked: none of its secrets works any longer.';
-    case 'KeyExpired':
-      return 'It expired: none of its secrets works any longer.';
-    case 'KeyDeleted':
-      return 'It was deleted: none of its secrets works any longer.';
-    case 'DomainDeleted':
-      return `Its domain ${domain} was deleted, and the key ended with it.`;
-    case 'KeyChangeRefused':
-      return `A request to ${event.data.change} it was refused with the error ${event.data.code}.`;
-    default:
-      return event satisfies never;
-  }
-};
-
 type MakingSecret = Extract<KeyHistoryEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>;
 
 const isMakingSecret = (event: KeyHistoryEvent): event is MakingSecret =>
@@ -218,40 +117,29 @@ const sendsOf = async (
     .reverse();
 };
 
-/** `mail.example.com (dom_…)`, and the events that say so. */
-const domainInWords = async ({ context }: HttpDependencies, domainId: string) => {
-  const events = await readWholeStream(context.store, sendingDomainStream(domainId));
-  const state = fold(sendingDomain, events);
-  return { events, domain: state.status === 'absent' ? domainId : `${state.name} (${domainId})` };
-};
-
 const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
   const { store, system } = deps.context;
   const { key, life } = await readKeyLife(store, caller, id);
   const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
-  const { domain, events: ofDomain } = await domainInWords(deps, key.domainId);
+  const ofDomain = await readWholeStream(store, sendingDomainStream(key.domainId));
   const made = life.map(({ event }) => event).filter(isMakingSecret);
-  const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
-  const told = happenings
-    .map(({ event }) => {
-      const upTo = made.slice(0, numbers.get(event.id) ?? 0);
-      return { event, sentence: keySentence(event, domain, upTo) };
-    })
-    .reverse();
+  const sentenceOf = describeKey([...ofDomain, ...made], id);
+  const told = happenings.map(({ event }) => ({ event, sentence: sentenceOf(event) })).reverse();
   const now = system.now().toISOString();
-  const working = key.status === 'active' ? workingAt(earlierSecrets(made), now) : [];
+  const working = key.status === 'active' ? secretsWorkingAt(made, now) : [];
   return {
     object: 'audit_report',
     type: 'api_key',
     id,
     title: `What happened to API key ${id}`,
-    made_at: system.now().toISOString(),
+    made_at: now,
+    as_of: null,
     facts: [
       await organizationFact(deps, caller),
       { name: 'Key', value: id },
       { name: 'Name', value: key.name },
       { name: 'State', value: key.status },
-      { name: 'Sends', value: `${key.environment} mail of ${domain}` },
+      { name: 'Sends', value: `${key.environment} mail of ${domainInWords(key.domainId, ofDomain)}` },
       { name: 'Permissions', value: listed(key.permissions) },
       { name: 'Secrets so far', value: String(made.length) },
       { name: 'Earlier secrets that still work', value: working.length === 0 ? 'none' : secretsInWords(working) },
@@ -316,6 +204,7 @@ const messageReport = async (
     id,
     title: `What happened to message ${id}`,
     made_at: context.system.now().toISOString(),
+    as_of: null,
     facts: [
       await organizationFact(deps, caller),
       { name: 'Message', value: id },

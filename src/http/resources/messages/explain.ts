@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { load, readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import { apiKey } from '../../../domain/api-key/api-key.ts';
+import { membersIn } from '../../../domain/audit/report/words.ts';
 import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
 import {
   destination,
@@ -40,14 +41,7 @@ import { timeSchema } from '../../fields.ts';
 import { resourceEndpoint } from '../../reading.ts';
 import { smtpSchema } from '../events/event.ts';
 import { type Circumstances, explainMessage, type MessageFacts } from './explain/explain-message.ts';
-import {
-  explained,
-  membersIn,
-  quotedIn,
-  type RecordedMessageEvent,
-  STEP_TYPES,
-  WAIT_REASONS,
-} from './explain/explanation.ts';
+import { explained, quotedIn, type RecordedMessageEvent, STEP_TYPES, WAIT_REASONS } from './explain/explanation.ts';
 import { loadMessage } from './messages.ts';
 
 const recipient = z.strictObject({ id: z.string(), address: z.string().nullable() });

@@ -1,14 +1,11 @@
+import { actorOf, atTime, byWhom, listed } from '../../../../domain/audit/report/words.ts';
 import { type BounceCategory, suppresses } from '../../../../domain/bounce/categories.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ClientFamily, MachineReason } from '../../../../domain/tracking/tracking.ts';
 import {
-  actorOf,
-  atTime,
-  byWhom,
   deferral,
   type ExplainedStep,
-  listed,
   nextOf,
   quoteOf,
   type RecordedMessageEvent,

@@ -1,4 +1,12 @@
 import type { Finding } from '../../../../domain/analysis/analysis.ts';
+import {
+  actorOf,
+  atTime,
+  byWhom,
+  listed,
+  memberInWords,
+  type Names as People,
+} from '../../../../domain/audit/report/words.ts';
 import { isId } from '../../../../domain/kernel/ids.ts';
 import {
   type ExistingMessage,
@@ -11,19 +19,13 @@ import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webho
 import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
 import { explainEvent, SEVERAL_SUPPRESSED, SUPPRESSED } from './events.ts';
 import {
-  actorOf,
-  atTime,
   briefView,
-  byWhom,
   createView,
   type ExplainedStep,
   type ExplainedWait,
   type Explanation,
   explained,
   FIRST_EVENTS,
-  listed,
-  memberInWords,
-  type People,
   type RecordedMessageEvent,
   type StepFacts,
   type StepType,

@@ -1,3 +1,4 @@
+import { type Actor, atTime, listed, type Names as People } from '../../../../domain/audit/report/words.ts';
 import type { BounceCategory } from '../../../../domain/bounce/categories.ts';
 import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
@@ -7,42 +8,6 @@ import type { LoadedContents } from '../../../../domain/ports/contents.ts';
 import type { ReplyStage } from '../../../../domain/ports/mail.ts';
 import type { TlsPolicy } from '../../../../lib/smtp/smtp.ts';
 import { type SerializedSmtp, serializeSmtp } from '../../events/serialize-events.ts';
-
-/** Describes the actor of an event in words. Names of members are stored only in the vault. */
-
-/** `key`, `member`, `recipient`, `worker`, `operator` or `service`, and which. */
-interface Actor {
-  readonly type: string;
-  readonly id: string | null;
-}
-
-/** @param actor as events name it: `key:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
-export const actorOf = (actor: string): Actor => {
-  const [type = '', id = null] = actor.split(':', 2);
-  return { type, id };
-};
-
-/** Names of members by id. */
-export type People = ReadonlyMap<string, string>;
-
-/** The members among these actors. */
-export const membersIn = (actors: readonly string[]): ReadonlySet<string> =>
-  new Set(actors.map(actorOf).flatMap(({ type, id }) => (type === 'member' && id !== null ? [id] : [])));
-
-/** `Ada Example (mbr_…)`. */
-export const memberInWords = (id: string, people: People): string => {
-  const name = people.get(id);
-  return name === undefined ? `the member ${id}` : `${name} (${id})`;
-};
-
-/** The same in words. */
-export const byWhom = (actor: string, people: People): string => {
-  const { type, id } = actorOf(actor);
-  if (type === 'key') return `API key ${id}`;
-  if (type === 'member') return memberInWords(id ?? '', people);
-  if (type === 'recipient') return 'the recipient';
-  return type === 'operator' ? 'the operator of the service' : 'the service';
-};
 
 /** The parts of an explanation, and the view of a message that it is built from. */
 
@@ -178,9 +143,6 @@ export interface Explanation {
   readonly left_out: string | null;
 }
 
-/** @param iso ISO 8601 in UTC, as the log has it. */
-export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
-
 export type RecordedMessageEvent = RecordedEvent<MessageEvent>;
 
 /** Fifty recipients with three days of attempts have 650 events. That is too long to read and slow to build. */
@@ -230,10 +192,6 @@ export interface View {
 
 /** More names would hide what the sentence says. */
 const NAMED_MAX = 3;
-
-/** `a`, `a and b`, `a, b and c`. */
-export const listed = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
 const inWords = (names: readonly string[]): string =>
   names.length <= NAMED_MAX

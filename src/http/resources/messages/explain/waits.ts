@@ -1,3 +1,4 @@
+import { atTime } from '../../../../domain/audit/report/words.ts';
 import { classifyReply } from '../../../../domain/bounce/classify.ts';
 import { isOwnDestination, partsOfDestination, type Suspension } from '../../../../domain/destination/suspension.ts';
 import type { HoldReason } from '../../../../domain/message/events.ts';
@@ -5,7 +6,6 @@ import { type HoldState, isOpen, type Recipient } from '../../../../domain/messa
 import { holdsBack, type Reputation } from '../../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../events/serialize-events.ts';
 import {
-  atTime,
   deferral,
   type ExplainedWait,
   nextOf,
