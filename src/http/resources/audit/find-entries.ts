@@ -159,7 +159,7 @@ const NAMED_RESOURCES = Object.keys(NAMES_FROM) as NamedKind[]; // the keys of t
 const NAMES_WAIT_MS = 1000;
 
 /** Waits until the names of resources are up to date. The audit log can be read without them. */
-export const waitForNames = async (
+const waitForNames = async (
   { context, readModels }: HttpDependencies,
   kinds: readonly NamedKind[],
 ): Promise<void> => {
