@@ -82,8 +82,8 @@ describe.each(COMMANDS)('%s', (_, command) => {
       code: 2,
       stdout: expect.stringContaining(`event ${id} is disclosed twice`),
     });
-    const report = { object: 'audit_report', type: 'api_key', id: 'key_1', events: [], evidence: [], access: [], facts: [] };
-    const signed = { ...report, checkpoint: { note: log.note(400) } };
+    const report = { object: 'audit_report', type: 'api_key', id: 'key_1', checkpoint: { note: log.note(400) } };
+    const signed = { ...report, events: [], evidence: [], access: [], facts: [] };
     const reported = await write('report.json', JSON.stringify(signed, null, 2));
     expect(await run(...command, reported, '--key', key)).toMatchObject({
       code: 2,

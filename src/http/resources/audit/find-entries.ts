@@ -159,10 +159,7 @@ const NAMED_RESOURCES = Object.keys(NAMES_FROM) as NamedKind[]; // the keys of t
 const NAMES_WAIT_MS = 1000;
 
 /** Waits until the names of resources are up to date. The audit log can be read without them. */
-const waitForNames = async (
-  { context, readModels }: HttpDependencies,
-  kinds: readonly NamedKind[],
-): Promise<void> => {
+const waitForNames = async ({ context, readModels }: HttpDependencies, kinds: readonly NamedKind[]): Promise<void> => {
   const models = kinds.map((kind) => NAMES_FROM[kind]);
   if (models.length > 0) await readModels.waitFor(models, await context.store.head(), { timeoutMs: NAMES_WAIT_MS });
 };
