@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 /** Every class of the dashboard is styled in one file, so that the rules of one screen cannot affect another. */
 
-const STYLES = new URL('../../src/dashboard/styles/', import.meta.url).pathname;
+const DASHBOARD = new URL('../../src/dashboard/', import.meta.url).pathname;
+const STYLES = `${DASHBOARD}styles/`;
 const COMMENT = /\/\*[\s\S]*?\*\//g;
 /** Selectors of a rule: the text before a brace that opens declarations. */
 const RULE = /([^{}@;]+)\{(?=[^{}]*\})/g;
@@ -42,7 +44,57 @@ const filesOf = (name: string): ReadonlySet<string> =>
 const isOwn = ({ file, classes }: Lead): boolean =>
   classes.some((name) => [...filesOf(name)].every((owner) => owner === file));
 
+const style = readdirSync(STYLES)
+  .filter((file) => file.endsWith('.css'))
+  .map((file) => readFileSync(STYLES + file, 'utf8').replaceAll(COMMENT, ''))
+  .join('\n');
+
+/** Texts that can be a value of `class`: sentences have capitals and punctuation. */
+const CLASSES = /^[a-z\d\s-]*$/;
+
+/** Texts of a source file, without those between JSX tags. */
+const textsIn = (path: string): readonly string[] => {
+  const texts: string[] = [];
+  new Visitor({
+    Literal: ({ value }) => {
+      if (typeof value === 'string') texts.push(value);
+    },
+    TemplateElement: ({ value }) => {
+      texts.push(value.raw);
+    },
+  }).visit(parseSync(path, readFileSync(path, 'utf8')).program);
+  return texts;
+};
+
+const sources = readdirSync(DASHBOARD, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.tsx?$/.test(file))
+  .map((file) => DASHBOARD + file);
+const words = new Set(
+  sources
+    .flatMap(textsIn)
+    .filter((text) => CLASSES.test(text))
+    .flatMap((text) => text.split(/\s+/)),
+);
+/** Beginnings that a script completes, such as `plot-`. */
+const prefixes = [...words].filter((word) => /^[a-z].*-$/.test(word));
+const isUsed = (name: string): boolean => words.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+
 describe('the styles of the dashboard', () => {
+  test('have no class or token that nothing uses', () => {
+    const rules = style.replaceAll(/url\([^)]*\)/g, '');
+    const classes = [...rules.matchAll(RULE)].flatMap(([, selector = '']) =>
+      [...selector.matchAll(/\.([a-z][\w-]*)/gi)].map(([, name = '']) => name),
+    );
+    const unused = [...new Set(classes)].filter((name) => !isUsed(name));
+    expect(unused).toEqual([]);
+    const scripts = sources.map((path) => readFileSync(path, 'utf8')).join('\n');
+    const tokens = new Set([...style.matchAll(/(--[\w-]+):/g)].map(([, name = '']) => name));
+    expect(tokens.size).toBeGreaterThan(40);
+    const isRead = (name: string): boolean =>
+      new RegExp(`var\\(${name}[,)]`).test(style) || scripts.includes(`'${name}'`);
+    expect([...tokens].filter((name) => !isRead(name))).toEqual([]);
+  });
+
   test('exist', () => expect(leads.length).toBeGreaterThan(500));
 
   test('define each class in one file only', () => {

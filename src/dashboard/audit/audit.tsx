@@ -57,7 +57,7 @@ const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): J
 
 /** Entries between two visible ones: they are of workers, unless another filter hides more. */
 const Folded = ({ number }: { readonly number: number }): JSX.Element => (
-  <a class="folded" href={withParameters({ workers: 'include' })}>
+  <a class="folded line hoverable" href={withParameters({ workers: 'include' })}>
     <Icon name="rotate" />
     {count(number)} {number === 1 ? 'event' : 'events'} of workers
   </a>
@@ -83,7 +83,7 @@ const Log = ({ isFolded, entries, names, selected }: LogProps): JSX.Element => {
         return (
           <Fragment key={entry.event_id}>
             {folded > 0 && <Folded number={folded} />}
-            {isFirst && <div class="day">{day}</div>}
+            {isFirst && <div class="day flex line">{day}</div>}
             <EntryRow entry={entry} names={names} isSelected={entry.event_id === selected} />
           </Fragment>
         );
@@ -178,7 +178,7 @@ const Entries = ({ search, list, newest }: EntriesProps): JSX.Element => {
   if (entries.length === 0 && !list.hasNextPage) return <NoEntries search={search} />;
   const isFolded = !search.hasWorkers && Object.keys(search.filters).length === 0;
   return (
-    <div class="log-beside-entry">
+    <div class="log-beside-entry frame">
       <div class={`al ${list.isPlaceholderData ? 'dim' : ''}`}>
         <News list={list} />
         <Log isFolded={isFolded} entries={entries} names={names} selected={selected?.event_id} />
@@ -189,7 +189,7 @@ const Entries = ({ search, list, newest }: EntriesProps): JSX.Element => {
         )}
       </div>
       {selected === undefined ? (
-        <div class="entry none">
+        <div class="entry det none">
           <p class="muted">
             Select an entry to see what was done, from where, and its proof, verified by this browser.
           </p>

@@ -178,17 +178,17 @@ const Broken = ({ value, origin }: { readonly value: LogCheck; readonly origin: 
 export const LogState = ({ newest }: { readonly newest: AuditCheckpoint }): JSX.Element => {
   const found = useComputation(() => checkLog(newest), [newest.note]);
   const times = useTimes();
-  if (found.state === 'busy') return <div class="chain waiting" role="status" />;
+  if (found.state === 'busy') return <div class="chain waiting flex" role="status" />;
   if (found.state === 'failed') {
     return (
-      <div class="chain mute" role="status">
+      <div class="chain mute flex" role="status">
         <Unchecked error={found.error} />
       </div>
     );
   }
   const isIntact = found.value.checks.every(({ holds }) => holds);
   return (
-    <div class={`chain ${isIntact ? 'ok' : 'bad'}`} role="status">
+    <div class={`chain flex ${isIntact ? 'ok' : 'bad'}`} role="status">
       <Icon name={isIntact ? 'shield' : 'forbid'} />
       {isIntact ? <Intact value={found.value} /> : <Broken value={found.value} origin={newest.origin} />}
       <span class="sp" />

@@ -61,8 +61,14 @@ interface RowProps {
 export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element => {
   const times = useTimes();
   return (
-    <a href={withParameters({ entry: entry.event_id })} {...(isSelected && { 'aria-current': 'true' })}>
-      <time dateTime={entry.occurred_at}>{times.clock(entry.occurred_at)}</time>
+    <a
+      class="line hoverable"
+      href={withParameters({ entry: entry.event_id })}
+      {...(isSelected && { 'aria-current': 'true' })}
+    >
+      <time class="two small" dateTime={entry.occurred_at}>
+        {times.clock(entry.occurred_at)}
+      </time>
       <Avatar
         name={entry.actor.type === 'member' ? actorOf(entry, names) : null}
         icon={ICONS[entry.actor.type] ?? 'key'}
@@ -121,7 +127,7 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
   const times = useTimes();
   const screen = screenOf(entry);
   return (
-    <section class="entry" aria-label="Entry">
+    <section class="entry det" aria-label="Entry">
       <h2>{wordsOf(entry.type)}</h2>
       <Facts>
         <Fact name="Actor">

@@ -91,7 +91,7 @@ const daysOf = ({ from, to }: Line): string => {
 };
 
 const LineRow = ({ line, currency }: { readonly line: Line; readonly currency: string }): JSX.Element => (
-  <li class="invoice-line">
+  <li class="invoice-line line">
     <span>
       <b class="b">{KINDS[line.kind]}</b>
       <small class="muted">
@@ -116,7 +116,7 @@ const TaxRow = ({
   readonly invoice: SerializedInvoice;
   readonly tax: NonNullable<SerializedInvoice['tax']>;
 }): JSX.Element => (
-  <li class="invoice-line">
+  <li class="invoice-line line">
     <span>
       <b class="b">
         <bdi>{tax.name}</bdi>
@@ -160,7 +160,7 @@ const InvoiceRow = ({ invoice }: { readonly invoice: SerializedInvoice }): JSX.E
   const { id, period, total_with_tax: total, currency, lines } = invoice;
   return (
     <details class="inv">
-      <summary>
+      <summary class="hoverable">
         <b class="b">
           {new Date(period.start).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })}
         </b>

@@ -164,7 +164,7 @@ export const AsOfBar = ({ moments, asOf }: BarProps): JSX.Element | null => {
   if (at === null) return null;
   const time = Number.isNaN(Date.parse(at)) ? asOf?.time : at;
   return (
-    <section class="asof" aria-label="Time travel">
+    <section class="asof line" aria-label="Time travel">
       <div class="row">
         <Icon name="clock" />
         <span>

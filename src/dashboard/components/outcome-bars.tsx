@@ -77,7 +77,7 @@ export const OutcomeBars = ({ stats, onNarrow }: OutcomeBarsProps): JSX.Element 
   const every = Math.ceil(far.length / LABELS_MAX);
 
   return (
-    <section class="hist" aria-label={`Outcomes by ${granularity}`}>
+    <section class="hist frame" aria-label={`Outcomes by ${granularity}`}>
       <div class="legend">
         <span>
           <b>{count(totals.accepted)}</b> accepted

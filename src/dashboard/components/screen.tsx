@@ -21,7 +21,7 @@ interface CrumbProps {
 
 /** Links an item back to its list. */
 export const Crumb = ({ path, word, id, children }: CrumbProps): JSX.Element => (
-  <div class="crumb">
+  <div class="crumb flex">
     <a href={linkTo(path)}>{word}</a>
     <Icon name="right" />
     <code class="ell">{id}</code>

@@ -32,7 +32,7 @@ export const Skeleton = ({ rows = 8 }: { readonly rows?: number }): JSX.Element 
     <div class="list" role="status">
       <span class="vh">Loading</span>
       {Array.from({ length: rows }, (_, index) => (
-        <div class="sk" key={index} aria-hidden="true">
+        <div class="sk cells line" key={index} aria-hidden="true">
           {WIDTHS[index % WIDTHS.length]?.map((width) => (
             <i key={width} style={{ width }} />
           ))}
@@ -58,7 +58,7 @@ export const Empty = ({ icon, title, children, actions }: EmptyProps): JSX.Eleme
     </span>
     <b class="b">{title}</b>
     <p>{children}</p>
-    {actions !== undefined && <div class="choices">{actions}</div>}
+    {actions !== undefined && <div class="choices wrap">{actions}</div>}
   </div>
 );
 

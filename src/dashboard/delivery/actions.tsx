@@ -81,7 +81,7 @@ export const BulkMailPaused = ({ since }: { readonly since: string | null | unde
   const times = useTimes();
   if (since == null) return null;
   return (
-    <p class="cap" role="status">
+    <p class="cap flex" role="status">
       <Icon name="pause" />
       <span>
         <b class="b">Bulk mail is paused</b> since {times.short(since)}. It waits until it is resumed. Transactional

@@ -38,7 +38,7 @@ export const WarmUps = ({ domains }: { readonly domains: readonly NamedResource[
       </header>
       <ul>
         {running.map(({ domain_id: id, day, plan, recipients_max: most, today }) => (
-          <li class="susp" key={id}>
+          <li class="susp cells line" key={id}>
             <Status state="scheduled" word={`Day ${day} of ${plan.length}`} />
             <span>
               <a class="lnk" href={linkTo(`/domains/${id}`)}>
@@ -120,7 +120,7 @@ const SuspendedRow = ({ suspension }: { readonly suspension: SerializedSuspensio
   const times = useTimes();
   const { destination, message, since, until, smtp } = suspension;
   return (
-    <li class="susp">
+    <li class="susp cells line">
       <Status state="fault" word="Suspended" />
       <span>
         <bdi class="b">{destination}</bdi>

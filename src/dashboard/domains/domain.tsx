@@ -79,7 +79,7 @@ export const Checking = (): JSX.Element | null => {
   if (now === null || now.answeredAt === null || now.left === 0) return null;
   const agoMs = Math.floor((Date.now() - now.answeredAt) / SECOND_MS) * SECOND_MS;
   return (
-    <span class="live" role="status">
+    <span class="live inline quiet" role="status">
       <i class="spin" />
       Checking DNS every 10 s. Last answer {duration(agoMs)} ago
     </span>
@@ -140,7 +140,7 @@ const Summary = ({
   };
   const returnPath = recordOf('return_path') ?? recordOf('ownership');
   return (
-    <div class="steps3">
+    <div class="steps3 frame">
       {AUTHENTICATION.map(({ name, of, required }) => {
         const record = recordOf(of);
         return (
@@ -220,9 +220,9 @@ const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elemen
       </header>
       <ul>
         {domain.dkim.map(({ hosts, status, removable, safe_to_remove_at: removableAt, activated_at: activatedAt }) => (
-          <li class="okrow several" key={hosts.join(' ')}>
+          <li class="okrow several flex line" key={hosts.join(' ')}>
             <Mark state={KEY_STATES[status]} />
-            <span class="hosts">
+            <span class="hosts any">
               <b class="b">{keyWord(domain, status)}</b>
               {hosts.map((host) => (
                 <code key={host}>{host}</code>

@@ -127,8 +127,8 @@ export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.
   const isSeen = record.state !== 'unknown';
   const strings = inStrings(record.value);
   return (
-    <article class="rec" aria-label={nameOf(record)}>
-      <div class="top">
+    <article class="rec line" aria-label={nameOf(record)}>
+      <div class="top flex wrap">
         <Mark state={stateOf(record)} />
         <b class="b">{nameOf(record)}</b>
         <span class="type">{record.type}</span>
@@ -136,13 +136,13 @@ export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.
         <span class="muted small">{record.required ? 'required' : 'recommended'}</span>
       </div>
       <div class="kv">
-        <span class="dt">Name</span>
+        <span class="dt quiet">Name</span>
         <Value text={record.name} name="the name" />
-        <span class="dt">Value</span>
+        <span class="dt quiet">Value</span>
         <Value text={record.value} name="the value" />
         {isSeen && (
           <>
-            <span class="dt">Found</span>
+            <span class="dt quiet">Found</span>
             <div class={`dd found ${record.required ? 'bad' : 'wait'}`}>
               {record.seen.length === 0 ? (
                 <span>no record at this name</span>
@@ -177,7 +177,7 @@ export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.
 
 /** A record that is correct or optional. */
 export const RecordRow = ({ record }: { readonly record: DomainRecord }): JSX.Element => (
-  <li class="okrow">
+  <li class="okrow flex line">
     <Mark state={stateOf(record)} />
     <span class="type">{record.type}</span>
     <code class="ell">{record.name}</code>

@@ -202,7 +202,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
           </label>
         </div>
         {error !== null && <Fault error={error} />}
-        <div class="formend">
+        <div class="formend flex">
           <span class="muted" role="status">
             {isSaved ? 'Saved. Applies to mail accepted from now on' : isTouched ? 'Not saved yet' : ''}
           </span>

@@ -41,7 +41,7 @@ const Filter = ({ types }: { readonly types: string }): JSX.Element => {
     );
   };
   return (
-    <div class="bar evf">
+    <div class="bar evf wrap">
       <nav class="seg" aria-label="Kinds of events">
         {Object.entries(FAMILIES).map(([family, word]) => (
           <a
@@ -79,9 +79,9 @@ const Row = ({ event, names, isOpen, onToggle }: RowProps): JSX.Element => {
   const times = useTimes();
   const { state, subject, words, path } = describeEvent(event, { times, names });
   return (
-    <li>
-      <div class="ev">
-        <time dateTime={event.timestamp} title={times.full(event.timestamp)}>
+    <li class="line hoverable">
+      <div class="ev cells">
+        <time class="quiet" dateTime={event.timestamp} title={times.full(event.timestamp)}>
           {times.exactly(event.timestamp)}
         </time>
         {state === null ? <span class="node" /> : <Mark state={state} />}

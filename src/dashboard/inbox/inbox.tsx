@@ -79,7 +79,7 @@ interface AttachmentProps {
 const Attachment = ({ path, file }: AttachmentProps): JSX.Element => {
   const name = file.filename ?? 'attachment';
   return (
-    <li class="okrow">
+    <li class="okrow flex line">
       <bdi class="ell">{name}</bdi>
       <span class="sp" />
       <span class="muted small">

@@ -95,8 +95,8 @@ interface EntryProps {
 const HistoryEntry = ({ entry, names, isLater }: EntryProps): JSX.Element => {
   const times = useTimes();
   return (
-    <li class={`h ${isLater ? 'future' : ''}`}>
-      <time dateTime={entry.at} title={times.full(entry.at)}>
+    <li class={`h line ${isLater ? 'future' : ''}`}>
+      <time class="two small" dateTime={entry.at} title={times.full(entry.at)}>
         {times.date(entry.at)}, {times.clock(entry.at)}
       </time>
       {entry.type === 'api_key.change_refused' ? (
@@ -109,7 +109,7 @@ const HistoryEntry = ({ entry, names, isLater }: EntryProps): JSX.Element => {
       <div>
         <Sentence entry={entry} />
       </div>
-      <span class="by">
+      <span class="by r quiet nw">
         <bdi>{actorName(entry.actor, names)}</bdi>
       </span>
     </li>
@@ -142,7 +142,7 @@ export const KeyHistory = ({ entries, list, upTo }: HistoryProps): JSX.Element =
           <HistoryEntry key={entry.id} entry={entry} names={names} isLater />
         ))}
         {upTo !== null && (
-          <li class="cut">
+          <li class="cut flex line">
             <Icon name="clock" />
             Up to {times.full(upTo)}
           </li>

@@ -102,7 +102,7 @@ export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Eleme
         const width = Math.max(PERCENT_MIN, at(replaced) - at(begin));
         const left = Math.min(at(begin), 100 - PERCENT_MIN);
         return (
-          <div class="g" key={secret.number}>
+          <div class="g cells" key={secret.number}>
             <code>
               {prefix}…{secret.last4}
             </code>
@@ -115,7 +115,7 @@ export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Eleme
                 />
               )}
             </div>
-            <div class="end">
+            <div class="end r quiet">
               <Ending secret={secret} />
             </div>
           </div>

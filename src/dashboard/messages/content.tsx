@@ -191,8 +191,8 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
     environment: isTest ? 'test' : null,
   });
   return (
-    <div class="pv">
-      <div class="pvbar">
+    <div class="pv frame">
+      <div class="pvbar flex line wrap">
         <LooksChoice looks={looks} />
         <span class="sp" />
         <span class="cp">
@@ -200,7 +200,7 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
         </span>
         <DownloadSource id={id} />
       </div>
-      <div class="shield">
+      <div class="shield flex line">
         <Icon name="shield" />
         {hasImages ? (
           <span>

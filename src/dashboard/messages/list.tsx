@@ -133,8 +133,12 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps):
         tabIndex={-1}
         onChange={pick}
       />
-      <a class="lr" href={linkTo(`/messages/${message.id}`)} {...(isSelected && { 'data-selected': message.id })}>
-        <span class="st" data-filter={`status=${message.status}`}>
+      <a
+        class="lr hoverable line"
+        href={linkTo(`/messages/${message.id}`)}
+        {...(isSelected && { 'data-selected': message.id })}
+      >
+        <span class="st flex" data-filter={`status=${message.status}`}>
           <Status {...messageState(message)} />
           <span class="also">
             <Afterwards {...message} />
@@ -142,9 +146,9 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps):
         </span>
         <span class="to" {...(first?.address && { 'data-filter': `to=${first.address}` })}>
           <bdi class="ell">{first?.address ?? 'erased or expired'}</bdi>
-          {further.length > 0 && <span class="more">+{further.length}</span>}
+          {further.length > 0 && <span class="quiet">+{further.length}</span>}
         </span>
-        <span class="subj" {...(message.subject !== null && { 'data-filter': `subject="${message.subject}"` })}>
+        <span class="subj flex" {...(message.subject !== null && { 'data-filter': `subject="${message.subject}"` })}>
           <bdi class="ell">{message.subject ?? '(no longer stored)'}</bdi>
           {message.tags.slice(0, TAGS_SHOWN).map(({ name, value }) => (
             <bdi class="tag" key={name} data-filter={`tag=${name}:${value}`}>
@@ -227,7 +231,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
   const mayReadOn = list.hasNextPage && !list.isFetching && !list.isFetchNextPageError;
   const render = (row: Row): JSX.Element =>
     row.kind === 'day' ? (
-      <div class="day">{row.day}</div>
+      <div class="day flex line">{row.day}</div>
     ) : (
       <MessageRow
         message={row.message}
@@ -246,7 +250,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
           </button>
         </div>
       )}
-      <div class="lh">
+      <div class="lh line quiet">
         <span>Status</span>
         <span>To</span>
         <span>Subject</span>

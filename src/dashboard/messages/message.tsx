@@ -246,7 +246,7 @@ const Summary = ({ text }: { readonly text: string }): JSX.Element => {
 };
 
 const Why = ({ message, explanation }: WhyProps): JSX.Element => (
-  <section class="why" aria-label="Explanation">
+  <section class="why frame" aria-label="Explanation">
     <p class="say">
       <Summary text={explanation.summary} />
     </p>

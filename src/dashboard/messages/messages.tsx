@@ -331,7 +331,7 @@ const Bars = ({ search }: { readonly search: MessageSearch }): JSX.Element | nul
   if (!isCharted) {
     return <p class="muted counted">No chart: outcomes are not counted by {NO_CHART.format(uncharted)}.</p>;
   }
-  if (data === undefined) return <div class="hist waiting" />;
+  if (data === undefined) return <div class="hist waiting frame" />;
   return (
     <>
       <OutcomeBars stats={data} onNarrow={(since, until) => navigate(withParameters({ since, until, period: null }))} />
@@ -355,7 +355,7 @@ const Counted = ({ search }: { readonly search: MessageSearch }): JSX.Element | 
 };
 
 const Keys = (): JSX.Element => (
-  <div class="tail hide-s">
+  <div class="tail hide-s flex quiet wrap">
     <span>
       <kbd>J</kbd> <kbd>K</kbd> move
     </span>

@@ -28,7 +28,7 @@ export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
   const error = message.error ?? explanation.error;
   return (
     <aside class="peek" aria-label="Message">
-      <div class="peekbar">
+      <div class="peekbar flex">
         {data !== undefined && <MessagePill message={data} />}
         <span class="sp" />
         <a class="btn small" href={linkTo(`/messages/${id}`)}>

@@ -35,7 +35,7 @@ const reasonOf = (recipient: Recipient): string => {
 
 const Row = ({ recipient }: { readonly recipient: Recipient }): JSX.Element => (
   <a
-    class="rr"
+    class="rr hoverable cells"
     href={withParameters({ tab: null, outcome: null, recipient: recipient.id })}
     title="Show only this recipient in the timeline"
   >
@@ -68,7 +68,7 @@ export const Recipients = ({ message }: { readonly message: SerializedMessage })
   const words = [...counts].map(([one, many]) => [one, `${STATES[one].word}: ${count(many)}`]);
   return (
     <>
-      <div class="tools">
+      <div class="tools flex wrap">
         <Choice
           icon="filter"
           label="Outcome"

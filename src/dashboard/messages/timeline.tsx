@@ -55,8 +55,8 @@ const Lane = ({ recipient, steps, began, now, at }: LaneProps): JSX.Element => {
   const nextAt = OPEN.includes(status) && next !== null ? at(new Date(next).getTime() - began) : null;
   const word = endOf(recipient, now);
   return (
-    <div class="lane">
-      <div class="who">
+    <div class="lane cells">
+      <div class="who flex">
         <bdi class="ell">{recipient.address ?? 'erased or expired'}</bdi>
       </div>
       <div class={`track ${STATES[status].tone}`}>
@@ -73,7 +73,7 @@ const Lane = ({ recipient, steps, began, now, at }: LaneProps): JSX.Element => {
           <Mark state={status} />
         </span>
       </div>
-      <div class="end">
+      <div class="end r quiet nw">
         <Status state={status} {...(word !== undefined && { word })} />
       </div>
     </div>
@@ -318,7 +318,7 @@ const WebhookFold = ({ steps, leftOut, began }: StepsProps): JSX.Element => {
       </time>
       <span class="node" />
       <div class="body">
-        <a class="fold" href={withParameters({ tab: 'webhooks' })}>
+        <a class="fold inline" href={withParameters({ tab: 'webhooks' })}>
           <Icon name="right" />
           {tries.length === 0
             ? 'Webhook posts are pending'
@@ -353,7 +353,7 @@ export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Elem
   const webhooks = steps.filter(isWebhook);
   return (
     <>
-      <div class="tools">
+      <div class="tools flex wrap">
         {recipients.length > 1 && recipients.length <= BUTTONS_MAX && (
           <fieldset class="seg">
             <legend class="vh">Recipient</legend>

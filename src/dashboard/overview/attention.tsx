@@ -20,7 +20,7 @@ interface ItemProps {
 }
 
 const Item = ({ trouble, title, children, remedy }: ItemProps): JSX.Element => (
-  <li class={`att ${isFault(trouble) ? 'bad' : 'wait'}`}>
+  <li class={`att cells line ${isFault(trouble) ? 'bad' : 'wait'}`}>
     <Mark state={isFault(trouble) ? 'fault' : 'warning'} />
     <p>
       <b class="b">{title}</b>

@@ -27,7 +27,7 @@ interface StepProps {
 }
 
 const Step = ({ number, isDone, title, text, action, children }: StepProps): JSX.Element => (
-  <li class={`st4 ${isDone ? 'done' : ''}`}>
+  <li class={`st4 line ${isDone ? 'done' : ''}`}>
     <span class="no">{isDone ? <Mark state="active" /> : number}</span>
     <div>
       <h2>
@@ -112,7 +112,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
   const text = snippets.get(language) ?? '';
   return (
     <div class="snip">
-      <div class="sh">
+      <div class="sh flex line">
         <div class="seg">
           {[...snippets.keys()].map((one) => (
             <button key={one} type="button" aria-pressed={one === language} onClick={() => choose(one)}>
@@ -135,14 +135,14 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
           ),
         )}
       </pre>
-      <div class="sh end" role="status">
+      <div class="sh end flex" role="status">
         {hasMail ? (
           <span class="status ok">
             <Mark state="active" />
             Your first message has arrived.
           </span>
         ) : (
-          <span class="waits">
+          <span class="waits inline">
             <i class="spin" />
             Waiting for your first message. It appears here automatically.
           </span>
@@ -155,7 +155,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
 const Captured = (): JSX.Element => {
   const mayOpenInbox = useMay('GET /v1/inbox');
   return (
-    <p class="cap">
+    <p class="cap flex">
       <Icon name="tray" />
       <span>
         <b class="b">Mail is captured.</b> Nothing is sent until <code>MAIL_URL</code> names a mail server.
@@ -302,7 +302,7 @@ export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
         )}
       </div>
       {isCapturing && <Captured />}
-      <ol class="steps4">
+      <ol class="steps4 frame">
         <Step number={1} isDone title="Sign in" text={<SignedIn />} />
         <FirstMessage from={domains.at(-1)?.name ?? 'example.test'} hasMail={hasMail} />
         <OwnDomain isDone={hasOwn} />

@@ -81,7 +81,7 @@ interface FigureProps {
 }
 
 const Figure = ({ name, value, note, href, children }: FigureProps): JSX.Element => (
-  <div class="fig">
+  <div class="fig frame">
     <p class="dt">{name}</p>
     <p class="dd">
       <a href={href} title="View these messages">
@@ -243,7 +243,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
                 {BOUNCE_REASONS[reason] ?? 'Other reason'}
               </a>
               <span class="num b">{count(bounced)}</span>
-              <i>
+              <i class="meter">
                 <b style={{ width: `${Math.max(1, (bounced / most) * 100)}%` }} />
               </i>
             </li>
@@ -291,8 +291,10 @@ export const EventFeed = (): JSX.Element => {
           const { state, subject, words } = describeMessageEvent(event, times);
           return (
             <li key={event.id}>
-              <a href={linkTo(`/messages/${event.data.message_id}`)}>
-                <time dateTime={event.timestamp}>{times.clock(event.timestamp)}</time>
+              <a class="hoverable" href={linkTo(`/messages/${event.data.message_id}`)}>
+                <time class="quiet" dateTime={event.timestamp}>
+                  {times.clock(event.timestamp)}
+                </time>
                 <Mark state={state} />
                 <span class="ell">
                   <span class="vh">{STATES[state].word}: </span>

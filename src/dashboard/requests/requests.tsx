@@ -43,7 +43,7 @@ const Bar = ({ share, value, href, isChosen, children }: BarProps): JSX.Element 
     <a href={href} {...(isChosen && { 'aria-current': 'true' })}>
       <span class="ell">{children}</span>
       <span class="num b">{count(value)}</span>
-      <i>
+      <i class="meter">
         <b style={{ width: `${Math.max(1, share * 100)}%` }} />
       </i>
     </a>
@@ -137,7 +137,7 @@ interface RowProps {
 const Row = ({ refused, names, isShown }: RowProps): JSX.Element => {
   const times = useTimes();
   return (
-    <a href={withParameters({ request: refused.id })} {...(isShown && { 'aria-current': 'true' })}>
+    <a class="hoverable" href={withParameters({ request: refused.id })} {...(isShown && { 'aria-current': 'true' })}>
       <Mark state={refused.status === 429 ? 'deferred' : 'failed'} />
       <code class="ell">{refused.code}</code>
       <time class="two" dateTime={refused.at} title={times.full(refused.at)}>
@@ -231,7 +231,7 @@ const Summary = ({ counts: { total, codes, principals }, names }: SummaryProps):
   const [most] = codes;
   const [who] = principals;
   return (
-    <section class="why" aria-label="Summary">
+    <section class="why frame" aria-label="Summary">
       <p class="say">
         {total === 1 ? 'One request was refused' : `${count(total)} requests were refused`}
         {most !== undefined && (
@@ -280,7 +280,7 @@ const Nothing = (): JSX.Element => {
 };
 
 const Keys = (): JSX.Element => (
-  <div class="tail hide-s">
+  <div class="tail hide-s flex quiet wrap">
     <span>
       <kbd>J</kbd> <kbd>K</kbd> move
     </span>
@@ -302,7 +302,7 @@ const List = ({ names }: { readonly names: Names }): JSX.Element => {
   if (shown === undefined) return <Nothing />;
   return (
     <>
-      <div class={`split ${list.isPlaceholderData ? 'dim' : ''}`}>
+      <div class={`split frame ${list.isPlaceholderData ? 'dim' : ''}`}>
         <section class="dl" aria-label="Refused requests">
           {rows.map((refused) => (
             <Row key={refused.id} refused={refused} names={names} isShown={refused.id === shown} />

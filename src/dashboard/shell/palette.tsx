@@ -191,7 +191,7 @@ const WORDS: Readonly<Record<SerializedSearchResult['type'], string>> = {
 };
 
 const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element => (
-  <span class="pressed">
+  <span class="pressed inline">
     {keys.map((key) => (key === 'to' ? <small key={key}>to</small> : <kbd key={key}>{key}</kbd>))}
   </span>
 );
@@ -288,7 +288,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
   };
   return (
     <>
-      <div class="q">
+      <div class="q flex line">
         <Icon name="search" />
         <input
           role="combobox"
@@ -316,7 +316,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
               id={`choice-${index}`}
               role="option"
               tabIndex={-1}
-              class="choice2"
+              class="choice2 flex"
               aria-selected={index === current}
               onClick={() => choose(choice)}
               onKeyDown={press}
@@ -370,7 +370,7 @@ const KeyList = ({ name, all }: { readonly name: string; readonly all: readonly 
     <h3 class="muted">{name}</h3>
     <dl>
       {all.map(([does, ...keys]) => (
-        <div key={does}>
+        <div class="flex" key={does}>
           <dt>{does}</dt>
           <dd>
             <Pressed keys={keys} />

@@ -100,7 +100,7 @@ const usePalette = (screens: readonly ListedScreen[]): PaletteControl => {
 };
 
 const PaletteButton = ({ open }: Pick<PaletteControl, 'open'>): JSX.Element => (
-  <button type="button" class="find" onClick={open}>
+  <button type="button" class="find flex" onClick={open}>
     <Icon name="search" />
     <span>Search or jump to</span>
     <kbd>⌘</kbd>

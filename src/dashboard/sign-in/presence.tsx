@@ -78,7 +78,7 @@ export const SignInByPasskey = (): JSX.Element | null => {
   return (
     <>
       <PasskeyButton word="Sign in with a passkey" tone="primary" act={async () => (await loaded()).signIn()} />
-      <p class="or">or</p>
+      <p class="or cells quiet">or</p>
     </>
   );
 };

@@ -301,13 +301,13 @@ export const SignIn = (): JSX.Element => {
           {methods?.mailed_link && (
             <>
               <SignInByMail {...methods.mailed_link} />
-              <p class="or">or</p>
+              <p class="or cells quiet">or</p>
             </>
           )}
           {methods?.oidc && (
             <>
               <SignInAtProvider {...methods.oidc} />
-              <p class="or">or</p>
+              <p class="or cells quiet">or</p>
             </>
           )}
           <SignInByKey />

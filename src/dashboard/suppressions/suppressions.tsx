@@ -96,7 +96,7 @@ export const SuppressionRow = ({ suppression, isOpen = false }: RowProps): JSX.E
   const { address, reason, scope, status, expires_at: expiresAt, created_at: createdAt, entries } = suppression;
   return (
     <details class="sup" open={isOpen}>
-      <summary>
+      <summary class="hoverable">
         <Status
           state={status === 'active' ? REASONS[reason].state : 'cancelled'}
           word={status === 'active' ? REASONS[reason].word : 'Not suppressed'}
@@ -110,13 +110,13 @@ export const SuppressionRow = ({ suppression, isOpen = false }: RowProps): JSX.E
           {times.short(createdAt)}
         </time>
       </summary>
-      <div class="evidence">
+      <div class="evidence line">
         <ul aria-label="Evidence">
           {entries.map((entry) => (
             <Evidence key={`${entry.added_at} ${entry.reason} ${entry.scope} ${entry.topic_id}`} entry={entry} />
           ))}
         </ul>
-        <div class="evend">
+        <div class="evend flex wrap">
           <CopyField text={suppression.id} name="id" />
           {address !== null && (
             <a class="lnk" href={linkTo('/messages', { to: address, period: 'all' })}>
@@ -275,7 +275,7 @@ const CheckedThen = ({ wasThere, data, now }: ReturnType<typeof useThen> & { rea
 
 const CheckedNow = ({ now }: { readonly now: Check }): JSX.Element => (
   <div class="stack">
-    <section class="why" aria-label="Answer">
+    <section class="why frame" aria-label="Answer">
       <Answer {...now} />
     </section>
     {now.suppression !== null && <EntryNow suppression={now.suppression} now={now} />}

@@ -228,7 +228,7 @@ interface HeadProps {
 
 /** The message as an inbox lists it. */
 const AsListed = ({ rendered, views: { view, initial, all } }: HeadProps): JSX.Element => (
-  <div class="asread">
+  <div class="asread flex line wrap">
     <div>
       <h2>
         <bdi>{rendered.subject}</bdi>
@@ -264,7 +264,7 @@ const Letter = ({ rendered, view }: { readonly rendered: SerializedRendering; re
 /** For members who may look at a template, but not render it with values of their own. */
 const OnlyPage = ({ looks, page }: { readonly looks: Looks; readonly page: JSX.Element }): JSX.Element => (
   <>
-    <div class="phead">
+    <div class="phead flex line wrap">
       <LooksChoice looks={looks} />
     </div>
     <div class="desk">{page}</div>
@@ -307,7 +307,7 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
   if (rendered === null) return <OnlyPage looks={looks} page={page} />;
   return (
     <>
-      <div class="phead">
+      <div class="phead flex line wrap">
         {view === 'page' && <LooksChoice looks={looks} />}
         {!views.all.includes('page') && <span class="muted">Sign in as a member to see how it looks.</span>}
         <span class="sp" />

@@ -325,7 +325,7 @@ interface LineProps {
 }
 
 const Line = ({ name, value, isReadOnly, onChange }: LineProps): JSX.Element => (
-  <label class="subject-line">
+  <label class="subject-line cells line">
     <span>{name}</span>
     <input value={value} readOnly={isReadOnly} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
   </label>
@@ -357,7 +357,7 @@ export const TemplateSource = ({
   };
   return (
     <div class="pane">
-      <div class="phead">
+      <div class="phead flex line wrap">
         <Parts part={part} format={content.format} />
         <Languages content={content} />
         <span class="sp" />
@@ -374,7 +374,7 @@ export const TemplateSource = ({
         isReadOnly={isReadOnly}
         onChange={(preheader) => change({ preheader: preheader || null })}
       />
-      {part === 'text' && shown.text === null && <p class="hint muted">{TEXT_HINT}</p>}
+      {part === 'text' && shown.text === null && <p class="hint muted line">{TEXT_HINT}</p>}
       <CodeEditor
         key={field}
         label={part === 'html' ? 'Source of the HTML' : 'Source of the text'}

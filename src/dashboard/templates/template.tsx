@@ -62,7 +62,7 @@ const WORDS = { added: 'added: ', removed: 'removed: ', same: '' } as const;
 const Changes = ({ changes }: { readonly changes: readonly Change[] }): JSX.Element => (
   <>
     {changes.map((change) => (
-      <div class="change" key={change.field}>
+      <div class="change line" key={change.field}>
         <h3 class="mono">{change.field}</h3>
         <pre>
           {linesOf(change).map(({ kind, text }, index) => (
@@ -260,7 +260,7 @@ const Conflict = ({ id, draft }: { readonly id: string; readonly draft: Draft })
     <>
       <Notice tone="wait" state="warning">
         <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
-        <span class="sides">
+        <span class="sides wrap">
           <button type="button" class="btn small" onClick={() => void draft.keepMine()}>
             Keep mine
           </button>
@@ -312,7 +312,7 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
   const compare =
     other === null ? null : { href: withParameters({ compare: String(other) }), word: `Compare with ${other}` };
   return (
-    <div class="ed">
+    <div class="ed frame">
       <TemplateSource
         key={version}
         content={content}

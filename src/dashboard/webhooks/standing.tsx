@@ -65,7 +65,7 @@ export const WebhookStanding = ({ webhook }: { readonly webhook: SerializedWebho
   if (pending === undefined || newest === undefined) return null;
   const last = lastOf([...pending.data, ...newest.data]);
   return (
-    <section class="why" aria-label="Standing">
+    <section class="why frame" aria-label="Standing">
       <p class="say">
         {last === undefined ? (
           <b>Nothing has been posted yet.</b>
@@ -122,7 +122,7 @@ export const PingAnswer = ({
   if (found !== undefined && shown === null) setShown(found);
   if (shown === null) {
     return (
-      <p class="live" role="status">
+      <p class="live inline quiet" role="status">
         <i class="spin" />
         The ping is on its way.
       </p>
@@ -145,7 +145,7 @@ interface ResendProgressProps {
 export const ResendProgress = ({ attempts, before }: ResendProgressProps): JSX.Element => {
   const made = attempts[before];
   return (
-    <p class="pad live" role="status">
+    <p class="pad live inline quiet" role="status">
       {made === undefined ? (
         <>
           <i class="spin" />

@@ -77,7 +77,7 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
     }
   };
   return (
-    <section class="repl" aria-label="Replay">
+    <section class="repl frame" aria-label="Replay">
       <form onSubmit={(event) => void start(event)}>
         <Icon name="rotate" />
         <span>
@@ -158,7 +158,7 @@ const DeliveryRow = ({
 }): JSX.Element => {
   const times = useTimes();
   return (
-    <a href={withParameters({ delivery: delivery.id })} {...(isShown && { 'aria-current': 'true' })}>
+    <a class="hoverable" href={withParameters({ delivery: delivery.id })} {...(isShown && { 'aria-current': 'true' })}>
       <Mark state={stateOf(delivery)} />
       <code class="ell">{delivery.event_type}</code>
       <time class="two" dateTime={delivery.created_at} title={times.full(delivery.created_at)}>
@@ -188,7 +188,7 @@ interface FilterProps {
 }
 
 const Filter = ({ asked, type, types }: FilterProps): JSX.Element => (
-  <div class="dlf">
+  <div class="dlf flex line wrap">
     <nav class="seg" aria-label="Deliveries">
       {(Object.keys(STATUSES) as StatusFilter[]).map((one) => (
         <a
@@ -259,7 +259,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
   useSteps(deliveries, shown);
   useNews(list, EVERY_MS);
   return (
-    <div class="split">
+    <div class="split frame">
       <div class="dl">
         <Filter asked={asked} type={type} types={deliveries.map(({ event_type: one }) => one)} />
         {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
