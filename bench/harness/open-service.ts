@@ -59,7 +59,7 @@ export interface TableBytes {
 }
 
 /** Written between two positions of the write-ahead log, by all sessions. */
-export interface Writes {
+interface Writes {
   /** Inserted and updated rows, those of out-of-line storage included. */
   readonly rows: number;
   readonly indexEntries: number;
