@@ -177,7 +177,10 @@ export const cellFilter = (): readonly [name: string, value: string] | null => {
   return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
 };
 
-type Row = { readonly kind: 'day'; readonly day: string } | { readonly kind: 'message'; readonly message: Message };
+type Row =
+  /** By the time of an outcome, a day may come again: its key is that of the message below it. */
+  | { readonly kind: 'day'; readonly day: string; readonly key: string }
+  | { readonly kind: 'message'; readonly message: Message };
 
 const DAY_PIXELS = 32;
 const ROW_PIXELS = 44;
@@ -202,7 +205,7 @@ const rowsOf = (messages: readonly Message[], day: (at: string) => string): read
     const row: Row = { kind: 'message', message };
     const isSame = own === last;
     last = own;
-    return isSame ? [row] : [{ kind: 'day', day: own }, row];
+    return isSame ? [row] : [{ kind: 'day', day: own, key: `${own} ${message.id}` }, row];
   });
 };
 
@@ -260,7 +263,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
       <VirtualList
         label="Messages"
         rows={rows}
-        keyOf={(row) => (row.kind === 'day' ? row.day : row.message.id)}
+        keyOf={(row) => (row.kind === 'day' ? row.key : row.message.id)}
         heightOf={heightOf}
         revealed={selected}
         top={top}

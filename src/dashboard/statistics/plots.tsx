@@ -98,7 +98,11 @@ export const GroupTable = ({ search, stats, groups, nameOf }: GroupTableProps): 
               <td class="r num">
                 <Linked href={behind('bounced')}>{shareOf(group.rates.bounced)}</Linked>
               </td>
-              <td class="r num hide-s">{timeOrDash(group.latency_ms?.p90)}</td>
+              <td class="r num hide-s">
+                <Linked href={group.latency_ms === null ? null : behind('delivered')}>
+                  {timeOrDash(group.latency_ms?.p90)}
+                </Linked>
+              </td>
             </tr>
           );
         })}
@@ -320,6 +324,8 @@ const PERCENTILES = [
   ['p50', 'line-1'],
 ] as const;
 
+const SHOWN_PERCENTILES = PERCENTILES.map(([name]) => name).toReversed();
+
 /** Percentiles of the time from acceptance to delivery. */
 export const Latency = ({ search, stats, shown }: ShownProps): JSX.Element => {
   const times = useTimes();
@@ -335,18 +341,30 @@ export const Latency = ({ search, stats, shown }: ShownProps): JSX.Element => {
       <thead>
         <tr>
           <th>From, {times.zone}</th>
-          <th class="r">p50</th>
-          <th class="r">p90</th>
-          <th class="r">p99</th>
+          {SHOWN_PERCENTILES.map((name) => (
+            <th class="r" key={name}>
+              {name}
+            </th>
+          ))}
         </tr>
       </thead>
       <tbody>
-        {stats.data.map(({ start, latency_ms }) => (
+        {stats.data.map(({ start, latency_ms }, index) => (
           <tr key={start}>
             <td>{titleOf(times, granularity, start)}</td>
-            <td class="r num">{timeOrDash(latency_ms?.p50)}</td>
-            <td class="r num">{timeOrDash(latency_ms?.p90)}</td>
-            <td class="r num">{timeOrDash(latency_ms?.p99)}</td>
+            {SHOWN_PERCENTILES.map((name) => (
+              <td class="r num" key={name}>
+                <Linked
+                  href={
+                    latency_ms === null
+                      ? null
+                      : messagesBehind(search, { ...boundsOf(stats, index), outcome: 'delivered' })
+                  }
+                >
+                  {timeOrDash(latency_ms?.[name])}
+                </Linked>
+              </td>
+            ))}
           </tr>
         ))}
       </tbody>

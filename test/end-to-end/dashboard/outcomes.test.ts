@@ -151,6 +151,7 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
     ['', '.fig .dd a', 4],
     ['/statistics', '.figs dd a, table td a[title="View these messages"]', 20],
     ['/statistics?tables=outcomes', 'section[aria-label^="Outcomes"] td a[title="View these messages"]', 20],
+    ['/statistics?tables=latency', 'section[aria-label="Time to deliver"] td a[title="View these messages"]', 3],
     ['/statistics?attribution=event', '.figs dd a, table td a[title="View these messages"]', 20],
     [
       '/statistics?attribution=event&period=24h&tables=outcomes',
@@ -201,6 +202,28 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
       .locator('.figs div', { hasText: /^Bounced/ })
       .getByText('10 of 53 accepted')
       .waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('lists messages in the order of an outcome, each below the day of its acceptance', async () => {
+    const { page, complaints, close } = await open(dashboard, WIDE);
+    const { body } = await testApi(dashboard).get('/v1/messages?limit=3');
+    const days = ['2026-01-02', '2026-01-01', '2026-01-02'];
+    const data = body.data.map((one: object, at: number) => ({ ...one, created_at: `${days[at]}T12:00:00.000Z` }));
+    await page.route(/\/v1\/messages\?.*outcome_since/, (route) =>
+      route.fulfill({ json: { ...body, data, has_more: false, next_cursor: null } }),
+    );
+    await page.goto('/dashboard/messages?environment=test&outcome=delivered&outcome_since=2026-01-01T00:00:00.000Z');
+    await page.locator('.lr').nth(2).waitFor();
+    for (const _ of days) await page.keyboard.press('j');
+    const shown = await page.locator('.virtual > li').evaluateAll((rows) =>
+      rows
+        .map((row) => ({ text: row.textContent ?? '', top: row.getBoundingClientRect().top }))
+        .toSorted((one, other) => one.top - other.top)
+        .map(({ text }) => /January/.exec(text)?.[0] ?? 'message'),
+    );
+    expect(shown).toEqual(['January', 'message', 'January', 'message', 'January', 'message']);
     expect(complaints).toEqual([]);
     await close();
   });
