@@ -6,6 +6,7 @@ import {
   LOG_START,
   type RecordedEvent,
   type Revision,
+  readPages,
   WrongExpectedRevision,
 } from '../domain/kernel/event-store.ts';
 import { adoptionsStream } from '../domain/kernel/streams.ts';
@@ -58,12 +59,10 @@ export const findForeignEvent = async (store: EventStore): Promise<RecordedEvent
   if (isAuthentic === undefined) return null;
   const [adoption] = await store.readStream(adoptionsStream(), { direction: 'backwards', limit: 1 });
   if (adoption !== undefined && !isAuthentic(adoption)) return adoption;
-  const head = await store.head();
-  for (let from = adoption?.position ?? LOG_START; from < head; ) {
-    const page = await store.readAll({ from, to: head, limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX });
+  const part = { from: adoption?.position ?? LOG_START, to: await store.head() };
+  for await (const page of readPages(store, { ...part, limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX })) {
     const [first] = foreignEvents(page.events, isAuthentic).events;
     if (first !== undefined) return first;
-    from = page.position;
   }
   return null;
 };

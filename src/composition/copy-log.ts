@@ -5,6 +5,7 @@ import {
   LOG_START,
   type Position,
   type RecordedEvent,
+  readPages,
   WrongExpectedRevision,
 } from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
@@ -89,16 +90,12 @@ const copyGroup = async (target: EventStore, group: readonly SourceEvent[], prog
 };
 
 const copyAll = async ({ source, target, targetKeepsOrder }: CopyLog, progress: Progress): Promise<number> => {
-  const head = await source.head();
-  let from = LOG_START;
-  let events = 0;
-  while (from < head) {
-    const page = await source.readAll({ from, limit: PAGE_EVENTS });
-    for (const group of groupsOf(page.events, targetKeepsOrder)) await copyGroup(target, group, progress);
-    events += page.events.length;
-    from = page.position;
+  let copied = 0;
+  for await (const { events } of readPages(source, { to: await source.head(), limit: PAGE_EVENTS })) {
+    for (const group of groupsOf(events, targetKeepsOrder)) await copyGroup(target, group, progress);
+    copied += events.length;
   }
-  return events;
+  return copied;
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { CountedDays } from '../domain/billing/invoice.ts';
 import { dayOf } from '../domain/kernel/event.ts';
-import type { EventStore, Position, RecordedEvent } from '../domain/kernel/event-store.ts';
+import { type EventStore, type Position, type RecordedEvent, readPages } from '../domain/kernel/event-store.ts';
 import { messageStream } from '../domain/kernel/streams.ts';
 import { type BillingChanges, billingProjection, dayKey, isFree } from './billing.ts';
 import { earlierMessages } from './projection.ts';
@@ -72,15 +72,9 @@ export const createBillingRecount = (
   };
 
   const countTo = async (to: Position): Promise<void> => {
-    while (position < to) {
-      const filter = { categories: ['message'] };
-      const page = await store.readAll({
-        from: position,
-        to,
-        filter,
-        limit: PAGE_EVENTS_MAX,
-        bytesMax: PAGE_BYTES_MAX,
-      });
+    const filter = { categories: ['message'] };
+    const bounds = { limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX };
+    for await (const page of readPages(store, { from: position, to, filter, ...bounds })) {
       await count(page.events.filter((event) => event.position <= to));
       position = page.position < to ? page.position : to;
     }

@@ -10,6 +10,7 @@ import {
   LOG_START,
   type Position,
   type Revision,
+  readPages,
   type StoredEvent,
   type StreamName,
 } from '../../domain/kernel/event-store.ts';
@@ -53,34 +54,24 @@ interface WriteLogFile {
   onEvents(events: number): void;
 }
 
-async function* pagesOf({ log, from, to }: Pick<WriteLogFile, 'log' | 'from' | 'to'>) {
-  let reached = from;
-  while (reached < to) {
-    const { events, position } = await log.readAll({ from: reached, to, limit: PAGE_EVENTS });
-    // A page may go beyond the position.
-    yield events.filter((event) => event.position <= to);
-    if (position <= reached) return;
-    reached = position;
-  }
-}
-
 const lineOf = ({ stream, revision, position, stored }: BackedUpEvent): string =>
   `${JSON.stringify({ stream, revision, position, stored })}\n`;
 
-export const writeLogFile = async ({ folder, number, onEvents, ...part }: WriteLogFile): Promise<LogFile> => {
+export const writeLogFile = async ({ folder, number, onEvents, log, from, to }: WriteLogFile): Promise<LogFile> => {
   const file = `event_log.${String(number).padStart(4, '0')}.ndjson.zst`;
   let events = 0;
   async function* pages(): AsyncGenerator<string> {
-    for await (const page of pagesOf(part)) {
-      events += page.length;
+    for await (const page of readPages(log, { from, to, limit: PAGE_EVENTS })) {
+      const wanted = page.events.filter(({ position }) => position <= to);
+      events += wanted.length;
       onEvents(events);
-      yield page.map(lineOf).join('');
+      yield wanted.map(lineOf).join('');
     }
   }
   const digest = digesting();
   const target = createWriteStream(join(folder, file), { flags: 'wx', mode: 0o600, flush: true });
   await pipeline(Readable.from(pages()), createZstdCompress(), digest.pass, target);
-  return { file, from: part.from, to: part.to, events, ...digest.end() };
+  return { file, from, to, events, ...digest.end() };
 };
 
 /** The events of a backup, page by page. */

@@ -31,6 +31,7 @@ export {
   type ReadStreamOptions,
   type Revision,
   readFamilies,
+  readPages,
   type StoredAppend,
   type StoredEvent,
   type StreamName,

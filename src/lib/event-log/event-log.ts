@@ -303,37 +303,38 @@ export class PositionNotInLog extends LogReplaced {
   }
 }
 
-interface ReadFamilies {
-  readonly categories: readonly string[];
-  /** Exclusive. Default: the log's start. */
-  readonly from?: Position;
+interface ReadPages extends Omit<ReadAllOptions, 'direction'> {
   /** Log position up to which to read. Pages may go beyond it. */
   readonly to: Position;
-  /** Stops the search. Events found until then have been yielded. */
-  readonly signal?: AbortSignal;
 }
 
-/** Higher: more events in memory at once. Lower: more round trips before a process is ready. */
-const PAGE_EVENTS_MAX = 1_000;
-
-/**
- * Reads whole families of events page by page, for callers that fold them into memory. Every page advances the position
- * and may be empty.
- */
-export async function* readFamilies<E extends EventShape, C extends ContextShape>(
+/** Reads a part of the log page by page. Every page advances the position and may be empty. An abort ends the reading. */
+export async function* readPages<E extends EventShape, C extends ContextShape>(
   store: Pick<EventStore<E, C>, 'readAll'>,
-  { categories, from = LOG_START, to, signal }: ReadFamilies,
+  { from = LOG_START, ...options }: ReadPages,
 ): AsyncGenerator<Page<E, C>> {
-  const filter = { categories };
-  const options = { filter, to, limit: PAGE_EVENTS_MAX, folded: true, ...(signal === undefined ? {} : { signal }) };
   let position = from;
-  while (position < to && signal?.aborted !== true) {
+  while (position < options.to && options.signal?.aborted !== true) {
     const page = await store.readAll({ from: position, ...options });
     if (page.position <= position) return;
     position = page.position;
     yield page;
   }
 }
+
+interface ReadFamilies extends Pick<ReadPages, 'from' | 'to' | 'signal'> {
+  readonly categories: readonly string[];
+}
+
+/** Higher: more events in memory at once. Lower: more round trips before a process is ready. */
+const FAMILY_EVENTS_MAX = 1_000;
+
+/** Reads whole families of events page by page, for callers that fold them into memory. */
+export const readFamilies = <E extends EventShape, C extends ContextShape>(
+  store: Pick<EventStore<E, C>, 'readAll'>,
+  { categories, ...part }: ReadFamilies,
+): AsyncGenerator<Page<E, C>> =>
+  readPages(store, { ...part, filter: { categories }, limit: FAMILY_EVENTS_MAX, folded: true });
 
 /**
  * Makes sure that the log is still the one that this process began with. A client reconnects silently, and the server
