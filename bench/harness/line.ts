@@ -8,6 +8,7 @@ export type Unit =
   | 'posts/s'
   | 'events'
   | 'queries'
+  | 'messages'
   | 'MB/min'
   | 's'
   | 'ms'

@@ -5,6 +5,7 @@ import { append } from './append.ts';
 import { batch } from './batch.ts';
 import { catchUp } from './catch-up.ts';
 import { contentRoots } from './content-roots.ts';
+import { crashes } from './crash.ts';
 import { endToEnd } from './end-to-end.ts';
 import { endToEndRedis } from './end-to-end-redis.ts';
 import { eventStreams } from './event-streams.ts';
@@ -59,6 +60,7 @@ export const BY_NAME: readonly Measure[] = [
   auditTrees,
   processes,
   starts,
+  crashes,
   growth,
   growthLarge,
   soak,
