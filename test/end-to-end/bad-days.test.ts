@@ -62,7 +62,7 @@ describe('a service that cannot start says why in one sentence', () => {
       { DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none' },
       /PostgreSQL at 127\.0\.0\.1:1 .*DATABASE_URL/,
     );
-  }, 40_000);
+  });
 
   test('when EVENTSTORE_URL cannot be reached', async () => {
     const cluster = 'kurrentdb://127.0.0.1:1,127.0.0.1:2?tls=false';
@@ -76,7 +76,7 @@ describe('a service that cannot start says why in one sentence', () => {
 
   test('when Redis is missing', async () => {
     await refused({ REDIS_URL: 'redis://127.0.0.1:1' }, /Redis at 127\.0\.0\.1:1 .*REDIS_URL/);
-  }, 40_000);
+  });
 
   test('when the secrets were stored under another key', async () => {
     await refused({ SECRET_KEY: 'another secret key that is long enough' }, /SECRET_KEY/);

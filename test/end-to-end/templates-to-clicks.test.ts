@@ -167,5 +167,5 @@ describe('tracked mail from a template that was pushed from files', () => {
     });
     const after = (await api.get('/v1/stats')).body.totals;
     expect(after).toMatchObject({ clicked: before.clicked, clicks: before.clicks, machine_clicked: 1 });
-  }, 30_000);
+  });
 });

@@ -240,4 +240,4 @@ test('after the database broke every connection, requests are 503 at worst and r
   expect([...statuses].filter((status) => ![200, 202, 503].includes(status))).toEqual([]);
   const id = await send();
   expect(idsOf((await get('/v1/messages?limit=1')).body)).toEqual([id]);
-}, 40_000);
+});

@@ -71,5 +71,5 @@ describe('held mail', () => {
     };
     expect(await buffersOf(`"holders-of-mail" ('', 100)`)).toBeLessThan(30);
     expect(await buffersOf(`"held-mail" ('dom_2', '', 1000, 100, 500, '{}')`)).toBeLessThan(1_500);
-  }, 30_000);
+  });
 });

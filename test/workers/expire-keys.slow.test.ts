@@ -69,5 +69,5 @@ describe('the expiry of a key', () => {
     expect(await typesOf(ending)).toEqual(['KeyCreated', 'KeyExpired', 'KeyUpdated', 'KeyExpired']);
     expect(await typesOf(removed)).toEqual(['KeyCreated', 'KeyDeleted']);
     for (const keyId of [lasting, other]) expect(await typesOf(keyId)).toEqual(['KeyCreated']);
-  }, 45_000);
+  });
 });

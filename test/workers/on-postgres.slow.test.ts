@@ -72,5 +72,5 @@ describe('with everything in PostgreSQL,', () => {
     await sending;
     await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
     expect(sink.mails).toHaveLength(MESSAGES);
-  }, 40_000);
+  });
 });

@@ -161,7 +161,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     await vi.waitFor(() => expect(one.sentences).toEqual([LOST, BACK]), 15_000);
     await hears(one, 'new', 50, 0);
     expect(await admitted([one, other].flatMap(({ take }) => many(50, () => take('new', 1, 100))))).toBe(0);
-  }, 40_000);
+  });
 
   test('count separately while the connection is cut, and together when it is restored', async (context) => {
     const { proxy, one, other } = await openByProxy(context);
@@ -171,7 +171,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     proxy.mend();
     await vi.waitFor(() => expect(one.sentences.at(-1)).toBe(BACK), 15_000);
     await hears(other, 'key', 6, 0);
-  }, 40_000);
+  });
 
   test('continue with what each of them knows when the table is emptied', async (context) => {
     const { database, processes } = await openProcesses(context, [{}, {}]);

@@ -124,7 +124,7 @@ describe('a tracked copy', () => {
   let copies: readonly Copy[];
   beforeAll(async () => {
     copies = await send(BOTH, 2);
-  }, 30_000);
+  });
 
   test('has links and the pixel on PUBLIC_URL if the domain has no tracking host', () => {
     for (const { hrefs, pixel } of copies) {
@@ -219,7 +219,7 @@ test('only the kind of network of an IP address and the family of a user agent a
   expect(event?.data).toMatchObject({ client: 'firefox', network: 'private' });
   expect(JSON.stringify(event)).not.toMatch(/127\.0\.0\.1|unmistakable/);
   expect(service().program.output()).not.toContain('unmistakable');
-}, 30_000);
+});
 
 test('tracking in test mode leaves no trace in live statistics', async () => {
   const key = service().program.keys.test;
@@ -231,4 +231,4 @@ test('tracking in test mode leaves no trace in live statistics', async () => {
   await engagements(copy, 2, key);
   expect(await totals(key)).toMatchObject({ opened: 1, clicked: 1 });
   expect(await totals()).toEqual(before);
-}, 30_000);
+});

@@ -120,7 +120,7 @@ export const startDashboard = (
     api = apiClient(program.baseUrl, program.keys.live);
     if (!chromiumIsMissing) browser = await openBrowser();
     await prepare(dashboard);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -15,7 +15,7 @@ describe.skipIf(postfixIsMissing)('Postfix', () => {
   let postfix: Postfix;
   beforeAll(async () => {
     postfix = await startPostfix(NAMES);
-  }, 30_000);
+  });
   afterEach(() => postfix.empty());
   afterAll(() => postfix?.stop());
 

@@ -85,5 +85,5 @@ describe('servers with a rate limit', () => {
       const { state } = await load(service.dependencies.store, destination, destinationStream(domain));
       expect(state.suspension).toBeNull();
     }
-  }, 30_000);
+  });
 });

@@ -41,7 +41,7 @@ describe('a log that lags with outcomes', () => {
     caughtUp.resolve();
     await until(() => allDelivered(service, ids));
     expect(service.sink.mails).toHaveLength(200);
-  }, 30_000);
+  });
 
   // A command immediately retries an append of unknown outcome a few times.
   test.each([

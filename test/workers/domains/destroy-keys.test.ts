@@ -59,7 +59,7 @@ test('the keys before a rotation are destroyed once, when their records are no l
   expect(await activeSigningKeys(await world.current(domain), world.context.secrets)).toHaveLength(2);
   await destroyFormerKeys(world.context, domain.domainId);
   expect((await typesOf(domain)).filter((type) => type === 'DkimKeysDestroyed')).toHaveLength(1);
-}, 30_000);
+});
 
 test('all keys of a deleted domain are destroyed', async () => {
   const { domain, former } = await rotated();
@@ -77,7 +77,7 @@ test('all keys of a deleted domain are destroyed', async () => {
   expect(await known(all)).toBe(4);
   start(7.01);
   await vi.waitFor(async () => expect(await known(all)).toBe(0), { timeout: 15_000 });
-}, 30_000);
+});
 
 test('an unrecorded destruction is repeated', async () => {
   const { domain, former } = await rotated();

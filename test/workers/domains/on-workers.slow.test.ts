@@ -21,4 +21,4 @@ test('a domain whose records are published is verified by the workers without a 
   expect(service.fatal).toEqual([]);
   await service.close();
   await world.close();
-}, 30_000);
+});

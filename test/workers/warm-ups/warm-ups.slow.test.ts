@@ -74,7 +74,7 @@ describe('a domain in warm-up', () => {
     }
     service.system.shift(DAY_MS * 1.5);
     await settled(service, here, { delivered: 12 });
-  }, 30_000);
+  });
 
   test('lets no mail expire while it waits for its slot', async () => {
     const service = await openAtNoon();
@@ -114,7 +114,7 @@ describe('a domain in warm-up', () => {
     expect(left).toBeLessThanOrEqual(40);
     // The quota that the process had reserved is lost for the day: a twentieth of the share at most.
     expect(left).toBeGreaterThanOrEqual(38);
-  }, 30_000);
+  });
 
   test('counts transactional mail and never holds it', async () => {
     const service = await openAtNoon();
@@ -126,7 +126,7 @@ describe('a domain in warm-up', () => {
     expect(await takenOf(service, 'example.org')).toBe(4);
     const [bulk] = await sendMany(service, 1);
     await settled(service, [bulk ?? ''], { held: 1 });
-  }, 30_000);
+  });
 
   test('holds nothing in the test environment, of other domains, or after its plan has ended', async () => {
     const service = await openAtNoon();
@@ -147,7 +147,7 @@ describe('a domain in warm-up', () => {
     service.system.shift(DAY_MS * 2);
     await settled(service, await sendMany(service, 3), { delivered: 3 });
     expect(await takenOf(service, 'example.org')).toBe(0);
-  }, 30_000);
+  });
 
   test('sends held mail sooner when its plan is replaced by a larger one, within its quota', async () => {
     const service = await openAtNoon();
@@ -165,7 +165,7 @@ describe('a domain in warm-up', () => {
     expect(await events()).toBe(before);
     service.system.shift(DAY_MS);
     await settled(service, ids, { delivered: 9 });
-  }, 30_000);
+  });
 
   test('still holds mail when its plan is replaced by a smaller one', async () => {
     const service = await openAtNoon();
@@ -177,7 +177,7 @@ describe('a domain in warm-up', () => {
     const [more = ''] = await sendMany(service, 1);
     await settled(service, [more], { held: 1 });
     await settled(service, ids, { delivered: 3, held: 2 });
-  }, 30_000);
+  });
 
   test('counts domains of one mailbox provider together', async () => {
     const service = await openAtNoon();
@@ -189,7 +189,7 @@ describe('a domain in warm-up', () => {
     await settled(service, other, { delivered: 2 });
     await settled(service, ids, { delivered: 4, held: 2 });
     expect(await takenOf(service, 'provider.test')).toBe(4);
-  }, 30_000);
+  });
 
   test('counts a recipient once a day, however many attempts it has', async () => {
     let tries = 0;
@@ -206,5 +206,5 @@ describe('a domain in warm-up', () => {
     service.system.shift(120_000);
     await settled(service, [id], { delivered: 1 });
     expect(await takenOf(service, 'example.org')).toBe(1);
-  }, 30_000);
+  });
 });

@@ -26,7 +26,7 @@ describe('a smarthost that accepts no mail', () => {
     expect(await of(`127.0.0.1:${secure}`, 'smtps')).toMatch(/its certificate is not trusted/);
     expect(await of(`127.0.0.1:${http}`)).toMatch(/says nothing that is SMTP: correct port and scheme in MAIL_URL/);
     expect(await of(`127.0.0.1:${refusing}`)).toMatch(/refuses the session: ask its operator/);
-  }, 30_000);
+  });
 
   test('is logged without password, user and the text of the server', async () => {
     const port = await startSmarthost();
