@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { DateField } from '../components/date-field.tsx';
 import { Icon } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';
 import { useMayRead } from '../data/access.ts';
@@ -15,7 +16,7 @@ const FORMATS = [
 /** Asks for a day and downloads the access review as of the end of it. */
 export const AccessReview = (): JSX.Element | null => {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [day, setDay] = useState('');
+  const [day, setDay] = useState<string | null>(null);
   if (!useMayRead()(PATH)) return null;
   return (
     <>
@@ -29,10 +30,10 @@ export const AccessReview = (): JSX.Element | null => {
           Members, API keys and auditors with their roles and scopes, who granted access, and when it ended. Each event
           has a proof.
         </p>
-        <label class="row">
-          As of the end of this day, in the time zone of the organization. Empty: now.
-          <input class="inp" type="date" value={day} onInput={(event) => setDay(event.currentTarget.value)} />
-        </label>
+        <div class="row">
+          As of the end of this day, in the time zone of the organization
+          <DateField label="Day of the review" value={null} empty="now" timeZone="UTC" onDate={setDay} />
+        </div>
         <div class="acts">
           <button type="button" class="btn" onClick={() => dialog.current?.close()}>
             Close
@@ -42,7 +43,7 @@ export const AccessReview = (): JSX.Element | null => {
               key={word}
               word={word}
               path={PATH}
-              query={day === '' ? {} : { at: day }}
+              query={day === null ? {} : { at: day.slice(0, 'YYYY-MM-DD'.length) }}
               accept={accept}
               name={name}
             />

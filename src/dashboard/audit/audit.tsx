@@ -59,7 +59,7 @@ const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): J
 const Folded = ({ number }: { readonly number: number }): JSX.Element => (
   <a class="folded line hoverable" href={withParameters({ workers: 'include' })}>
     <Icon name="rotate" />
-    {count(number)} {number === 1 ? 'event' : 'events'} of workers
+    {count(number)} worker {number === 1 ? 'event' : 'events'}
   </a>
 );
 

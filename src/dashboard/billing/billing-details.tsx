@@ -22,7 +22,8 @@ export const BillingDetails = (): JSX.Element | null => {
   };
   return (
     <Action
-      word="Billing details"
+      word="Save"
+      opener="Billing details"
       operation="PATCH /v1/organization"
       icon="sliders"
       tone="plain"

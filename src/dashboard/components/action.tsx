@@ -144,7 +144,7 @@ interface ActionProps {
 
 const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: boolean): void }): JSX.Element => (
   <label class="row">
-    <span>
+    <span class="any">
       Type <bdi class="mono">{name}</bdi> to confirm
     </span>
     <input

@@ -182,7 +182,7 @@ export const RecordRow = ({ record }: { readonly record: DomainRecord }): JSX.El
     <span class="type">{record.type}</span>
     <code class="ell">{record.name}</code>
     <span class="sp" />
-    <span class="muted hide-s small">{nameOf(record)}</span>
+    <span class="muted hide-s small nw">{nameOf(record)}</span>
     <span class="cp">
       <CopyButton text={record.value} label={`Copy the value of ${record.name}`} />
     </span>

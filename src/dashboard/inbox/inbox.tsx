@@ -304,6 +304,7 @@ const EmptyInbox = (): JSX.Element => {
 export const Inbox = (): JSX.Element => {
   const { query } = usePlace();
   const asked = { to: query.get('to'), subject: query.get('subject') };
+  const isEverything = asked.to === null && asked.subject === null;
   const list = useList<SerializedListedCapturedMail>({ path: PATH, query: { limit: PAGE, ...asked } });
   useArrivals();
   const isAbsent = list.error instanceof ApiFault && list.error.status === 404;
@@ -324,12 +325,12 @@ export const Inbox = (): JSX.Element => {
             operation="DELETE /v1/inbox"
             icon="trash"
             tone="danger"
-            title="Delete this mail?"
+            title={isEverything ? 'Delete all captured mail?' : 'Delete all matching mail?'}
             act={clear}
           >
             <p class="two">
-              {asked.to === null && asked.subject === null ? 'All captured mail' : 'All matching captured mail'} in this
-              environment is deleted. The messages themselves are kept.
+              {isEverything ? 'All captured mail' : 'All matching captured mail'} in this environment is deleted. The
+              messages themselves are kept.
             </p>
           </Action>
         </div>

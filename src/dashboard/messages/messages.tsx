@@ -96,12 +96,12 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
   const found = [
     ...(later === null ? [] : [`${later} in the last 30 days`]),
     ...(otherwise === null ? [] : [`${otherwise} with another status`]),
-    ...fewer.flatMap(({ word, number }) => (number === null ? [] : [`${number} without ${word}`])),
+    ...fewer.flatMap(({ word, number }) => (number === null ? [] : [`${number} without the ${word} filter`])),
   ];
   return (
     <Empty icon="search" title="No matching messages" actions={<WaysOut search={search} isLater={later !== null} />}>
       {found.length > 0
-        ? `There are ${found.join(', and ')}.`
+        ? `Other matches: ${found.join(', ')}.`
         : 'Subjects must contain all words. Parts of addresses and names are found from the beginning of a word, for as long as contents are stored. Try another period or fewer filters.'}
     </Empty>
   );

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { SerializedRefusedRequest, ShownRefusedRequest } from '../../http/resources/refused-requests.ts';
 import { CopyField, Fact, Facts, Prose } from '../components/facts.tsx';
 import { Status } from '../components/icons.tsx';
-import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { Empty, Fault, Skeleton, sentenceOf } from '../components/states.tsx';
 import { ApiFault, type Query } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
 import { linkTo, usePlace } from '../data/location.ts';
@@ -242,7 +242,7 @@ export const Refusal = ({ id, names }: RefusalProps): JSX.Element => {
         <Status state="failed" word={String(refused.status)} />
       </h2>
       <p class="b">
-        <Prose text={refused.message} />
+        <Prose text={sentenceOf(refused.message)} />
       </p>
       {refused.problems.length > 0 && <Problems refused={refused} />}
       <p class="muted">

@@ -48,7 +48,7 @@ const HtmlRules = ({ rules }: { readonly rules: HtmlValidation }): JSX.Element =
         </select>
       </label>
     ))}
-    <small>
+    <small class="quiet">
       Other HTML is rejected, or sent unchanged with its problems as findings. Templates must always be valid.
     </small>
   </fieldset>
@@ -188,7 +188,7 @@ export const AllowContents = ({ organization }: { readonly organization: Seriali
   };
   return (
     <Action
-      word="Allow"
+      word="Save"
       opener="Message contents"
       operation="PUT /v1/organization/contents"
       icon="mail"

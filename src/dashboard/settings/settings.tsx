@@ -100,7 +100,8 @@ export const ChangeRole = ({ member }: OfMember): JSX.Element => {
   };
   return (
     <Action
-      word="Role"
+      word="Change role"
+      opener="Role"
       operation="PATCH /v1/members/:id"
       icon="person"
       tone="plain"
@@ -133,7 +134,8 @@ export const MakeLink = ({ member }: OfMember): JSX.Element => {
     );
   return (
     <Action
-      word="Link"
+      word="Create link"
+      opener="Link"
       operation="POST /v1/members/:id/links"
       icon="link"
       tone="plain"
@@ -234,7 +236,8 @@ export const EndSession = ({ id, name }: { readonly id: string; readonly name: s
   const end = (): Promise<undefined> => ask<undefined>(`/v1/sessions/${id}`, 'DELETE');
   return (
     <Action
-      word="End"
+      word="End session"
+      opener="End"
       operation="DELETE /v1/sessions/:id"
       icon="forbid"
       tone="plain"
@@ -407,7 +410,9 @@ const Managed = (): JSX.Element => {
 /** The member's own organizations and passkeys. */
 const Personal = (): JSX.Element => (
   <>
-    <SwitchOrganization />
+    <div class="below">
+      <SwitchOrganization />
+    </div>
     <Passkeys />
   </>
 );

@@ -121,7 +121,7 @@ export const TemplateVariables = ({ variables, isReadOnly, onChange }: Variables
             {variables.map((variable) => (
               <tr key={variable.name}>
                 <td>
-                  <code>{variable.name}</code>
+                  <code class="any">{variable.name}</code>
                 </td>
                 <td>
                   <select

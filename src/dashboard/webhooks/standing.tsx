@@ -30,7 +30,7 @@ const SHOWN_CHARACTERS = 200;
 
 const answerOf = ({ status, response, duration_ms: took }: Attempt): string =>
   status === null
-    ? `no response (${response.slice(0, SHOWN_CHARACTERS)})`
+    ? `no response (${response.replace(/^no answer: /, '').slice(0, SHOWN_CHARACTERS)})`
     : `${status} in ${duration(took)}${response === '' ? '' : `: ${response.slice(0, SHOWN_CHARACTERS)}`}`;
 
 const lastOf = (deliveries: readonly Delivery[]): Attempt | undefined =>

@@ -112,7 +112,7 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     await page.goto('/dashboard/audit');
     await page.getByText('The log is intact').waitFor();
     await page
-      .getByRole('link', { name: /of workers/ })
+      .getByRole('link', { name: /worker events?$/ })
       .first()
       .waitFor();
     expect(await page.getByRole('link', { name: /^\S+ Worker / }).count()).toBe(0);

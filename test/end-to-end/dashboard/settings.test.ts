@@ -117,7 +117,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
       await owner.page.getByRole('button', { name: 'Message contents' }).click();
       await dialog.getByRole('checkbox', { name: /^Analysts/ }).setChecked(isAllowed);
       if (isAllowed) expect(await look(owner.page, 'settings-contents')).toEqual(FINE);
-      await dialog.getByRole('button', { name: 'Allow' }).click();
+      await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.waitFor({ state: 'hidden' });
     };
     await owner.page.goto('/dashboard/settings');
