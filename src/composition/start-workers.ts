@@ -114,9 +114,18 @@ const FULL_CHECK_AFTER_MS = 6.5 * 86_400_000;
 /** Rest after each page of the log, in times of what it took: a fifth of a processor's time, next to mail and requests. */
 const CHECK_REST_SHARE = 4;
 
-const nightlyCheck = (
+/** What the nightly check reads, and where it keeps where it ended: a vault row, which the next process reads. */
+export const nightlyCheck = (
   hour: number,
-  { pool: db, store, system, context, vaultOn }: Engines,
+  {
+    pool: db,
+    store,
+    system,
+    context,
+    vaultOn,
+  }: Pick<Engines, 'pool' | 'store' | 'system' | 'vaultOn'> & {
+    readonly context: Pick<Engines['context'], 'contents' | 'secrets'>;
+  },
   { metrics, policy }: { readonly metrics: ReturnType<typeof measureAudit>; readonly policy: Policy },
 ): NonNullable<WorkersDependencies['auditCheck']> => ({
   hour,

@@ -38,8 +38,8 @@ export const openCheckedLog = async () => {
     await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
   };
   const follow = async () => expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
-  const sign = async () => {
-    await signCheckpoint(context, { tree: TREE, trees: createAuditTrees(pool), host: 'mail.example' });
+  const sign = async (tree = TREE) => {
+    await signCheckpoint(context, { tree, trees: createAuditTrees(pool), host: 'mail.example' });
     await follow();
   };
   await append(300, STREAM, TREE);
@@ -75,5 +75,5 @@ export const openCheckedLog = async () => {
     await noteCosignature(context, { tree: TREE, note, line });
     await follow();
   };
-  return { pool, store, context, runner, append, follow, cosign, check, idAt };
+  return { pool, store, context, runner, append, follow, sign, cosign, check, idAt };
 };
