@@ -21,7 +21,7 @@ import { cellFilter, MessageList } from './list.tsx';
 import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
-import { ANY_STATUS, MessageSearchBar, wordOf } from './search.tsx';
+import { ANY_STATUS, MessageSearchBar, RefusedFilters, useRefusedFilters, wordOf } from './search.tsx';
 import {
   barsQuery,
   countQuery,
@@ -290,7 +290,7 @@ export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Ele
 };
 
 /** Removes filters that the service refused, such as those of a link that was edited by hand. */
-const RefusedFilters = ({ error }: { readonly error: Error }): JSX.Element | null => {
+const InvalidFilters = ({ error }: { readonly error: Error }): JSX.Element | null => {
   const { query } = usePlace();
   if (!(error instanceof ApiFault) || error.status !== 400) return null;
   const refused = Object.keys(error.details).filter((name) => query.has(name));
@@ -312,7 +312,7 @@ const RefusedFilters = ({ error }: { readonly error: Error }): JSX.Element | nul
 const Refusal = ({ error, retry }: { readonly error: Error; retry(): void }): JSX.Element => (
   <>
     <Fault error={error} retry={retry} />
-    <RefusedFilters error={error} />
+    <InvalidFilters error={error} />
   </>
 );
 
@@ -434,7 +434,9 @@ export const Messages = (): JSX.Element => {
   const { query } = usePlace();
   const search = searchOf(query);
   const peeked = query.get('peek');
-  const list = useList<Message>({ path: '/v1/messages', query: listQuery(search) });
+  const refused = useRefusedFilters(search);
+  const enabled = refused.length === 0;
+  const list = useList<Message>({ path: '/v1/messages', query: listQuery(search), enabled });
   const messages = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
   const news = useMessageUpdates(list, messages);
   useKeptTrail(messages.map(({ id }) => id));
@@ -469,7 +471,8 @@ export const Messages = (): JSX.Element => {
       <Bars search={search} />
       <Counted search={search} />
       {list.error !== null && <Refusal error={list.error} retry={() => void list.refetch()} />}
-      {list.isPending && list.error === null && <Skeleton />}
+      <RefusedFilters names={refused} />
+      {list.isLoading && <Skeleton />}
       {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}
       {list.data !== undefined && messages.length > 0 && (
         <MessageList list={list} messages={messages} news={news} selected={selected} picked={picked} pick={pick} />

@@ -7,6 +7,7 @@ import { Choice, wordsOf } from '../components/choice.tsx';
 import { DateField } from '../components/date-field.tsx';
 import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
+import { Empty } from '../components/states.tsx';
 import { TokenSearch } from '../components/token-search.tsx';
 import { useMay } from '../data/access.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
@@ -122,6 +123,25 @@ const CONTENT_FILTERS = ['to', 'from', 'subject', 'metadata'];
 
 const withoutContents = (filter: string): string =>
   `You cannot search by ${filter}, because your role may not see mail contents. Use status, key, template, domain or an id. Owners can allow it under Settings, Message contents.`;
+
+/** Filters of the address that the role may not use: they are not asked for, because the service would refuse them. */
+export const useRefusedFilters = ({ filters }: MessageSearch): readonly string[] =>
+  useMay('GET /v1/messages/:id/content') ? [] : CONTENT_FILTERS.filter((name) => name in filters);
+
+export const RefusedFilters = ({ names }: { readonly names: readonly string[] }): JSX.Element | null =>
+  names.length === 0 ? null : (
+    <Empty
+      icon="search"
+      title="Your role cannot use this search"
+      actions={
+        <a class="btn" href={withParameters(Object.fromEntries(names.map((name) => [name, null])))}>
+          Remove {names.join(', ')}
+        </a>
+      }
+    >
+      {withoutContents(names.join(' or '))}
+    </Empty>
+  );
 
 /** Begins the values of outcomes among those of statuses. */
 const OUTCOME = 'outcome:';

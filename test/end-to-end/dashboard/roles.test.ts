@@ -171,6 +171,19 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     await close();
   });
 
+  test('of messages asks for no filter that an analyst may not use, and offers to remove it', async () => {
+    const { page, complaints, close } = await dashboard.openAs('analyst', WIDE);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto('/dashboard/messages?to=ann%40example.net&subject=order');
+    await page.getByText('You cannot search by to or subject, because your role may not see mail contents.').waitFor();
+    expect(asked.filter((url) => /\/v1\/.*ann/.test(url))).toEqual([]);
+    await page.getByRole('link', { name: 'Remove to, subject' }).click();
+    await page.locator('.lr').first().waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('is not refused either where a key may only send', async () => {
     const domainId = (await dashboard.api.get('/v1/domains')).body.data[0].id;
     const asked = { name: 'only sends', domain_id: domainId, permissions: ['send'] };
