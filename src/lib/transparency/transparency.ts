@@ -15,17 +15,6 @@
  * and `MalformedPolicy` with a sentence for people; a proof that does not hold is `false`, never an error.
  */
 export {
-  ADD_CHECKPOINT,
-  type Answer,
-  addCheckpointBody,
-  type CosignRequest,
-  problemWith,
-  REQUEST_BYTES_MAX,
-  readRequest,
-  SIZE_MEDIA_TYPE,
-  sizeInConflict,
-} from './checkpoints.ts';
-export {
   type ContentPart,
   canonicalJson,
   hasHalfPair,
@@ -81,3 +70,14 @@ export {
   signedNote,
   type VerifierKey,
 } from './signed-note.ts';
+export {
+  ADD_CHECKPOINT,
+  type Answer,
+  addCheckpointBody,
+  type CosignRequest,
+  problemWith,
+  REQUEST_BYTES_MAX,
+  readRequest,
+  SIZE_MEDIA_TYPE,
+  sizeInConflict,
+} from './tlog-witness.ts';
