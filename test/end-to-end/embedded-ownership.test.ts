@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { claimOwnership } from '../../src/adapters/embedded-postgres/embedded-postgres.ts';
@@ -10,13 +9,18 @@ import { killServer, open, query, temporaryFolder } from './embedded-support.ts'
 const own = (url: string, onLost = (): void => undefined) =>
   claimOwnership({ url, system: createSystem(), logger: silentLogger, onLost });
 
+const HELD = `select 1 from pg_locks where locktype = 'advisory' and granted and objid = ${ADVISORY_LOCKS.ownership}`;
+
+/** Resolves when a service owns the data. */
+const owned = (url: string): Promise<void> =>
+  vi.waitFor(async () => expect(await query(url, HELD)).toHaveLength(1), { timeout: 30_000, interval: 50 });
+
 describe('the built-in PostgreSQL', () => {
   test('is still owned by its service after an interruption', async () => {
     const embedded = await open({ dataDir: await temporaryFolder(), supervised: true });
     const ownership = await own(embedded.url);
     await killServer(embedded.location);
-    await vi.waitFor(() => query(embedded.url, 'select 1'), 10_000);
-    await sleep(1_000); // it regains ownership within this time
+    await owned(embedded.url);
     await expect(own(embedded.url)).rejects.toThrow(/another Outbox service \(process \d+\) is already running/);
     await ownership.release();
     await (await own(embedded.url)).release();
@@ -38,7 +42,7 @@ describe('the built-in PostgreSQL', () => {
     await query(embedded.url, `select pg_terminate_backend(${owner?.pid})`);
     await locked;
     await new Promise((resolve) => earlier.once('end', resolve));
-    await sleep(1_000); // it regains ownership within this time
+    await owned(embedded.url);
     await expect(own(embedded.url)).rejects.toThrow(/already running/);
     expect(onLost).not.toHaveBeenCalled();
     await ownership.release();

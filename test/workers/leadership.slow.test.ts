@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { Queue, QueueName, Queues } from '../../src/domain/ports/queue.ts';
 import { closedAfterTest } from '../support/after-test.ts';
@@ -30,7 +29,8 @@ test('one of two processes leads and dispatches, and the other takes over when i
   for (const { workers } of processes) workers.start();
   await service.webhook('http://127.0.0.1:9/', ['message.*'], 'test');
   await service.send('first@example.org', 'test');
-  await sleep(1500); // both have reached the checkpoint, and one of them is a follower
+  // Both have reached the checkpoint when one of them finds that the other moves it.
+  await vi.waitFor(() => expect(service.logger.said('debug')).toContain('another process is the leader'), 20_000);
 
   const before = processes.map(({ queues }) => queues.added());
   for (const name of ['ann', 'carl']) {

@@ -2,7 +2,7 @@ import type { Logger } from '../../src/lib/async/async.ts';
 
 export interface RecordingLogger extends Logger {
   /** Messages of a level, in order. */
-  said(level: 'info' | 'warn' | 'error'): readonly string[];
+  said(level: 'debug' | 'info' | 'warn' | 'error'): readonly string[];
   /** Fields of these messages. */
   fieldsOf(level: 'info' | 'warn' | 'error'): readonly object[];
   /** Field `outcome` of the lines that have both `kind` and `outcome`, in order. */

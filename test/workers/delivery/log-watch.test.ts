@@ -60,6 +60,14 @@ describe('the watch of the log', () => {
     await stop();
   });
 
+  test('counts an outage that goes on as one of now, between two questions too', async () => {
+    const { system, log, watch, stop } = open();
+    log.isAway = true;
+    await system.advance(3_500);
+    expect(watch.wasAwaySince(system.monotonicMs())).toBe(true);
+    await stop();
+  });
+
   test('is not settled after an append failed, although the log answers reads', async () => {
     const { system, watch, stop } = open();
     await system.advance(2_500);
