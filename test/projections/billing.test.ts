@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { SERVICE_SENDER } from '../../src/domain/message/events.ts';
-import { billingProjection, billingUsage } from '../../src/projections/billing.ts';
+import {
+  billedOn,
+  billingProjection,
+  billingUsage,
+  type ClosedInvoice,
+  listInvoices,
+} from '../../src/projections/billing.ts';
+import type { ListCursor, ListPage } from '../../src/projections/database.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
@@ -63,4 +70,41 @@ describe('usage', () => {
       expect(byDay).toEqual([{ date: '2026-11-05', billableRecipients, after: expect.stringMatching(/^0+$/) }]);
     });
   }
+});
+
+describe('messages billed for days', () => {
+  test('are those of the days from the first one to before the last one', async () => {
+    const { given, pool } = await openApplied(billingProjection);
+    const messageIds = ['msg_1', 'msg_2', 'msg_3'];
+    for (const [index, id] of messageIds.entries())
+      await given(`message-${id}`, [messageAccepted({ messageId: id, recipients: TWO })], {
+        occurredAt: `2026-11-0${index + 1}T10:00:00.000Z`,
+      });
+    const billed = async (from: string | null, to: string | null): Promise<readonly string[]> => [
+      ...(await billedOn(pool, { organizationId: 'org_mine', messageIds, from, to })),
+    ];
+    expect(await billed('2026-11-02', '2026-11-03')).toEqual(['msg_2']);
+    expect((await billed(null, '2026-11-03')).toSorted()).toEqual(['msg_1', 'msg_2']);
+    expect((await billed('2026-11-02', null)).toSorted()).toEqual(['msg_2', 'msg_3']);
+  });
+});
+
+test('invoices are listed page by page, the newest month first and each once', async () => {
+  const { given, pool } = await openApplied(billingProjection);
+  const months = ['2026-08', '2026-09', '2026-10'];
+  for (const month of months) {
+    const data = {
+      ...{ organizationId: 'org_mine', invoiceId: `inv_${month}`, month, currency: 'EUR', lines: [], total: 0 },
+      countedTo: { position: '', at: null },
+    };
+    await given(`invoice-inv_${month}`, [{ type: 'InvoiceClosed', data }]);
+  }
+  const listed: string[] = [];
+  let after: ListCursor | null = null;
+  do {
+    const page: ListPage<ClosedInvoice> = await listInvoices(pool, { organizationId: 'org_mine', limit: 1, after });
+    listed.push(...page.items.map(({ invoice }) => invoice.month));
+    after = page.next;
+  } while (after !== null);
+  expect(listed).toEqual(months.toReversed());
 });

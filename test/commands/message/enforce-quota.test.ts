@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createSendingQuotas, enforceQuota } from '../../../src/commands/message/enforce-quota.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
+import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { SERVICE_SENDER } from '../../../src/domain/message/events.ts';
 
 const PLAN = { ...BUILT_IN_PLANS.default, id: 'small', hardLimit: 10 };
@@ -19,8 +20,9 @@ const open = () => {
   let counted: number | null = 0;
   const quotas = createSendingQuotas(async () => counted, { monotonicMs: () => nowMs });
   return {
-    send: async (recipients: number): Promise<boolean> => {
-      const reservation = await enforceQuota({ quotas, system: { now: () => NOVEMBER } }, CALLER, [recipients]);
+    send: async (recipients: number, environment: Environment = 'live'): Promise<boolean> => {
+      const caller = { ...CALLER, environment };
+      const reservation = await enforceQuota({ quotas, system: { now: () => NOVEMBER } }, caller, [recipients]);
       const isRefused = reservation.refusals[0] !== null;
       reservation.settle(isRefused ? 0 : recipients);
       return !isRefused;
@@ -42,6 +44,12 @@ describe('the hard limit of a plan', () => {
     later(3); // failed recipients are free
     await send(0); // starts a read, whose result the next send uses
     expect([await send(7), await send(1)]).toEqual([true, false]);
+  });
+
+  test('does not apply to test keys, and what they send is not counted', async () => {
+    const { send } = open();
+    expect(await send(100, 'test')).toBe(true);
+    expect(await send(10)).toBe(true);
   });
 
   test('forgets nothing while counts cannot be read', async () => {

@@ -69,6 +69,16 @@ describe('the log in PostgreSQL', () => {
     expect(new Set(calls)).toEqual(new Set([10_000]));
   });
 
+  it('writes appends to one stream in the order of their calls, each after the one that it builds on', async () => {
+    const stream = newStream();
+    const appends = [
+      store.append(first(stream, events(1))),
+      ...Array.from({ length: 9 }, (_, revision) => store.append(next(stream, revision, events(1)))),
+    ];
+    const revisions = (await Promise.all(appends)).map(({ revision }) => revision);
+    expect(revisions).toEqual(Array.from({ length: 10 }, (_, revision) => revision));
+  });
+
   it('numbers positions from one without gaps, with or without conflicts', async () => {
     const taken = newStream();
     await store.append(first(taken, events(1)));

@@ -16,7 +16,7 @@ import {
 } from '../../../src/domain/webhook/webhook.ts';
 import { contextAt, specify } from '../../support/specification.ts';
 
-const registered: WebhookEvent = {
+const registered = {
   type: 'WebhookRegistered',
   data: {
     webhookId: 'whk_1',
@@ -26,7 +26,7 @@ const registered: WebhookEvent = {
     description: null,
     secretId: 'secret-1',
   },
-};
+} as const satisfies WebhookEvent;
 const mine = { organizationId: 'org_mine', environment: 'live' } as const;
 
 describe('a webhook', () => {
@@ -65,6 +65,17 @@ describe('a webhook', () => {
       ['enabled', 5],
       ['enabled', 5],
     ]);
+  });
+  test('belongs to the last actor that changed what it receives, not to one that described it', () => {
+    const by = (actor: string): EventContext => ({ ...contextAt('2026-01-01T00:00:00.000Z'), actor });
+    const after = (data: object): unknown => {
+      const changed = { type: 'WebhookUpdated', data: { webhookId: 'whk_1', ...data } } as const;
+      const state = webhook.evolve(webhook.evolve(webhook.initial, registered, by('key:key_1')), changed, by('key:key_2'));
+      return state.status === 'absent' ? null : state.ownedBy;
+    };
+    expect(after({ description: 'Orders' })).toBe('key:key_1');
+    expect(after({ description: 'Orders', url: 'https://example.com/other' })).toBe('key:key_2');
+    expect(after({ headers: { names: ['X-Key'], secretId: 'secret-2' } })).toBe('key:key_2');
   });
   test('can be deleted once', () => {
     given([registered])
@@ -149,6 +160,19 @@ describe('a webhook', () => {
     given([registered, paused, adopted])
       .when((state) => pingWebhook(state, mine))
       .thenEvents({ type: 'WebhookPinged', data: { webhookId: 'whk_1' } });
+  });
+
+  test('in the format of SendGrid is never subscribed to events that the format does not have', () => {
+    const inFormat: WebhookEvent = {
+      type: 'WebhookRegistered',
+      data: { ...registered.data, events: ['message.delivered'], format: 'sendgrid' },
+    };
+    given([inFormat])
+      .when((state) => updateWebhook(state, mine, { events: ['message.delivered', 'domain.verified'] }))
+      .thenRefused('invalid_request');
+    given([inFormat])
+      .when((state) => updateWebhook(state, mine, { events: ['message.bounced'] }))
+      .thenEvents({ type: 'WebhookUpdated', data: { webhookId: 'whk_1', events: ['message.bounced'] } });
   });
 
   const rotated = (secretId: string, previousExpiresAt: string): WebhookEvent => ({

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { LogContradiction, loadAuditLog, noteDispute, reopenAuditLog } from '../../../src/commands/audit.ts';
+import { LogContradiction, loadAuditLog, noteDispute, reopenAuditLog, rotateAuditKey } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/execute.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import {
@@ -105,6 +105,18 @@ describe('a log shorter than what a witness has cosigned', () => {
     expect(await trees.disputed()).toBe(0);
     const third = await reopenAuditLog(context, operator, { tree: TREE, reason: 'again' });
     expect(third.origin).toBe(`${key.name}/3`);
+  });
+
+  test('is signed by the key that verifiers trust, also when a new key has not signed yet', async () => {
+    const { append, sign, context, newest } = await openWitnessed();
+    await append(5);
+    const trusted = await sign();
+    const unused = parseVerifierKey(await rotateAuditKey(context, operator, TREE));
+    const { vkey } = await reopenAuditLog(context, operator, { tree: TREE, reason: 'restored' });
+    await append();
+    await sign();
+    const keys = [trusted, unused, parseVerifierKey(vkey)];
+    expect(await Promise.all(keys.map(async (key) => signedAt(await newest(), key)))).toEqual([0, null, 0]);
   });
 
   test('cannot be reopened before anything was signed', async () => {

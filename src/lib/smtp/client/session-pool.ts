@@ -70,7 +70,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
 
   const isWithinShare = ({ owner }: Waiter): boolean => {
     const own = (owner === undefined ? undefined : used.get(owner)) ?? 0;
-    return own === 0 || own < SHARE_OF_FREE * (sessionsMax - usedByAll);
+    return own < SHARE_OF_FREE * (sessionsMax - usedByAll);
   };
 
   const ended = (): void => {

@@ -83,6 +83,13 @@ describe('a member', () => {
     expect(members.filter(({ email }) => email === person.email)).toHaveLength(1);
   });
 
+  test('is invited once, however the address is spelled', async () => {
+    const person = newPerson('analyst');
+    expect((await ask('POST', '/v1/members', person)).status).toBe(201);
+    const again = await ask('POST', '/v1/members', { ...person, email: person.email.replace('person', 'Person') });
+    expect([again.status, again.code]).toEqual([409, 'member_already_exists']);
+  });
+
   test.each([['Ann\r\nBcc: eve@example.net'], ['Ann\u0000'], ['\u202eAnn'], [''], [' '], ['x'.repeat(101)], [7]])(
     'cannot be called %j',
     async (name) => {
