@@ -392,7 +392,6 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
       const { type, data } = event;
       if (type === 'DestinationReleased') {
         limits.delete(data.operator);
-        tried.delete(data.operator);
         rateLimits.forget(data.operator);
       }
       if (type !== 'DestinationSuspended') return;

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { createLogGuard, type EventStore, LogReplaced } from '../../../src/lib/event-log/event-log.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
+import { createLogGuard, type EventStore, LogReplaced, PositionNotInLog } from '../../../src/lib/event-log/event-log.ts';
 import { silentLogger } from '../../support/logger.ts';
 
 /** A log of which only the id and the head are asked. */
@@ -51,4 +52,30 @@ test('an older copy of the right log is not its return', async () => {
   Object.assign(log, { logId: 'ours', head: '004' });
   await turns(3);
   expect(onReturned).not.toHaveBeenCalled();
+});
+
+test('a node that is behind for a moment does not close the process, although it lacks the position to read from', async () => {
+  const log = { isBehind: false };
+  const readAll: EventStore['readAll'] = async ({ from = '' }) => {
+    if (log.isBehind) throw new PositionNotInLog();
+    return { events: [], position: from };
+  };
+  const store = {
+    logId: async () => 'ours',
+    look: async () => ({ logId: 'ours', head: log.isBehind ? '003' : '005' }),
+    head: async () => '005',
+    readAll,
+  } as unknown as EventStore;
+  const guard = await createLogGuard({
+    ...{ store, system: createSystem(), logger: silentLogger },
+    ...{ lookEveryMs: 60_000, behindMsMax: 60_000 },
+  });
+  onTestFinished(guard.close);
+  const guarded = guard.guard(store);
+  await guarded.head();
+  log.isBehind = true;
+  await expect(guarded.readAll({ from: '005', limit: 1 })).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(guard.replaced()).toBeNull();
+  log.isBehind = false;
+  expect(await guarded.readAll({ from: '005', limit: 1 })).toEqual({ events: [], position: '005' });
 });
