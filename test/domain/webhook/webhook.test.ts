@@ -26,7 +26,7 @@ const registered = {
     description: null,
     secretId: 'secret-1',
   },
-} as const satisfies WebhookEvent;
+} satisfies WebhookEvent;
 const mine = { organizationId: 'org_mine', environment: 'live' } as const;
 
 describe('a webhook', () => {
@@ -70,7 +70,8 @@ describe('a webhook', () => {
     const by = (actor: string): EventContext => ({ ...contextAt('2026-01-01T00:00:00.000Z'), actor });
     const after = (data: object): unknown => {
       const changed = { type: 'WebhookUpdated', data: { webhookId: 'whk_1', ...data } } as const;
-      const state = webhook.evolve(webhook.evolve(webhook.initial, registered, by('key:key_1')), changed, by('key:key_2'));
+      const before = webhook.evolve(webhook.initial, registered, by('key:key_1'));
+      const state = webhook.evolve(before, changed, by('key:key_2'));
       return state.status === 'absent' ? null : state.ownedBy;
     };
     expect(after({ description: 'Orders' })).toBe('key:key_1');

@@ -1,7 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
-import { createLogGuard, type EventStore, LogReplaced, PositionNotInLog } from '../../../src/lib/event-log/event-log.ts';
+import {
+  createLogGuard,
+  type EventStore,
+  LogReplaced,
+  PositionNotInLog,
+} from '../../../src/lib/event-log/event-log.ts';
 import { silentLogger } from '../../support/logger.ts';
 
 /** A log of which only the id and the head are asked. */
@@ -54,7 +59,7 @@ test('an older copy of the right log is not its return', async () => {
   expect(onReturned).not.toHaveBeenCalled();
 });
 
-test('a node that is behind for a moment does not close the process, although it lacks the position to read from', async () => {
+test('a node that is behind for a moment does not close the process, even if it lacks a position', async () => {
   const log = { isBehind: false };
   const readAll: EventStore['readAll'] = async ({ from = '' }) => {
     if (log.isBehind) throw new PositionNotInLog();

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { LogContradiction, loadAuditLog, noteDispute, reopenAuditLog, rotateAuditKey } from '../../../src/commands/audit.ts';
+import {
+  LogContradiction,
+  loadAuditLog,
+  noteDispute,
+  reopenAuditLog,
+  rotateAuditKey,
+} from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/execute.ts';
 import { auditStream } from '../../../src/domain/kernel/streams.ts';
 import {
