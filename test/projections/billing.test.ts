@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/kernel/events.ts';
 import { SERVICE_SENDER } from '../../src/domain/message/events.ts';
+import type { ListCursor, ListPage } from '../../src/lib/projections/projections.ts';
 import {
   billedOn,
   billingProjection,
@@ -8,7 +9,6 @@ import {
   type ClosedInvoice,
   listInvoices,
 } from '../../src/projections/billing.ts';
-import type { ListCursor, ListPage } from '../../src/projections/database.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
