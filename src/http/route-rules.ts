@@ -145,7 +145,7 @@ export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, st
 export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
 /** Reads by `admin` that only live keys may make. */
 export const ADMIN_LIVE = { ...ADMIN, environments: LIVE } as const;
-/** Reads of the audit log, which holds no contents: by `admin`, or by an auditor. */
+/** Reads of the audit log, which holds no contents: by `admin`, or by an auditor. Resources say `auditors` themselves. */
 export const AUDIT = { ...ADMIN_LIVE, auditors: true, mail: 'none' } as const;
 /** Reads about the people of the organization. */
 export const PEOPLE = { ...ADMIN_LIVE, mail: 'none' } as const;

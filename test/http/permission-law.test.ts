@@ -351,6 +351,25 @@ const CONDITIONS = {
   `,
   /** Auditors can read these with their token. */
   auditors: `
+    GET /v1/messages
+    GET /v1/messages/:id
+    GET /v1/messages/:id/events
+    GET /v1/messages/:id/explain
+    GET /v1/suppressions
+    GET /v1/suppressions/:id
+    GET /v1/api-keys
+    GET /v1/api-keys/:id
+    GET /v1/api-keys/:id/history
+    GET /v1/api-keys/:id/secrets
+    GET /v1/domains
+    GET /v1/domains/:id
+    GET /v1/webhooks
+    GET /v1/webhooks/:id
+    GET /v1/templates
+    GET /v1/templates/:id
+    GET /v1/templates/:id/versions
+    GET /v1/members
+    GET /v1/members/:id
     GET /v1/audit/log
     GET /v1/audit/checkpoints
     GET /v1/audit/proof/:id
@@ -362,6 +381,10 @@ const CONDITIONS = {
     GET /v1/audit/reports/access
     GET /v1/audit/reports/api-keys/:id
     GET /v1/audit/reports/messages/:id
+    GET /v1/audit/auditors
+    GET /v1/audit/auditors/:id
+    GET /v1/erasures
+    GET /v1/erasures/:id
   `,
   /** Refused to members without access to contents. */
   contents: `

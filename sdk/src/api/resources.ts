@@ -247,14 +247,14 @@ export const messages = (call: Call) => ({
    * With `at`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
    * its limit, and the filters `status` and `outcome` are not available.
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListMessagesQuery = {}, options?: RequestOptions) =>
     call.list<ListedMessage, ListMessagesAnswer>({ method: 'GET', path: '/v1/messages', query }, options),
   /**
    * Get a message
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetMessageQuery = {}, options?: RequestOptions) =>
     call.json<GetMessageAnswer>({ method: 'GET', path: path`/v1/messages/${id}`, query }, options),
@@ -297,7 +297,7 @@ export const messages = (call: Call) => ({
   /**
    * List the events of a message
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listEvents: (id: string, query: ListMessageEventsQuery = {}, options?: RequestOptions) =>
     call.list<OutboxEvent, ListMessageEventsAnswer>({ method: 'GET', path: path`/v1/messages/${id}/events`, query }, options),
@@ -306,7 +306,7 @@ export const messages = (call: Call) => ({
    *
    * Explains in sentences what happened to a message and what happens next: the request, the key, the checks, every attempt with replies and transport security, every wait with its reason, and each webhook attempt. `facts` contains the codes behind each sentence. Sentences are for people and can change; types and facts are stable. Once the content has expired, addresses and reply texts are null. With `at`, returns what was known at that time.
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   explain: (id: string, query: ExplainMessageQuery = {}, options?: RequestOptions) =>
     call.json<ExplainMessageAnswer>({ method: 'GET', path: path`/v1/messages/${id}/explain`, query }, options),
@@ -374,7 +374,7 @@ export const apiKeys = (call: Call) => ({
   /**
    * List API keys
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListKeysQuery = {}, options?: RequestOptions) =>
     call.list<ApiKey, ListKeysAnswer>({ method: 'GET', path: '/v1/api-keys', query }, options),
@@ -383,7 +383,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns the key without its secret.
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetKeyQuery = {}, options?: RequestOptions) =>
     call.json<GetKeyAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}`, query }, options),
@@ -410,7 +410,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns changes and refused changes, the newest first, also of a deleted key. Secrets are never returned.
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listHistory: (id: string, query: ListKeyHistoryQuery = {}, options?: RequestOptions) =>
     call.list<ApiKeyHistoryEntry, ListKeyHistoryAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}/history`, query }, options),
@@ -419,7 +419,7 @@ export const apiKeys = (call: Call) => ({
    *
    * Returns who created each secret, when and why it ended, and how much was sent with it; the newest first, also for a deleted key. The secrets themselves are never returned. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the secrets are as they were at that time, but the counts include everything sent until now.
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listSecrets: (id: string, query: ListKeySecretsQuery = {}, options?: RequestOptions) =>
     call.list<ApiKeySecret, ListKeySecretsAnswer>({ method: 'GET', path: path`/v1/api-keys/${id}/secrets`, query }, options),
@@ -455,14 +455,14 @@ export const domains = (call: Call) => ({
   /**
    * List sending domains
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListDomainsQuery = {}, options?: RequestOptions) =>
     call.list<Domain, ListDomainsAnswer>({ method: 'GET', path: '/v1/domains', query }, options),
   /**
    * Get a domain and its DNS records
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetDomainQuery = {}, options?: RequestOptions) =>
     call.json<GetDomainAnswer>({ method: 'GET', path: path`/v1/domains/${id}`, query }, options),
@@ -559,14 +559,14 @@ export const templates = (call: Call) => ({
   /**
    * List templates
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListTemplatesQuery = {}, options?: RequestOptions) =>
     call.list<ListedTemplate, ListTemplatesAnswer>({ method: 'GET', path: '/v1/templates', query }, options),
   /**
    * Get a template
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetTemplateQuery = {}, options?: RequestOptions) =>
     call.json<GetTemplateAnswer>({ method: 'GET', path: path`/v1/templates/${id}`, query }, options),
@@ -611,7 +611,7 @@ export const templates = (call: Call) => ({
    *
    * Returns the published versions, also of a deleted template, because its messages refer to them.
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listVersions: (id: string, query: ListTemplateVersionsQuery = {}, options?: RequestOptions) =>
     call.list<ListedTemplateVersion, ListTemplateVersionsAnswer>({ method: 'GET', path: path`/v1/templates/${id}/versions`, query }, options),
@@ -672,7 +672,7 @@ export const webhooks = (call: Call) => ({
   /**
    * List webhooks
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListWebhooksQuery = {}, options?: RequestOptions) =>
     call.list<Webhook, ListWebhooksAnswer>({ method: 'GET', path: '/v1/webhooks', query }, options),
@@ -681,7 +681,7 @@ export const webhooks = (call: Call) => ({
    *
    * Returns the webhook without its secret.
    *
-   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   * Needs a key with `manage`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetWebhookQuery = {}, options?: RequestOptions) =>
     call.json<GetWebhookAnswer>({ method: 'GET', path: path`/v1/webhooks/${id}`, query }, options),
@@ -810,7 +810,7 @@ export const suppressions = (call: Call) => ({
    * suppressions that messages of its own domain caused. For any other address, `GET /v1/suppressions/check` tells it
    * whether the address is suppressed.
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListSuppressionsQuery = {}, options?: RequestOptions) =>
     call.list<Suppression, ListSuppressionsAnswer>({ method: 'GET', path: '/v1/suppressions', query }, options),
@@ -856,7 +856,7 @@ export const suppressions = (call: Call) => ({
    * suppressions that messages of its own domain caused. For any other address, `GET /v1/suppressions/check` tells it
    * whether the address is suppressed.
    *
-   * Needs a key with `read`. Counts against its limit of `read` requests.
+   * Needs a key with `read`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, query: GetSuppressionQuery = {}, options?: RequestOptions) =>
     call.json<GetSuppressionAnswer>({ method: 'GET', path: path`/v1/suppressions/${id}`, query }, options),
@@ -1202,8 +1202,8 @@ export const audit = (call: Call) => ({
   /**
    * Add an auditor
    *
-   * Creates a bearer token that can only read the audit endpoints, from the networks that the requesting key allows. The
-   * token is shown only once. Exports by an auditor are recorded under `auditor:<id>`. An organization has at most
+   * Creates a bearer token that can only read the audit log and the resources that it is about, from the networks that the
+   * requesting key allows. The token is shown only once. Exports by an auditor are recorded under `auditor:<id>`. An organization has at most
    * 100 auditors.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
@@ -1213,14 +1213,14 @@ export const audit = (call: Call) => ({
   /**
    * List auditors
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   listAuditors: (options?: RequestOptions) =>
     call.list<Auditor, ListAuditorsAnswer>({ method: 'GET', path: '/v1/audit/auditors' }, options),
   /**
    * Get an auditor
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getAuditor: (id: string, options?: RequestOptions) =>
     call.json<Auditor>({ method: 'GET', path: path`/v1/audit/auditors/${id}` }, options),
@@ -1257,7 +1257,7 @@ export const erasures = (call: Call) => ({
   /**
    * List erasures
    *
-   * Needs a key with `admin`. Counts against its limit of `read` requests.
+   * Needs a key with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (query: ListErasuresQuery = {}, options?: RequestOptions) =>
     call.list<Erasure, ListErasuresAnswer>({ method: 'GET', path: '/v1/erasures', query }, options),
@@ -1273,7 +1273,7 @@ export const erasures = (call: Call) => ({
   /**
    * Get an erasure
    *
-   * Needs a key with `admin`. Counts against its limit of `read` requests.
+   * Needs a key with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, options?: RequestOptions) =>
     call.json<Erasure>({ method: 'GET', path: path`/v1/erasures/${id}` }, options),
@@ -1373,14 +1373,14 @@ export const members = (call: Call) => ({
   /**
    * List members
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   list: (options?: RequestOptions) =>
     call.list<Member, ListMembersAnswer>({ method: 'GET', path: '/v1/members' }, options),
   /**
    * Get a member
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   get: (id: string, options?: RequestOptions) =>
     call.json<Member>({ method: 'GET', path: path`/v1/members/${id}` }, options),

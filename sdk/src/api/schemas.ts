@@ -455,7 +455,7 @@ export interface AddAuditorRequest {
   email?: string | null | undefined;
   /** Time when the token expires (ISO 8601), at the latest when the requesting key expires. */
   expires_at: string;
-  /** true: the auditor may also see mail contents. Default: `false`. */
+  /** true: the auditor may also see mail contents. false: addresses and subjects of mail are masked. Default: `false`. */
   contents?: boolean | undefined;
 }
 

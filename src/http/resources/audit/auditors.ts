@@ -48,11 +48,11 @@ const body = z.strictObject({
   expires_at: timeParameter().describe(
     'Time when the token expires (ISO 8601), at the latest when the requesting key expires.',
   ),
-  contents: z.boolean().default(false).describe('true: the auditor may also see mail contents.'),
+  contents: z.boolean().default(false).describe('true: the auditor may also see mail contents. false: addresses and subjects of mail are masked.'),
 });
 
-const DESCRIPTION = `Creates a bearer token that can only read the audit endpoints, from the networks that the requesting key allows. The
-token is shown only once. Exports by an auditor are recorded under \`auditor:<id>\`. An organization has at most
+const DESCRIPTION = `Creates a bearer token that can only read the audit log and the resources that it is about, from the networks that the
+requesting key allows. The token is shown only once. Exports by an auditor are recorded under \`auditor:<id>\`. An organization has at most
 ${AUDITORS_MAX} auditors.`;
 
 export const addAuditorRoute = (route: RouteContext): void => {
