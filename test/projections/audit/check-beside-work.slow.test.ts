@@ -27,9 +27,9 @@ import { contextAt, NOW } from '../../support/specification.ts';
 import { createErasing } from '../../workers/erasing.ts';
 import { caughtUp, openPool, startRunner } from '../support/open.ts';
 
-const CHECKS = 200;
-/** One beside the act, and one beside what follows from it. More run beside nothing. */
-const CHECKS_PER_ACT = 2;
+const CHECKS = 1_000;
+/** The log that each check reads grows with each act. */
+const CHECKS_PER_ACT = 10;
 const CHECKS_BESIDE_ERASURES = 40;
 const TREE = 'org_mine';
 
