@@ -236,6 +236,13 @@ interface Alike {
   pending: number;
 }
 
+/** The dashboard renders a template while a member writes it, and shows what is wrong there. */
+const PREVIEW = '/v1/templates/:id/render';
+
+/** Refusals that the dashboard expects: of previews, and challenges, which members answer before it repeats the request. */
+const isExpected = ({ refusal, caller, routeOptions: { url } }: FastifyRequest): boolean =>
+  refusal?.code === 'presence_required' || (caller?.member !== undefined && url === PREVIEW);
+
 export const createRefusalRecorder = ({
   refusedRequests,
   context,
@@ -304,9 +311,7 @@ export const createRefusalRecorder = ({
 
   const note: RefusalRecorder['note'] = (request, reply) => {
     const { refusal } = request;
-    // A challenge: the dashboard asks the member for proof and repeats the request.
-    if (refusal?.code === 'presence_required') return;
-    if (refusal === null || reply.statusCode >= 500 || isClosed) return;
+    if (refusal === null || reply.statusCode >= 500 || isClosed || isExpected(request)) return;
     const caller = request.caller ?? request.refusedCaller;
     if (caller !== null) record(refusal, caller, request, reply);
   };

@@ -5,7 +5,7 @@ import { digestOfAddress } from '../../../src/commands/erasure.ts';
 import { deleteOldRows } from '../../../src/workers/retention/expire-contents.ts';
 import type { AnyBody } from '../../support/api-client.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
-import { cookieOf, signInWith } from '../support/sign-in.ts';
+import { cookieOf, SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
 const MESSAGE = { from: 'shop@example.test', to: 'ann@example.org', subject: 'Your bill', text: 'Hello Ann' };
 const DAY_MS = 86_400_000;
@@ -47,6 +47,28 @@ const list = async (query = '', key = admin.value): Promise<readonly AnyBody[]> 
   (await ask(`/v1/requests?limit=100${query}`, key)).body.data;
 
 describe('a refused request', () => {
+  test('is not shown if it previews what a member is writing', async () => {
+    const { body } = await ask('/v1/templates', admin.value, { name: 'Bill', subject: 'Bill', html: '<p>Bill</p>' });
+    const invited = await ask('/v1/members', admin.value, {
+      email: 'eva@example.test',
+      name: 'Eva',
+      role: 'developer',
+    });
+    const cookie = cookieOf(await signInWith(service, invited.body.link.url));
+    const preview = { version: 99 };
+    const url = `/v1/templates/${body.id}/render`;
+    const byMember = await service.request({
+      method: 'POST',
+      url,
+      headers: { cookie, ...SAME_ORIGIN },
+      payload: preview,
+    });
+    expect(byMember.statusCode).toBeGreaterThanOrEqual(400);
+    expect((await read(String(byMember.headers['x-request-id']))).error.code).toBe('not_found');
+    const byKey = await ask(url, admin.value, preview);
+    expect(await read(byKey.id)).toMatchObject({ route: '/v1/templates/:id/render' });
+  });
+
   test('is shown with its error message, its place in the body, and no address', async () => {
     const sent = JSON.stringify({ ...MESSAGE, to: ['ann@example.org', 'bob at example.org'], nothing: 1 }, null, 2);
     const refused = await ask('/v1/messages/send?page=1', admin.value, sent, { 'user-agent': 'curl ann@example.org' });
