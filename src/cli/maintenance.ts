@@ -6,12 +6,11 @@ import type { Config } from '../config.ts';
 import { type EventStore, LOG_START } from '../domain/kernel/event-store.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { ADVISORY_LOCKS, createPool, type SessionLock, takeSessionLock } from '../lib/postgres/postgres.ts';
-import { requireSameLog } from '../lib/projections/projections.ts';
 import { PROJECTIONS } from '../projections/all.ts';
 import type { Projection } from '../projections/projection.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { retryParked } from '../projections/retry-parked.ts';
-import { RUNNER_CONNECTIONS, rebuild } from '../projections/runner.ts';
+import { RUNNER_CONNECTIONS, rebuild, requireSameLog } from '../projections/runner.ts';
 import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
 import { CommandFailed, type Progress, UsageError } from './terminal.ts';
 

@@ -1,6 +1,6 @@
 import { openOperator } from '../composition/open-operator.ts';
 import { readConfig } from '../config.ts';
-import { requireSameLog } from '../lib/projections/projections.ts';
+import { requireSameLog } from '../projections/runner.ts';
 import type { Invocation, OperatorCommand, Result } from './command.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -13,8 +13,8 @@ import {
   orUnavailable,
   takeSessionLock,
 } from '../lib/postgres/postgres.ts';
-import { isInLog, requireReached, requireSameLog } from '../lib/projections/projections.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
+import { isInLog, requireReached } from '../lib/projections/projections.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS, requireSameLog } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { instanceMark, version } from './instances.ts';

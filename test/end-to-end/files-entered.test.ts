@@ -9,7 +9,7 @@ import { newDataDir, type Program, startProgram } from '../support/program.ts';
  * called, without what an idle service calls too. Lower a number when a change lowers it, and raise none without a
  * decision record. Files of `src/lib` are listed but have no budget: a reader stops at their doors.
  */
-const FILES_MAX = { message: 110, rotation: 64, statistics: 43 };
+const FILES_MAX = { message: 110, rotation: 67, statistics: 43 };
 
 /** Read twice a second, long enough for every timer of an idle service to have fired. */
 const IDLE_READINGS = 16;

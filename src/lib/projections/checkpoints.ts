@@ -72,10 +72,11 @@ export const moveCheckpoint = async (
 };
 
 /** The read models were made from another log. */
-export const otherLog = (known: string, given: string): StartRefused =>
-  new StartRefused(
-    `the read models were made from log ${known}, and this is log ${given}: connect the log that made them, or stop every service and rebuild them from this log with "outbox projections rebuild all"`,
-  );
+export class OtherLog extends StartRefused {
+  constructor(known: string, given: string) {
+    super(`the read models were made from log ${known}, and this is log ${given}`);
+  }
+}
 
 /** Whether a follower can continue from this position. */
 export const isInLog = async (log: Pick<Log, 'readAll'>, position: Position): Promise<boolean> => {
@@ -99,14 +100,14 @@ export const requireReached = async (db: Database, log: Pick<Log, 'readAll'>): P
   );
 };
 
-/** @throws {StartRefused} the read models were made from another log. */
+/** @throws {OtherLog} */
 export const requireSameLog = async (db: Database, logId: string): Promise<void> => {
   const { rows } = await db.query<{ log_id: string }>(
     'select distinct log_id from read_models.checkpoints where log_id <> $1',
     [logId],
   );
   const other = rows[0]?.log_id;
-  if (other !== undefined) throw otherLog(other, logId);
+  if (other !== undefined) throw new OtherLog(other, logId);
 };
 
 /** Shorter costs queries while callers wait, longer adds to their wait. */

@@ -25,6 +25,7 @@ export {
   createWaitFor,
   Fenced,
   isInLog,
+  OtherLog,
   type ProjectionLag,
   readCheckpoint,
   requireReached,

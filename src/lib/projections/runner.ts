@@ -8,7 +8,7 @@ import {
   type Checkpoint,
   createAwaitedPositions,
   Fenced,
-  otherLog,
+  OtherLog,
   readCheckpoint,
   requireSameLog,
 } from './checkpoints.ts';
@@ -67,7 +67,7 @@ class OutdatedProjection extends Error {
 }
 
 const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: string): void => {
-  if (checkpoint.logId !== logId) throw otherLog(checkpoint.logId, logId);
+  if (checkpoint.logId !== logId) throw new OtherLog(checkpoint.logId, logId);
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 

@@ -91,7 +91,7 @@ export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise
   const first = async (path: string): Promise<string> => {
     const { body } = await eventually(
       () => api.get(path),
-      (answer) => answer.body.data.length > 0,
+      (answer) => answer.body.data?.length > 0,
     );
     return body.data[0].id ?? body.data[0].event_id;
   };
