@@ -114,7 +114,7 @@ const FULL_CHECK_AFTER_MS = 6.5 * 86_400_000;
 /** Rest after each page of the log, in times of what it took: a fifth of a processor's time, next to mail and requests. */
 const CHECK_REST_SHARE = 4;
 
-/** What the nightly check reads, and where it keeps where it ended: a vault row, which the next process reads. */
+/** The nightly check reads the log, and stores the position it reached in a vault row for the next process. */
 export const nightlyCheck = (
   hour: number,
   {

@@ -41,7 +41,7 @@ export type RunnerOptions = Omit<LibraryOptions, 'projections' | 'isFatal' | 'en
 export const createProjectionRunner = (options: RunnerOptions): ReturnType<typeof createRunner> =>
   createRunner({ projections: PROJECTIONS, ...options, isFatal, endHoldUps });
 
-/** Rebuilds read models beside the live ones. @throws {RebuildInProgress} */
+/** Rebuilds read models while the live ones are read. @throws {RebuildInProgress} */
 export const rebuild = (
   options: Omit<Parameters<typeof rebuildReadModels>[0], 'endHoldUps'>,
   projections: readonly Projection[],

@@ -1,6 +1,6 @@
 import type { EventContext } from '../../kernel/event-store.ts';
 
-/** Who acted, and when, in the words of reports and explanations. The service and the offline verifier share them. */
+/** Words for actors and times in reports and explanations. The service and the offline verifier share them. */
 
 /** `key`, `member`, `recipient`, `worker`, `operator` or `service`, and which. */
 export interface Actor {

@@ -79,7 +79,7 @@ const checkEvent = (event: Members, checkpoint: Checkpoint, said: typeof SAID | 
   return { event, index, leaf, findings };
 };
 
-/** What the report must say, derived from leaves. */
+/** Sentences and rows of the report, derived from its leaves. */
 interface Derived {
   describe(leaf: Leaf): { readonly sentence?: string; readonly by: string };
   readonly rows: readonly AccessRow[];
