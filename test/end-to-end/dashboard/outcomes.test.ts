@@ -11,6 +11,16 @@ const HOSTILE = `<b>x</b>.${'long-'.repeat(9)}\u202Eend`;
 /** Client of the test environment, in which addresses choose their outcome. */
 const testApi = ({ program }: Dashboard) => apiClient(program.baseUrl, program.keys.test);
 
+/** The same with a key of its own: a screen of figures takes most of the limit of one. */
+const newReader = async (dashboard: Dashboard): Promise<ApiClient> => {
+  const api = testApi(dashboard);
+  const { body: domains } = await api.get('/v1/domains');
+  const reader = { name: 'Reader', domain_id: domains.data[0].id, permissions: ['read', 'manage'] };
+  const { status, body } = await api.post('/v1/api-keys', { ...reader, environment: 'test' });
+  expect(status).toBe(201);
+  return apiClient(dashboard.program.baseUrl, body.key);
+};
+
 /** Opens a window that is signed in to both environments. */
 const open = async (dashboard: Dashboard, size: Size) => {
   const opened = await dashboard.open(size);
@@ -169,7 +179,8 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
         all.map((link) => ({ text: link.textContent ?? '', href: link.getAttribute('href') ?? '' })),
       );
     expect(figures.length).toBeGreaterThanOrEqual(least);
-    for (const figure of figures) await compareFigure(figure, testApi(dashboard));
+    const reader = await newReader(dashboard);
+    for (const figure of figures) await compareFigure(figure, reader);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -183,6 +194,7 @@ describe.skipIf(chromiumIsMissing)('a message that some recipients did not get',
       .first()
       .click();
     await page.getByText('Bounced: 10 recipients in these messages').waitFor();
+    await page.locator('.lr').first().waitFor();
     expect(await page.locator('.lr').count()).toBe(1);
     const chip = page.locator('.chip', { hasText: 'outcome_since' });
     expect(await chip.count()).toBe(1);
