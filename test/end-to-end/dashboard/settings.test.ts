@@ -209,7 +209,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     const { body } = await dashboard.api.get('/v1/sessions');
     for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
     // Sign-out needs no user action: the stream of events ends and is not reopened.
-    await page.getByText('Your session has ended').waitFor();
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await page.getByRole('button', { name: 'Discard and sign out' }).click();
     await page.getByLabel('API key').waitFor();
     await close();
