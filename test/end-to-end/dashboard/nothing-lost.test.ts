@@ -88,11 +88,11 @@ describe.skipIf(chromiumIsMissing)('the dashboard loses nothing', { timeout: 120
     const { data } = (await dashboard.api.get('/v1/sessions')).body;
     const own = data.find((one: { member_name: string }) => one.member_name === 'The developer');
     await dashboard.api.delete(`/v1/sessions/${own.id}`);
-    await page.getByText('Your session has ended').waitFor();
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await page.getByText('Sign in again as The developer to continue.').waitFor();
     expect(await look(page, 'ended-1280')).toEqual(FINE);
     await page.keyboard.press('Escape');
-    await page.getByText('Your session has ended').waitFor();
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
 
     const { url } = (await dashboard.api.post(`/v1/members/${own.member_id}/links`, {})).body;
     const other = await page.context().newPage();
@@ -100,7 +100,7 @@ describe.skipIf(chromiumIsMissing)('the dashboard loses nothing', { timeout: 120
     await other.getByRole('button', { name: 'Sign in' }).click();
     await other.getByRole('button', { name: 'Sign out' }).waitFor();
     await page.bringToFront();
-    await page.getByText('Your session has ended').waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'hidden' });
     expect(await page.getByLabel('Endpoint URL').inputValue()).toBe('http://127.0.0.1:9/typed');
     await inDialog(page, 'Add a webhook').click();
     await inDialog(page, 'I have copied it').click();
