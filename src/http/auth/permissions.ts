@@ -141,7 +141,10 @@ const requireWithinRole = (
 const requireKind = ({ auditor, member }: Caller, required: Requirement): void => {
   const { auditors, contents, membersOnly, operatorsOnly } = required;
   if (auditor !== undefined && auditors !== true)
-    throw new DomainError('permission_missing', 'the token of an auditor can only read the audit log and the resources that it is about');
+    throw new DomainError(
+      'permission_missing',
+      'the token of an auditor can only read the audit log and the resources that it is about',
+    );
   if (auditor?.contents === false && contents === true)
     throw new DomainError('permission_missing', 'this auditor may not see mail contents');
   if (membersOnly === true && member === undefined)

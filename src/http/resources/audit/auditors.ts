@@ -48,7 +48,10 @@ const body = z.strictObject({
   expires_at: timeParameter().describe(
     'Time when the token expires (ISO 8601), at the latest when the requesting key expires.',
   ),
-  contents: z.boolean().default(false).describe('true: the auditor may also see mail contents. false: addresses and subjects of mail are masked.'),
+  contents: z
+    .boolean()
+    .default(false)
+    .describe('true: the auditor may also see mail contents. false: addresses and subjects of mail are masked.'),
 });
 
 const DESCRIPTION = `Creates a bearer token that can only read the audit log and the resources that it is about, from the networks that the
