@@ -39,7 +39,7 @@ export interface Line {
   readonly failed?: string;
   /** Processor time per unit by process, which shows what bounds the figure. */
   readonly cpuMicros?: CpuMicros;
-  /** What a unit takes of one process, by stage. */
+  /** Cost of a unit in one process, by stage. */
   readonly budget?: Readonly<Record<string, number>>;
   /** Default: µs of processor time. */
   readonly budgetUnit?: string;

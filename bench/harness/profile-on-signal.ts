@@ -23,7 +23,7 @@ const startProfile = async (session: Session): Promise<Stop> => {
   return async () => (await session.post('Profiler.stop')).profile;
 };
 
-/** Samples what is allocated, including what was collected meanwhile, and counts promises and digests. */
+/** Samples allocations, also of objects that were collected since, and counts promises and digests. */
 const startAllocations = async (session: Session): Promise<Stop> => {
   await session.post('HeapProfiler.startSampling', {
     samplingInterval: SAMPLE_EVERY_BYTES,

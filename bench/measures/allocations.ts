@@ -18,7 +18,7 @@ const WARM_UPS = 3;
 
 type Recording = CallCounts & { readonly heap: HeapNode };
 type Stages = Readonly<Record<string, number>>;
-/** What one message takes. */
+/** Cost of one message. */
 type Figures = Readonly<Record<keyof typeof budgets, number>>;
 
 interface Round {
@@ -61,8 +61,8 @@ const measureOne = async (way: Way): Promise<Round> => {
 };
 
 /**
- * What a message from request to recorded outcome makes the service allocate and PostgreSQL write. These figures wander
- * little with the machine, so that each has a budget, in `bench/allocations.json`: lower it with what a change saves.
+ * Allocations of the service and writes of PostgreSQL for one message, from request to recorded outcome. These figures vary
+ * little between quiet machines, so each has a budget in `bench/allocations.json`. Lower it when a change saves something.
  */
 export const allocations: Measure = {
   name: 'allocations',

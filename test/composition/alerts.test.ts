@@ -168,7 +168,7 @@ const withTree = (values: string) =>
     'delete from read_models.audit_trees',
     () => scraped(healthy),
   );
-/** What became of the mail from an address. */
+/** Counts outcomes of mail from an address. */
 const withSource = (...counts: readonly [delivered: number, bounced: number, complained: number]) =>
   withRows(
     `insert into read_models.reputation_counts values ('2001:db8::8', current_date - 6, ${counts}), ('dom_1', current_date, 1000, 500, 500)`,

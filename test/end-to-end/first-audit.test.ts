@@ -14,7 +14,7 @@ interface Block {
   readonly text: string;
 }
 
-/** What differs between two runs: ids, times, sizes, hashes, the name of the log. The rest has to be as printed. */
+/** Removes what differs between two runs: ids, times, sizes, hashes, the name of the log. The rest must be as printed. */
 const withoutValues = (output: string): string =>
   output
     .replace(/\b(org|key|msg|aud|dom)_[a-z2-7]{26}/g, '$1_')

@@ -79,7 +79,7 @@ test('mail of a paused domain waits without being checked, and is sent within se
     (await Promise.all(ids.map((id) => service.message(id)))).filter(({ recipients }) => recipients[0]?.held !== null)
       .length;
   await vi.waitFor(async () => expect(await held()).toBe(120), WAIT);
-  // Mail that is accepted later and may be sent passes the held mail, which nobody looks at meanwhile.
+  // Later mail that may be sent is delivered, and the held mail is not touched.
   const passing = await service.send('bob@d1.example', 'live', 'Receipt');
   await vi.waitFor(async () => expect((await service.history(passing)).at(-1)).toBe('RecipientDelivered'), WAIT);
   for (const id of ids) expect(await service.history(id)).toEqual(['MessageAccepted', 'RecipientsHeld']);

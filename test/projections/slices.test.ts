@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/domain/kernel/event-store.ts';
-import type { Database } from '../../src/lib/projections/projections.ts';
-import { applyBatch, SLICE_ITEMS_MAX } from '../../src/lib/projections/projections.ts';
+import { applyBatch, type Database, SLICE_ITEMS_MAX } from '../../src/lib/projections/projections.ts';
 import type { Projection } from '../../src/projections/projection.ts';
 
 /** Answers the queries of `applyBatch` itself. @param parked streams of parked events. */

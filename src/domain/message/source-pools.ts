@@ -1,5 +1,5 @@
 import { idPattern } from '../kernel/ids.ts';
-import { DEFAULT_PLAN, type PlannedDay, plannedDay } from '../warm-up/warm-up.ts';
+import { DEFAULT_PLAN, dayOf, type PlannedDay, plannedDay, startOf } from '../warm-up/warm-up.ts';
 
 /**
  * Pools of addresses that direct delivery sends from: `bulk=192.0.2.8; org_…=192.0.2.9; example.com/bulk=192.0.2.10,192.0.2.11`.
@@ -61,8 +61,8 @@ export type SourceWarmUps = ReadonlyMap<string, string>;
 
 /** False for days that do not exist, such as 31 April. */
 const isDay = (text: string): boolean => {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00.000Z`) : Number.NaN;
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? startOf(text) : Number.NaN;
+  return !Number.isNaN(ms) && dayOf(new Date(ms)) === text;
 };
 
 /** @returns the warm-ups, or a sentence about the first fault. */

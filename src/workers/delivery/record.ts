@@ -155,11 +155,10 @@ const FINDINGS: Readonly<Record<string, string>> = {
   '4.7.10': 'TLS is required, and the mail server offers none',
   '4.7.5': 'TLS is required, and with the mail server it failed',
 };
+const ADDRESSES_WARMING_UP = 'each address that may send it is warming up and has used its quota of the day';
+
 /** This service cut the attempt off before its message was complete: why, in a sentence. */
-export type CutOff =
-  | 'the service was stopping'
-  | 'the event log was not available'
-  | 'each address that may send it is warming up and has used its quota of the day';
+export type CutOff = 'the service was stopping' | 'the event log was not available' | typeof ADDRESSES_WARMING_UP;
 
 /** True if a mail server replied, so that its text can be quoted. */
 const wasReceived = ({ code }: Reply): boolean => code > 0;
@@ -209,7 +208,7 @@ const isWarmingUp = ({ code, enhanced }: Reply): boolean => code === 0 && enhanc
 
 /** Why this service asked nothing of the mail server. */
 const cutOffBy = (reply: Reply, attempt: CutOff | null): CutOff | null =>
-  isWarmingUp(reply) ? 'each address that may send it is warming up and has used its quota of the day' : attempt;
+  isWarmingUp(reply) ? ADDRESSES_WARMING_UP : attempt;
 
 /** undefined: the retry schedule applies. */
 const waitOf = (reply: Reply, cutOff: CutOff | null): number | undefined => {

@@ -24,7 +24,7 @@ test.each([
 const renderer = createLiquidRenderer();
 const OPTIONS = { locale: 'en', escapes: true, charactersMax: 1_000 };
 
-/** What `{{#if x}}` shows in Handlebars. Only 0, which programs send as a number, is different. */
+/** Results of `{{#if x}}` in Handlebars. Only 0, which programs send as a number, is different. */
 test.each([
   [undefined, 'no'],
   [null, 'no'],

@@ -10,7 +10,7 @@ import { actorOf, actorSentence, atTime, byWhom, listed, type Names } from './wo
 /** Types of leaves that a review derives from: access, the names of domains, and the secrets that authenticated. */
 export const REVIEWED_TYPES: readonly string[] = [...ACCESS_TYPES, 'DomainRegistered', 'KeyRotated'];
 
-/** Deeds of actors, by event type: they continue `Ann`. */
+/** Descriptions of events that change access, by type. They follow the name of the actor. */
 export const ACCESS_ACTIONS = {
   KeyCreated: 'created an API key',
   KeyUpdated: 'changed an API key',

@@ -206,7 +206,7 @@ const SHOWN = {
 test('the token of an auditor who sees no contents reveals no person', async () => {
   const { token } = await post('/v1/audit/auditors', newAuditor());
   for (const route of READS) {
-    // They are told who has access.
+    // These lists show auditors who has access.
     const rule = /^GET \/v1\/(?:members|audit\/auditors)\b/.test(route.name) ? route.rule : {};
     for (const url of pathsOf(route)) expectMasked((await service.request({ url, key: token })).body, rule);
   }
