@@ -82,7 +82,7 @@ let opened = 0;
 
 export interface ServiceOptions {
   readonly mailUrl: string;
-  /** Replaces the queue in PostgreSQL. */
+  /** Default: the queue is in memory. */
   readonly redisUrl?: string;
   /** True if mail is signed with RSA-2048. Default: false. */
   readonly signs?: boolean;

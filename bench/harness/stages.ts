@@ -77,7 +77,6 @@ const STATEMENTS: readonly (readonly [pattern: RegExp, stage: string])[] = [
   ...PROJECTIONS.flatMap(({ name, tables }) =>
     tables.map((table) => [new RegExp(`\\b${table}\\b`, 'i'), `read models: ${name}`] as const),
   ),
-  [/move_to_|\bjobs?\b|queue/i, 'queue'],
   [/\b(?:create|drop|alter|vacuum|checkpoint)\b/i, 'setup'],
 ];
 

@@ -17,7 +17,6 @@ import { lag } from './lag.ts';
 import { latency } from './latency.ts';
 import { peers } from './peers.ts';
 import { processes } from './processes.ts';
-import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
 import { auditTrees, rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
@@ -50,7 +49,6 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   eventStreams,
   lag,
   catchUp,
-  queue,
 ];
 
 /** Measurements that take long or need other programs, run only by name. */

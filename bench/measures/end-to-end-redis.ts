@@ -6,7 +6,7 @@ import { openWay } from '../harness/send-through.ts';
 
 const MEASURE = 'end to end, queue on Redis';
 
-/** The end-to-end measurement with the queue on Redis, compared with the queue in PostgreSQL. */
+/** The end-to-end measurement with the queue on Redis, compared with the queue in memory. */
 export const endToEndRedis: Measure = {
   name: 'end-to-end-redis',
   run: async (bench) => {

@@ -1,5 +1,4 @@
-import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
-import { createRedisQueues } from '../../src/adapters/queue/bullmq-redis.ts';
+import { createBullmqQueues } from '../../src/adapters/queue/bullmq.ts';
 import { formatId, ID_BYTES } from '../../src/domain/kernel/ids.ts';
 import type { Queues } from '../../src/domain/ports/queue.ts';
 import { batched, type DeliveryJob } from '../../src/workers/delivery/due.ts';
@@ -53,29 +52,20 @@ const perSecond = (work: () => Promise<void>) => async (): Promise<number> => {
 
 /** Our queue with several messages per job, compared with BullMQ with a job per message. */
 export const queueBesidePeers = async (bench: Bench): Promise<readonly Line[]> => {
-  const { postgres, closers, system, logger, rounds } = bench;
-  const measure = 'messages through the queue';
+  const { closers, system, logger, rounds } = bench;
+  const measure = 'messages through the queue on Redis';
   const graphile = skippedLine(`${measure}, beside graphile-worker`, 'messages/s', 'graphile-worker is not installed');
   const redisUrl = await openRedis(bench);
   if (redisUrl === null) return [skippedLine(measure, 'messages/s', WITHOUT_REDIS), graphile];
-  const onPostgres = openOurs(
-    await createPostgresQueues(await postgres.migratedDatabase(closers), { system, logger }),
-    bench,
-  );
-  const onRedis = openOurs(await createRedisQueues(redisUrl, { system, logger }), bench);
+  const ours = openOurs(await createBullmqQueues(redisUrl, { system, logger }), bench);
   const plain = await openBullmqOnRedis(closers, redisUrl);
   const figures = await interleave(
     { rounds, warmUps: 1 },
     {
-      postgres: perSecond(onPostgres),
-      redis: perSecond(onRedis),
+      ours: perSecond(ours),
       plain: perSecond(() => plain.addAndWork(MESSAGES)),
     },
   );
   const limit = { what: 'BullMQ on Redis, a job each', rounds: figures.plain };
-  return [
-    { measure: `${measure}, PostgreSQL`, unit: 'messages/s', rounds: figures.postgres, limit },
-    { measure: `${measure}, Redis`, unit: 'messages/s', rounds: figures.redis, limit },
-    graphile,
-  ];
+  return [{ measure, unit: 'messages/s', rounds: figures.ours, limit }, graphile];
 };

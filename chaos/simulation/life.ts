@@ -1,4 +1,5 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/capture.ts';
+import { createInProcessQueues } from '../../src/adapters/queue/in-process.ts';
 import type { CommandContext } from '../../src/commands/execute.ts';
 import type { LoadKeyCache } from '../../src/domain/api-key/key-cache-projection.ts';
 import type { EventStore } from '../../src/domain/kernel/event-store.ts';
@@ -7,6 +8,7 @@ import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
+import type { WorkerPlace } from '../../src/workers/delivery/share.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
 import { TRACKING_KEYS } from '../../test/support/tracking-keys.ts';
@@ -53,6 +55,27 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
   };
 };
 
+/** A worker that was silent for this long is not counted. */
+const SILENT_MS = 10_000;
+
+/** Queues on Redis, or in the memory of a process, which knows its place among the workers. */
+const queuesOf = ({ ground, engine, sessions }: World, process: Process) => {
+  if (sessions === undefined) return { queues: processQueues(ground, engine, process) };
+  const { nowMs } = ground.scheduler;
+  sessions.set(process, nowMs());
+  process.onDeath(() => sessions.delete(process));
+  const look = async (): Promise<WorkerPlace> => {
+    sessions.set(process, nowMs());
+    const awake = [...sessions].filter(([, lookedMs]) => nowMs() - lookedMs < SILENT_MS).map(([worker]) => worker);
+    return { workers: awake.length, place: awake.indexOf(process) };
+  };
+  const fate = () => ground.fateUnless('timetable fails', timetableAway);
+  return {
+    queues: createInProcessQueues(process),
+    workerPlace: () => process.call({ what: 'looks for other workers', work: look, fate: fate() }),
+  };
+};
+
 /** Records suspensions that a process appends, because the process applies them even if the log never receives them. */
 const hearing = (store: EventStore, { suspended }: Operators): EventStore => ({
   ...store,
@@ -71,7 +94,7 @@ export const createLife = (
   { name, skewMs }: { readonly name: string; readonly skewMs: number },
   breakage: Breakage,
 ): Life => {
-  const { ground, log, vault, engine, office, receiver } = world;
+  const { ground, log, vault, office, receiver } = world;
   const process = createProcess(ground, name, skewMs);
   const { system, logger } = process;
   const reached = processVault(ground, vault, process);
@@ -101,7 +124,7 @@ export const createLife = (
     serializeEvents: serializePosts,
     contents: reached.contents,
     webhookDeliveries: reached.webhookDeliveries,
-    queues: processQueues(ground, engine, process),
+    ...queuesOf(world, process),
     transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },
     ...queries,
     ...(destinations === undefined ? {} : { destinations: breakage.destinations?.(destinations) ?? destinations }),

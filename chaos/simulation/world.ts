@@ -18,6 +18,8 @@ export interface World {
   readonly log: Log;
   readonly vault: Vault;
   readonly engine: QueueEngine;
+  /** Without Redis: sessions by which workers know each other, with the time of their last look. */
+  readonly sessions: Map<Process, number> | undefined;
   readonly office: PostOffice;
   readonly operators: Operators;
   readonly receiver: Receiver;
@@ -52,6 +54,7 @@ export const createWorld = (seed: number, options: { readonly keepTrace: boolean
     violations,
     requests: new Map(),
     engine: createQueueEngine(),
+    sessions: seed % 2 === 0 ? undefined : new Map(),
     operators,
     attempts: watchAttempts(log),
     unlisted: watchUnlisted(log),

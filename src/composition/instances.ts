@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { Pool } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import type { Config } from '../config.ts';
+import type { KeptSessionLock } from '../lib/postgres/postgres.ts';
+import type { WorkerPlace } from '../workers/delivery/share.ts';
 
 /**
  * The processes of a service find each other in the database: each holds a session for as long as it runs (the lock on the
@@ -46,6 +48,34 @@ export const readInstances = async (pool: Pick<Pool, 'query'>): Promise<readonly
     return roles.length === 0 ? [] : [{ name, version, roles, since }];
   });
 };
+
+/**
+ * A worker looks for the others on its session every second, so a session that was silent for longer belongs to a process
+ * that hangs, or to a version that does not look. Shorter: a busy worker loses its share for a moment, and two claim the
+ * same mail. Longer: mail of a worker that hangs waits longer.
+ */
+const SILENT_MS = 10_000;
+
+const workersAwake = (silentMs: number): string => `
+  select count(*)::int as workers, count(*) filter (where pid < pg_backend_pid())::int as place from pg_stat_activity
+  where datname = current_database() and application_name ~ '^outbox instance a?p?w '
+    and state_change > clock_timestamp() - interval '${silentMs} milliseconds'`;
+
+/** @param session of this process, which is a worker. @throws if the session has ended. */
+export const readWorkerPlace = async (
+  session: Pick<KeptSessionLock, 'query'>,
+  silentMs = SILENT_MS,
+): Promise<WorkerPlace> => {
+  const { rows } = await session.query<WorkerPlace & QueryResultRow>(workersAwake(silentMs));
+  const [found] = rows as [WorkerPlace]; // without `group by` it is one row
+  return found;
+};
+
+/** Absent with Redis, whose queue distributes the work. */
+export const workerPlaceOf = (
+  { redisUrl }: Pick<Config, 'redisUrl'>,
+  session: Pick<KeptSessionLock, 'query'>,
+): (() => Promise<WorkerPlace>) | undefined => (redisUrl === undefined ? () => readWorkerPlace(session) : undefined);
 
 /** Version in `package.json`. */
 export const version = async (): Promise<string> => {

@@ -1,23 +1,22 @@
+import { createInProcessQueues } from '../adapters/queue/in-process.ts';
 import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import type { Engines } from './open-engines.ts';
 
 /**
- * Queues on Redis if `REDIS_URL` is set, otherwise on PostgreSQL. Loads BullMQ, so commands that queue nothing never do.
+ * Queues on Redis if `REDIS_URL` is set, which distribute work among all processes. Otherwise each process queues its
+ * share of the work for itself. Loads BullMQ only if it is used.
  * @throws {StartRefused} Redis does not answer.
  */
 export const openQueues = async (
   { redisUrl }: Config,
-  { databaseUrl, system, logger }: Pick<Engines, 'databaseUrl' | 'system' | 'logger'>,
+  { system, logger }: Pick<Engines, 'system' | 'logger'>,
 ): Promise<Queues> => {
-  if (redisUrl === undefined) {
-    const { createPostgresQueues } = await import('../adapters/queue/bullmq-postgres.ts');
-    return createPostgresQueues(databaseUrl, { system, logger });
-  }
-  const { createRedisQueues } = await import('../adapters/queue/bullmq-redis.ts');
+  if (redisUrl === undefined) return createInProcessQueues({ system, logger });
+  const { createBullmqQueues } = await import('../adapters/queue/bullmq.ts');
   try {
-    return await createRedisQueues(redisUrl, { system, logger });
+    return await createBullmqQueues(redisUrl, { system, logger });
   } catch (error) {
     if (!(error instanceof QueueUnavailable)) throw error;
     throw new StartRefused(

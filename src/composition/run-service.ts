@@ -9,6 +9,7 @@ import { type Logger, retry, retryWhileAway, StartRefused } from '../lib/async/a
 import {
   ADVISORY_LOCKS,
   createPool,
+  type KeptSessionLock,
   keepSessionLock,
   orUnavailable,
   takeSessionLock,
@@ -94,8 +95,14 @@ const firstStartOnce = async (
 const RECORDED_BEYOND =
   'the log is an older copy: it ends before the last event that was recorded for webhooks. Connect the newer log, or continue at the end of this one with "outbox projections rebuild webhook-recording"';
 
-/** Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from. */
-const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, config: Config): Promise<void> => {
+/**
+ * Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from.
+ * @returns the session by which other processes know this one.
+ */
+const claimLog = async (
+  { databaseUrl, pool, log, system, closers }: Engines,
+  config: Config,
+): Promise<KeptSessionLock> => {
   const name = instanceMark(config, await version());
   const lock = await keepSessionLock({ url: databaseUrl, lock: ADVISORY_LOCKS.log, name, system });
   if (lock === null) throw new StartRefused('the log is being copied: start the service again afterwards');
@@ -107,6 +114,7 @@ const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, co
   const recording = await retryWhileAway({ system }, () => requireRecordedFrom(recorded, logId));
   const isReached = await retryWhileAway({ system }, () => isInLog(log, recording?.position ?? LOG_START));
   if (!isReached) throw new StartRefused(RECORDED_BEYOND);
+  return lock;
 };
 
 /**
@@ -116,7 +124,12 @@ const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, co
 const startRoles = async (
   config: Config,
   engines: Engines,
-  { isStarted, overrides, ...events }: RoleEvents & { isStarted(): boolean; readonly overrides: ServiceOverrides },
+  {
+    isStarted,
+    overrides,
+    session,
+    ...events
+  }: RoleEvents & { isStarted(): boolean; readonly overrides: ServiceOverrides; readonly session: KeptSessionLock },
 ): Promise<RunningApi | undefined> => {
   const { roles } = config;
   const { closers, system, logger } = engines;
@@ -125,7 +138,7 @@ const startRoles = async (
   closers.add('event loop watch', async () => eventLoop.stop());
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
-  const links = { publicUrl: () => baseUrl, registry, overrides };
+  const links = { publicUrl: () => baseUrl, registry, overrides, session };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
   const api = roles.has('api')
@@ -167,7 +180,7 @@ const startService = async (
   const closers = createClosers(logger);
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal }, overrides });
-    await claimLog(engines, config);
+    const session = await claimLog(engines, config);
     if (await retryWhileAway({ system: engines.system }, () => adoptOlderEvents(engines.context)))
       logger.warn(
         { audit: 'adopted' },
@@ -179,7 +192,7 @@ const startService = async (
     // Before any role reads or writes. If this start fails later, the next one replaces the keys.
     const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
-    const api = await startRoles(config, engines, { ...events, overrides, isStarted: () => started });
+    const api = await startRoles(config, engines, { ...events, overrides, session, isStarted: () => started });
     if (api !== undefined) await noteApi(engines, api);
     started = true;
     const places = [...engines.places, ...listenPlace(config), ...submissionPlace(config, api)];

@@ -116,14 +116,25 @@ const WEBHOOKS = `
   select count(*)::int as waiting, min(due_at) as due from (
     select due_at from vault.webhook_deliveries where state = 'pending' limit ${BACKLOG_COUNTED_MAX}) d`;
 
+const jobsOf = async (queues: DeliveryQueues | null) => {
+  if (queues === null) return [];
+  const [transactional, bulk] = await Promise.all([queues.transactional.counts(), queues.bulk.counts()]);
+  return [
+    { name: 'transactional_mail' as const, ...transactional, oldest_seconds: null },
+    { name: 'bulk_mail' as const, ...bulk, oldest_seconds: null },
+  ];
+};
+
 const queuesPart = (options: HealthOptions): HealthParts['queues'] => {
   const { config, engines, readModels, workers } = options;
   let opening: Promise<DeliveryQueues> | undefined;
   /** A process without workers opens its own queues at the first request. */
   const open = async (): Promise<DeliveryQueues> =>
     openDeliveryQueues(engines.closers.keep('queues for the health', await openQueues(config, engines)));
-  const queues = async (): Promise<DeliveryQueues> => {
+  /** Without Redis the jobs are in the memory of the workers: another process does not know them. */
+  const queues = async (): Promise<DeliveryQueues | null> => {
     if (workers !== undefined) return workers.queues;
+    if (config.redisUrl === undefined) return null;
     opening ??= open().catch((error: unknown) => {
       opening = undefined;
       throw error;
@@ -131,10 +142,8 @@ const queuesPart = (options: HealthOptions): HealthParts['queues'] => {
     return opening;
   };
   return async () => {
-    const { transactional, bulk } = await queues();
-    const [one, other, backlog, { rows }] = await Promise.all([
-      transactional.counts(),
-      bulk.counts(),
+    const [jobs, backlog, { rows }] = await Promise.all([
+      queues().then(jobsOf),
       readModels.deliveries.backlog(),
       engines.pool.query<{ waiting: number; due: Date | null }>(WEBHOOKS),
     ]);
@@ -145,8 +154,7 @@ const queuesPart = (options: HealthOptions): HealthParts['queues'] => {
     return {
       facts: {
         data: [
-          { name: 'transactional_mail', ...one, oldest_seconds: null },
-          { name: 'bulk_mail', ...other, oldest_seconds: null },
+          ...jobs,
           { name: 'due_mail', waiting: due, active: null, oldest_seconds: backlog.oldestDueSeconds },
           { name: 'webhook_deliveries', waiting: webhooks.waiting, active: null, oldest_seconds: webhookSeconds },
         ],

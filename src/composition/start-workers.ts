@@ -16,6 +16,7 @@ import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
 import { retryWhileAway } from '../lib/async/async.ts';
+import type { KeptSessionLock } from '../lib/postgres/postgres.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
 import { checkTrees } from '../projections/audit/check/check-trees.ts';
@@ -34,6 +35,7 @@ import {
   RETURNED_OUTCOMES,
   type ReturnedOutcome,
 } from '../workers/record-inbound-report.ts';
+import { workerPlaceOf } from './instances.ts';
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { measureQueues, measureWebhookPosts } from './measure-service.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
@@ -159,9 +161,11 @@ export const openWorkers = async (
     publicUrl,
     registry,
     overrides,
+    session,
   }: Pick<WorkersDependencies, 'publicUrl'> & {
     readonly registry?: Registry | undefined;
     readonly overrides: ServiceOverrides;
+    readonly session: Pick<KeptSessionLock, 'query'>;
   },
 ): Promise<OpenedWorkers> => {
   const engines = withOwnConnections(shared, 'workers');
@@ -193,6 +197,7 @@ export const openWorkers = async (
     webhookTarget: measureWebhookPosts(registry, context.webhookTarget),
     serializeEvents: serializePosts,
     queues,
+    workerPlace: workerPlaceOf(config, session),
     system,
     logger,
     onFatal,

@@ -77,7 +77,8 @@ const partsSchema = z.strictObject({
         name: z
           .enum(['transactional_mail', 'bulk_mail', 'due_mail', 'webhook_deliveries'])
           .describe(
-            '`transactional_mail` and `bulk_mail`: jobs of mail that is about to be sent. `due_mail`: all mail that is due. ' +
+            '`transactional_mail` and `bulk_mail`: jobs of mail that is about to be sent; not listed by a process without the ' +
+              'role `workers` if there is no Redis. `due_mail`: all mail that is due. ' +
               '`webhook_deliveries`: events that are due to be posted.',
           ),
         waiting: count('Waiting jobs. 100,000: that many or more.'),

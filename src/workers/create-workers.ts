@@ -34,6 +34,7 @@ import {
 } from './delivery/due.ts';
 import { createLogWatch } from './delivery/log-watch.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
+import { createShare, type WorkerPlace } from './delivery/share.ts';
 import { createSuspensionHolds } from './delivery/suspensions.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
 import { checkDomains, createCheckSchedule, createFormerKeys, destroyKeys } from './domains/check-domains.ts';
@@ -64,6 +65,8 @@ export interface WorkersDependencies extends AuditWork {
   readonly contents: Contents;
   readonly secrets: Secrets;
   readonly queues: Queues;
+  /** Finds the other workers, if each works the jobs that it queues. Absent: the queue distributes them. */
+  readonly workerPlace?: (() => Promise<WorkerPlace>) | undefined;
   /** `live`: as configured; `test`: simulated. */
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   /** Mail goes to the recipients' own servers. Absent: one server takes everything. */
@@ -151,12 +154,14 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
   const deliveryQueues = openDeliveryQueues(queues);
   const leadership = createLeadership();
+  const { share, jobs: shareJobs } = createShare({ ...deps, leadership });
   const formerSecrets = createFormerSecrets();
   const organizations = createOrganizations();
   const auditors = createAuditors();
   const shared = {
     ...deps,
     leadership,
+    share,
     recentlyQueued: createRecentlyQueued(system),
     acceptedCache: createAcceptedCache(),
     logWatch: createLogWatch(store, system),
@@ -227,6 +232,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'distribution of webhook events': distributeEvents(shared),
     'posting of webhooks': webhooks.posting,
     'probing of webhook endpoints': webhooks.probing,
+    ...shareJobs,
   };
   if (deps.feed !== undefined) jobs['replays to webhooks'] = replayWebhooks({ ...shared, feed: deps.feed });
   if (deps.senders !== undefined) {

@@ -111,7 +111,6 @@ test.each([
   ['copy customer_event_messages (message_id, domain_id) from stdin', 'read models: events'],
   ['copy messages (message_id) from stdin', 'read models: messages'],
   ['update checkpoints set position = $3', 'read models: checkpoints'],
-  ['SELECT * FROM move_to_completed_fetch($1)', 'queue'],
   ['create database bench_1', 'setup'],
   ['select $1', 'everything else'],
 ])('assign %s to %s', (statement, stage) => {

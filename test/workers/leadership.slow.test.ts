@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { createInProcessQueues } from '../../src/adapters/queue/in-process.ts';
 import type { Queue, QueueName, Queues } from '../../src/domain/ports/queue.ts';
 import { closedAfterTest } from '../support/after-test.ts';
 import { openService } from './service.ts';
@@ -23,7 +24,7 @@ const counting = (queues: Queues): Queues & { added(): number } => {
 test('one of two processes leads and dispatches, and the other takes over when it is gone', async () => {
   const service = closedAfterTest(await openService());
   const processes = [1, 2].map(() => {
-    const queues = counting(service.dependencies.queues);
+    const queues = counting(createInProcessQueues({ system: service.system, logger: service.logger }));
     return { queues, workers: service.workers({ queues }) };
   });
   for (const { workers } of processes) workers.start();

@@ -1,40 +1,47 @@
 import type { Pool } from 'pg';
-import { describe, expect, test, vi } from 'vitest';
-import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
+import { instanceMark, readWorkerPlace } from '../../src/composition/instances.ts';
+import { ADVISORY_LOCKS, type KeptSessionLock, keepSessionLock } from '../../src/lib/postgres/postgres.ts';
 import { closedAfterTest } from '../support/after-test.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { createRecordingLogger } from './recording-logger.ts';
-import { openService, type Service } from './service.ts';
-import { openSmtpSink, type SmtpSink } from './smtp-sink.ts';
+import { openService } from './service.ts';
+import { openSmtpSink } from './smtp-sink.ts';
 import { openReceiver } from './webhooks/receiver.ts';
 
 const MESSAGES = 300;
 
-interface RealService {
-  readonly service: Service;
-  readonly sink: SmtpSink;
-  readonly pool: Pool;
-}
-
-/** The service with its log, vault, queue and read models in PostgreSQL. It sends mail over SMTP. */
-const open = async (): Promise<RealService> => {
-  const logger = createRecordingLogger();
-  const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(logger);
-  const queues = await createPostgresQueues(url, { system, logger });
-  closedAfterTest(queues);
+/** The service with its log, vault and read models in PostgreSQL. It sends mail over SMTP. */
+const open = async () => {
+  const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(createRecordingLogger());
   const sink = await openSmtpSink();
   closedAfterTest(sink);
   const service = await openService({
     store,
-    queues,
     contents,
     smtpUrl: sink.url,
     timetable: readModels.deliveries,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
   });
   closedAfterTest(service);
-  return { service, sink, pool };
+
+  /** A session by which workers know each other. */
+  const openSession = async (roles: readonly ('api' | 'workers')[] = ['workers']): Promise<KeptSessionLock> => {
+    const name = instanceMark({ roles: new Set(roles) }, '1.0.0');
+    const session = await keepSessionLock({ url, lock: ADVISORY_LOCKS.log, name, system });
+    if (session === null) throw new Error('another session holds the lock');
+    onTestFinished(session.release);
+    return session;
+  };
+  /** Starts the workers of a process. */
+  const startWorkers = async () => {
+    const session = await openSession();
+    const workers = service.workers({ workerPlace: () => readWorkerPlace(session) });
+    workers.start();
+    return { session, workers };
+  };
+  return { service, sink, pool, openSession, startWorkers };
 };
 
 const delivered = async (pool: Pool): Promise<number> => {
@@ -44,33 +51,37 @@ const delivered = async (pool: Pool): Promise<number> => {
   return Number(rows[0]?.count);
 };
 
-const sendMany = (service: Service): Promise<readonly string[]> =>
-  Promise.all(Array.from({ length: MESSAGES }, (_, index) => service.send(`u${index}@example.org`)));
+test('two processes share the mail of a log in PostgreSQL, and one takes it all when the other has ended', async () => {
+  const { service, sink, pool, startWorkers } = await open();
+  const receiver = await openReceiver();
+  closedAfterTest(receiver);
+  await service.webhook(receiver.url, ['message.delivered']);
+  const sendMany = () =>
+    Promise.all(Array.from({ length: MESSAGES }, (_, index) => service.send(`u${index}@example.org`)));
+  const first = await startWorkers();
+  await startWorkers();
+  await sendMany();
+  await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
+  await vi.waitFor(() => expect(receiver.posts).toHaveLength(MESSAGES), { timeout: 25_000, interval: 100 });
+  expect(sink.mails).toHaveLength(MESSAGES);
+  expect(new Set(receiver.posts.map(({ json }) => json.id)).size).toBe(MESSAGES);
 
-describe('with everything in PostgreSQL,', () => {
-  test('two processes deliver each message once and post each webhook', async () => {
-    const { service, sink, pool } = await open();
-    const receiver = await openReceiver();
-    closedAfterTest(receiver);
-    service.workers().start();
-    service.workers().start();
-    await service.webhook(receiver.url, ['message.delivered']);
-    await sendMany(service);
-    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
-    await vi.waitFor(() => expect(receiver.posts).toHaveLength(MESSAGES), { timeout: 25_000, interval: 100 });
-    expect(new Set(sink.mails.flatMap(({ to }) => to)).size).toBe(MESSAGES);
-    expect(sink.mails).toHaveLength(MESSAGES);
-    expect(new Set(receiver.posts.map(({ json }) => json.id)).size).toBe(MESSAGES);
-  }, 60_000);
+  await first.workers.stop();
+  await first.session.release();
+  await sendMany();
+  await vi.waitFor(async () => expect(await delivered(pool)).toBe(2 * MESSAGES), { timeout: 25_000, interval: 100 });
+  expect(sink.mails).toHaveLength(2 * MESSAGES);
+});
 
-  test('a queue that is dropped in the middle loses nothing and duplicates nothing', async () => {
-    const { service, sink, pool } = await open();
-    service.workers().start();
-    const sending = sendMany(service);
-    await vi.waitFor(() => expect(sink.mails.length).toBeGreaterThan(0), { timeout: 10_000, interval: 5 });
-    await pool.query('drop schema queue cascade');
-    await sending;
-    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
-    expect(sink.mails).toHaveLength(MESSAGES);
-  });
+test('workers know their places by their sessions, without processes that do not send and sessions that are silent', async () => {
+  const { openSession } = await open();
+  await openSession(['api']);
+  const sessions = [await openSession(), await openSession(['api', 'workers'])] as const;
+  const places = await Promise.all(sessions.map((session) => readWorkerPlace(session)));
+  expect(places.toSorted((a, b) => a.place - b.place)).toEqual([
+    { workers: 2, place: 0 },
+    { workers: 2, place: 1 },
+  ]);
+  const [awake] = sessions;
+  await vi.waitFor(async () => expect(await readWorkerPlace(awake, 50)).toEqual({ workers: 1, place: 0 }));
 });

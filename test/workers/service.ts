@@ -1,5 +1,6 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost.ts';
+import { createInProcessQueues } from '../../src/adapters/queue/in-process.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { type CommandContext, load, type Origin } from '../../src/commands/execute.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
@@ -27,7 +28,6 @@ import { callerWith } from '../support/controls/api-key.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../support/in-memory/dns.ts';
-import { createInMemoryQueues, type InMemoryJobs } from '../support/in-memory/queue.ts';
 import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../support/in-memory/webhook-deliveries.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
@@ -43,7 +43,6 @@ export type Parts = Partial<
   >
 > & {
   readonly smtpUrl?: string;
-  readonly jobs?: InMemoryJobs;
 };
 
 export interface Service {
@@ -142,7 +141,6 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const store = parts.store ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
   const secrets = createInMemorySecrets();
   const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: true });
-  const jobs: InMemoryJobs = parts.jobs ?? new Map();
   const transports = {
     live: createSmtpTransport({ url: parts.smtpUrl ?? NOWHERE, ehloName: 'outbox.test', system }),
     test: createSimulatedTransport(),
@@ -163,7 +161,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {
     ...{ store, contents, secrets, transports, webhookTarget, serializeEvents: serializePosts, system, logger },
-    queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
+    queues: parts.queues ?? createInProcessQueues({ system, logger }),
     timetable: parts.timetable ?? timetableOf({ store }),
     heldMail: heldMailOf({ store }),
     expiredKeys: async () => [],
@@ -184,7 +182,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     workers: (more = {}) => {
       const workers = createWorkers({
         ...dependencies,
-        queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
+        queues: parts.queues ?? createInProcessQueues({ system, logger }),
         ...more,
       });
       started.push(workers);

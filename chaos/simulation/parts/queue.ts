@@ -1,4 +1,4 @@
-import { createRunningJobs } from '../../../src/adapters/queue/bullmq-worker.ts';
+import { createRunningJobs } from '../../../src/adapters/queue/running-jobs.ts';
 import {
   type JobHandler,
   type NewJob,

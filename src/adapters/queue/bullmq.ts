@@ -1,3 +1,5 @@
+import { Queue as BullQueue, type JobsOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
 import {
   type NewJob,
   type Queue,
@@ -6,81 +8,51 @@ import {
   type Queues,
   QueueUnavailable,
 } from '../../domain/ports/queue.ts';
+import { connectRedis, logOutages } from '../redis.ts';
 import {
   answerWithin,
-  type BulkJob,
-  type BullmqEngine,
+  type BullmqOptions,
   type BullmqSettings,
   createBullmqWorker,
-  createFaultLog,
-  type Producer,
+  LOCK_MS,
+  PREFIX,
 } from './bullmq-worker.ts';
+import { CLOSE_LIMIT_MS } from './running-jobs.ts';
 
-const openQueue = <Job>(engine: BullmqEngine, name: QueueName, settings: BullmqSettings): Queue<Job> => {
-  const producer = createBullmqProducer<Job>(engine, name, settings);
-  let worker: { close(): Promise<void> } | undefined;
-  let closed: Promise<void> | undefined;
+/** A command that takes longer has failed. Shorter rejects jobs while Redis forks to save. */
+const COMMAND_MS = 4_000;
 
-  const close = async (): Promise<void> => {
-    await worker?.close();
-    await producer.close();
-  };
+/** Redis must be available at the start: a wrong address should be reported, not waited for. */
+const FIRST_ANSWER_MS = 5_000;
 
-  return {
-    add: producer.add,
-    depth: producer.depth,
-    counts: producer.counts,
-    work: (handler, { concurrency }) => {
-      if (worker !== undefined) throw new Error(`queue ${name} has its worker already`);
-      worker = createBullmqWorker(engine, { name, handler, concurrency }, settings);
-    },
-    close: () => {
-      closed ??= close();
-      return closed;
-    },
-  };
-};
-
-/** Queues on BullMQ, on either of its engines. */
-export const createBullmqQueues = (engine: BullmqEngine, settings: BullmqSettings): Queues => {
-  const opened: { close(): Promise<void> }[] = [];
-  return {
-    open: <Job>(name: QueueName) => {
-      const queue = openQueue<Job>(engine, name, settings);
-      opened.push(queue);
-      return queue;
-    },
-    close: async () => {
-      await Promise.all(opened.map((queue) => queue.close()));
-      await engine.close();
-    },
-  };
-};
-
-/** Maximum wait of a caller for an engine that does not answer. Shorter fails while PostgreSQL is only busy. */
+/** Maximum wait of a caller for a server that does not answer. */
 const ANSWER_MS = 5_000;
 
-/** Jobs in one statement or script. More block the engine longer for all other calls; fewer cost round trips. */
+/** Jobs in one script. More block Redis longer for all other calls; fewer cost round trips. */
 const BULK_JOBS = 500;
 
-/** On PostgreSQL a bulk insert creates two temporary tables and costs as much as this many single ones. */
-const SINGLE_JOBS_MAX = 4;
+/**
+ * BullMQ records every step of every job for watchers that we do not have, and deletes events beyond this number. 0
+ * would mean never.
+ */
+const EVENTS_KEPT = 100;
 
 /** The adding half of a queue. It is opened on first use, and again after a failed attempt. */
-const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { system, logger }: BullmqSettings) => {
-  const logFault = createFaultLog(system, logger, name);
-  let opening: Promise<Producer> | undefined;
+const createProducer = <Job>(connection: Redis, name: QueueName, system: BullmqSettings['system']) => {
+  let opening: Promise<BullQueue> | undefined;
   let closed = false;
   const underWay = new Set<Promise<unknown>>();
 
-  /** Connections that end during closing are not faults. */
-  const sayFault = (fault: unknown): void => {
-    if (!closed) logFault(fault);
+  const open = async (): Promise<BullQueue> => {
+    const queue = new BullQueue(name, { connection, prefix: PREFIX, streams: { events: { maxLen: EVENTS_KEPT } } });
+    queue.on('error', () => undefined); // reported by `logOutages`, and to the caller of `add`
+    await queue.waitUntilReady();
+    return queue;
   };
 
-  const opened = async (): Promise<Producer> => {
+  const opened = async (): Promise<BullQueue> => {
     if (closed) throw new QueueUnavailable(`queue ${name} is closed`);
-    opening ??= engine.openProducer(name, sayFault);
+    opening ??= open();
     try {
       return await opening;
     } catch (fault) {
@@ -89,17 +61,8 @@ const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { syst
     }
   };
 
-  const asked = async <T>(ask: (producer: Producer) => Promise<T>): Promise<T> => {
-    try {
-      return await ask(await opened());
-    } catch (fault) {
-      if (!(await engine.mend(fault))) throw fault;
-      return await ask(await opened());
-    }
-  };
-
-  const answered = async <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> => {
-    const call = asked(ask);
+  const answered = async <T>(what: string, ask: (queue: BullQueue) => Promise<T>): Promise<T> => {
+    const call = opened().then(ask);
     underWay.add(call);
     try {
       return await answerWithin(system, ANSWER_MS, `${what} ${name}`, () => call);
@@ -108,31 +71,24 @@ const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { syst
     }
   };
 
-  const bulkJob = ({ data, delayMs = 0 }: NewJob<Job>): BulkJob => ({
-    name,
-    data,
-    // BullMQ ignores a job whose id is still known. Each job gets a fresh id, or adding it again could be lost.
-    opts: { jobId: system.uuid(), delay: delayMs, attempts: 1, removeOnComplete: true, removeOnFail: true },
+  // BullMQ ignores a job whose id is still known. Each job gets a fresh id, or adding it again could be lost.
+  const optionsOf = (): JobsOptions => ({
+    jobId: system.uuid(),
+    attempts: 1,
+    removeOnComplete: true,
+    removeOnFail: true,
   });
 
-  const addSome = async (producer: Producer, jobs: readonly BulkJob[]): Promise<void> => {
-    if (jobs.length > SINGLE_JOBS_MAX) {
-      await producer.addBulk([...jobs]);
-      return;
-    }
-    for (const { data, opts } of jobs) await producer.add(name, data, opts);
-  };
-
   const counts = async (): Promise<QueueCounts> => {
-    const found = await answered('counting jobs of', (producer) => producer.getJobCounts('waiting', 'active'));
+    const found = await answered('counting jobs of', (queue) => queue.getJobCounts('waiting', 'active'));
     return { waiting: found.waiting ?? 0, active: found.active ?? 0 };
   };
 
   return {
     add: async (jobs: readonly NewJob<Job>[]): Promise<void> => {
       for (let start = 0; start < jobs.length; start += BULK_JOBS) {
-        const some = jobs.slice(start, start + BULK_JOBS).map(bulkJob);
-        await answered('adding jobs to', (producer) => addSome(producer, some));
+        const some = jobs.slice(start, start + BULK_JOBS).map(({ data }) => ({ name, data, opts: optionsOf() }));
+        await answered('adding jobs to', (queue) => queue.addBulk(some));
       }
     },
     counts,
@@ -142,14 +98,75 @@ const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { syst
     },
     close: async (): Promise<void> => {
       closed = true;
-      const producer = await opening?.catch(() => undefined);
-      const closeProducer = async (): Promise<void> => {
+      const queue = await opening?.catch(() => undefined);
+      const closeQueue = async (): Promise<void> => {
         // If a connection is closed during a call, the call never gets an answer.
         await Promise.allSettled(underWay);
-        await producer?.close();
+        await queue?.close();
       };
-      // An engine that is down must not prevent the process from ending, which closes its connections.
-      await answerWithin(system, ANSWER_MS, 'closing', closeProducer).catch(() => undefined);
+      // A server that is down must not prevent the process from ending, which closes its connections.
+      await answerWithin(system, ANSWER_MS, 'closing', closeQueue).catch(() => undefined);
+    },
+  };
+};
+
+const openQueue = <Job>(connection: Redis, name: QueueName, settings: BullmqSettings): Queue<Job> => {
+  const { add, depth, counts, close } = createProducer<Job>(connection, name, settings.system);
+  let worker: { close(): Promise<void> } | undefined;
+  let closed: Promise<void> | undefined;
+
+  const closeAll = async (): Promise<void> => {
+    await worker?.close();
+    await close();
+  };
+
+  return {
+    add,
+    depth,
+    counts,
+    work: (handler, { concurrency }) => {
+      if (worker !== undefined) throw new Error(`queue ${name} has its worker already`);
+      worker = createBullmqWorker({ name, handler, concurrency }, settings);
+    },
+    close: () => {
+      closed ??= closeAll();
+      return closed;
+    },
+  };
+};
+
+/**
+ * Queues that distribute jobs among the workers of all processes, on BullMQ and Redis (at least 6.2, `maxmemory-policy
+ * noeviction`, append-only file).
+ * @throws {QueueUnavailable} if that address does not answer.
+ */
+export const createBullmqQueues = async (url: string, options: BullmqOptions): Promise<Queues> => {
+  const settings = { closeLimitMs: CLOSE_LIMIT_MS, lockMs: LOCK_MS, ...options, url };
+  const { system, logger } = settings;
+  const connection = connectRedis(url, COMMAND_MS);
+  logOutages(connection, logger, 'queue');
+  const opened: { close(): Promise<void> }[] = [];
+
+  const answer = async (): Promise<void> => {
+    if (connection.status !== 'ready') await new Promise((ready) => connection.once('ready', ready));
+    await connection.ping();
+  };
+  try {
+    await answerWithin(system, FIRST_ANSWER_MS, `Redis at ${new URL(url).host}`, answer);
+  } catch (fault) {
+    connection.disconnect();
+    throw fault;
+  }
+
+  return {
+    open: <Job>(name: QueueName) => {
+      const queue = openQueue<Job>(connection, name, settings);
+      opened.push(queue);
+      return queue;
+    },
+    close: async () => {
+      await Promise.all(opened.map((queue) => queue.close()));
+      connection.disconnect();
     },
   };
 };

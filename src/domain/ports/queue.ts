@@ -9,11 +9,9 @@
 /** Unique name for each kind of job, such as `deliver-message`. Lower case and dashes. */
 export type QueueName = string;
 
-/** A job to add. `data` is serialized as JSON, and anything JSON cannot represent is lost. */
+/** A job to add. `data` may be serialized as JSON, and anything JSON cannot represent is lost. */
 export interface NewJob<Job> {
   readonly data: Job;
-  /** Earliest start, counted from now. Default 0. */
-  readonly delayMs?: number;
 }
 
 /**
@@ -37,7 +35,7 @@ export interface Queue<Job> {
   add(jobs: readonly NewJob<Job>[]): Promise<void>;
 
   /**
-   * Number of waiting and running jobs, without delayed ones. Producers check it before they add more.
+   * Number of waiting and running jobs. Producers check it before they add more.
    * @throws {QueueUnavailable} within seconds.
    */
   depth(): Promise<number>;
@@ -56,7 +54,7 @@ export interface Queue<Job> {
 }
 
 export interface Queues {
-  /** Opening a name again returns the same queue with another worker. */
+  /** Opening a name again, in this process or another, gives the queue another worker if the engine is shared. */
   open<Job>(name: QueueName): Queue<Job>;
   /** Closes every queue opened here. */
   close(): Promise<void>;

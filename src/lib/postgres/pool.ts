@@ -1,4 +1,4 @@
-import { Client, Pool } from 'pg';
+import { Client, Pool, type QueryResult, type QueryResultRow } from 'pg';
 import { type Logger, pause, StartRefused, StoreUnavailable, type System } from '../async/async.ts';
 
 interface PoolOptions {
@@ -252,6 +252,8 @@ export const ADVISORY_LOCKS = {
 } as const;
 
 export interface SessionLock {
+  /** Runs on the session of the lock. @throws if the session has ended. */
+  query<Row extends QueryResultRow>(sql: string): Promise<QueryResult<Row>>;
   release(): Promise<void>;
   /** Resolves when the session ends, for any reason. */
   readonly ended: Promise<void>;
@@ -291,7 +293,9 @@ export const takeSessionLock = async (
   client.on('error', () => undefined); // the session's end is the lock's
   await client.connect();
   const { rows } = await client.query<{ taken: boolean }>(ASK[mode], [lock]);
-  if (rows[0]?.taken === true) return { release: () => endSession(client), ended };
+  if (rows[0]?.taken === true) {
+    return { query: (sql) => client.query(sql), release: () => endSession(client), ended };
+  }
   await endSession(client);
   return null;
 };
@@ -307,11 +311,13 @@ interface KeptLock {
   readonly system: Pick<System, 'sleep'>;
 }
 
+export type KeptSessionLock = Pick<SessionLock, 'query' | 'release'>;
+
 /**
  * A shared lock that is taken again after its session was lost: the server may have restarted.
  * @returns null if another session holds it exclusively.
  */
-export const keepSessionLock = async (options: KeptLock): Promise<Pick<SessionLock, 'release'> | null> => {
+export const keepSessionLock = async (options: KeptLock): Promise<KeptSessionLock | null> => {
   const { url, lock, name, system } = options;
   const take = (): Promise<SessionLock | null> => takeSessionLock(url, lock, 'shared', name);
   const first = await take();
@@ -330,6 +336,10 @@ export const keepSessionLock = async (options: KeptLock): Promise<Pick<SessionLo
   keep().catch(() => undefined); // it ends with the release
 
   return {
+    query: async (sql) => {
+      if (held === null) throw new StoreUnavailable('the session of the lock has ended');
+      return await held.query(sql);
+    },
     release: async () => {
       released.abort();
       await held?.release();

@@ -18,6 +18,7 @@ export {
   createPool,
   isUnreachable,
   KEEP_ALIVE_MS,
+  type KeptSessionLock,
   keepSessionLock,
   orUnavailable,
   PIN_ISOLATION,

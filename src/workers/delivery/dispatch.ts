@@ -5,7 +5,7 @@ import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { System } from '../../lib/async/async.ts';
-import type { Leadership, Work } from '../supervise.ts';
+import type { Work } from '../supervise.ts';
 import {
   batched,
   type DeliveryQueue,
@@ -16,6 +16,7 @@ import {
   type MessageClass,
   type RecentlyQueued,
 } from './due.ts';
+import type { Share } from './share.ts';
 
 /**
  * Dispatch: queues messages as soon as the log says that they were accepted. It keeps no position: what was accepted
@@ -59,7 +60,7 @@ export interface DispatchMessages {
   readonly destinations?: Destinations | undefined;
   readonly recentlyQueued: RecentlyQueued;
   readonly acceptedCache: Pick<AcceptedCache, 'add'>;
-  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly share: Share;
   readonly system: Pick<System, 'monotonicMs'>;
 }
 
@@ -111,14 +112,14 @@ const createDepth = (queue: DeliveryQueue, { monotonicMs }: Pick<System, 'monoto
 
 /** @returns what queues the messages that a page of events accepts. */
 const createDispatcher = (deps: DispatchMessages): { apply(events: readonly RecordedEvent[]): Promise<void> } => {
-  const { queues, destinations, recentlyQueued, acceptedCache, leadership, system } = deps;
+  const { queues, destinations, recentlyQueued, acceptedCache, share, system } = deps;
   const depths = {
     transactional: createDepth(queues.transactional, system),
     bulk: createDepth(queues.bulk, system),
   };
 
   const dispatch = async (messageClass: MessageClass, wanted: readonly AcceptedEvent[]): Promise<void> => {
-    if (wanted.length === 0 || !leadership.isLeader() || (await depths[messageClass].isFull())) return;
+    if (wanted.length === 0 || (await depths[messageClass].isFull())) return;
     const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment, organizationId } }) => {
       const domains = recipients.map(({ domain }) => domain);
       return dueOf(
@@ -135,7 +136,7 @@ const createDispatcher = (deps: DispatchMessages): { apply(events: readonly Reco
 
   return {
     apply: async (events) => {
-      const wanted = wantedIn(events);
+      const wanted = wantedIn(events).filter(({ data }) => share.has(data.messageId));
       const classes = Object.groupBy(wanted, ({ data }) => data.stream);
       for (const messageClass of MESSAGE_CLASSES) await dispatch(messageClass, classes[messageClass] ?? []);
     },

@@ -14,6 +14,7 @@ import {
   type RecentlyQueued,
 } from './due.ts';
 import { createSweepCursors, type FindReleased } from './released.ts';
+import type { Share } from './share.ts';
 
 /**
  * The sweep: queues what is due and not claimed. That is messages whose time has come, retries, attempts whose lease
@@ -34,6 +35,8 @@ export interface SweepDeliveries {
   readonly released?: FindReleased | undefined;
   readonly recentlyQueued: RecentlyQueued;
   readonly destinationQueues: Pick<DestinationQueues, 'saturated'>;
+  readonly share: Share;
+  /** The leader queues what was released, whosever share it is: some holders release one message at a time. */
   readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
 }
@@ -112,7 +115,7 @@ const searchOf = ({ timetable, destinationQueues, destinations }: SweepDeliverie
 };
 
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
-  const { queues, destinations, released, recentlyQueued, leadership, system } = deps;
+  const { queues, destinations, released, recentlyQueued, share, leadership, system } = deps;
   const searches = { transactional: searchOf(deps, 'transactional'), bulk: searchOf(deps, 'bulk') };
 
   const dueIn = ({ messageId, organizationId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
@@ -143,8 +146,9 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const findDue = async (messageClass: MessageClass, now: Date): Promise<Swept> => {
     const at = now.toISOString();
     const before = new Date(now.getTime() - OVERDUE_MS_MIN).toISOString();
-    const { found, hasMore } = await searches[messageClass](before, (one) => missingIn([one], at).length > 0);
-    return { missing: missingIn(found, at), hasMore };
+    const isNew = (one: DueDelivery): boolean => share.has(one.messageId) && missingIn([one], at).length > 0;
+    const { found, hasMore } = await searches[messageClass](before, isNew);
+    return { missing: missingIn(found, at).filter(({ messageId }) => share.has(messageId)), hasMore };
   };
 
   /** @returns whether there is more. */
@@ -153,7 +157,7 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
     if ((await queue.depth()) > LOW_WATER_JOBS) return true;
     const now = system.now();
     const swept = [await findDue(messageClass, now)];
-    if (messageClass === 'bulk') swept.push(await findReleased(now.toISOString()));
+    if (messageClass === 'bulk' && leadership.isLeader()) swept.push(await findReleased(now.toISOString()));
     const missing = distinct(swept.flatMap((each) => each.missing));
     if (missing.length > 0) await queue.add(batched(missing));
     recentlyQueued.add(missing);
@@ -161,7 +165,7 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   };
 
   return repeat(system, async () => {
-    if (!leadership.isLeader()) return EVERY_MS;
+    if (share.isEmpty()) return EVERY_MS;
     let hasMore = false;
     for (const messageClass of MESSAGE_CLASSES) hasMore = (await sweep(messageClass)) || hasMore;
     return hasMore ? EVERY_MS_BUSY : EVERY_MS;

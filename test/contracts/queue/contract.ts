@@ -1,31 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Queue } from '../../../src/domain/ports/queue.ts';
-import { closedAfterTest } from '../../support/after-test.ts';
-import { describeClosing } from './closing.ts';
-import type { OpenOptions, OpenQueue, QueueEngine } from './engine.ts';
+import { describe, expect, test } from 'vitest';
+import { QueueUnavailable } from '../../../src/domain/ports/queue.ts';
+import { openerOf, type QueueEngine } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';
 
 /** The contract of every queue adapter. */
 export const describeQueue = (engineName: string, startEngine: () => Promise<QueueEngine>): void => {
   describe(`a queue on ${engineName}`, () => {
-    let engine: QueueEngine;
-    let count = 0;
-    let name = '';
-
-    beforeAll(async () => {
-      engine = await startEngine();
-    });
-    afterAll(() => engine.stop());
-
-    const open: OpenQueue = async <Job>(more: OpenOptions = {}): Promise<Queue<Job>> => {
-      if (more.again !== true) {
-        count += 1;
-        name = `test-queue-${count}`;
-      }
-      const queues = closedAfterTest(await engine.connect({ closeLimitMs: more.closeLimitMs ?? 2_000 }));
-      return queues.open<Job>(name);
-    };
+    const { open } = openerOf(startEngine);
 
     test('passes every job of every batch to the handler, and keeps none', async () => {
       const queue = await open<{ n: number }>();
@@ -78,27 +60,6 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       await queue.add([{ data: ['second'] }]);
       await untilHandled(handled, ['second']);
       expect(performance.now() - added).toBeLessThan(500);
-    });
-
-    test('holds a delayed job until its time, and does not count it', async () => {
-      const queue = await open<string[]>();
-      const handled: string[] = [];
-      const added = performance.now();
-      let startedAfterMs = 0;
-      queue.work(
-        async ([text]) => {
-          handled.push(text as string);
-          if (text === 'later') startedAfterMs = performance.now() - added;
-        },
-        { concurrency: 2 },
-      );
-      await queue.add([{ data: ['later'], delayMs: 700 }, { data: ['now'] }]);
-      await untilHandled(handled, ['now']);
-      await until(async () => (await queue.depth()) === 0);
-      expect(handled).toEqual(['now']);
-      await untilHandled(handled, ['later']);
-      expect(startedAfterMs).toBeGreaterThanOrEqual(690);
-      expect(startedAfterMs).toBeLessThan(1_700);
     });
 
     test('runs jobs up to its concurrency, and no more', async () => {
@@ -159,44 +120,28 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       expect(handled).toEqual([1, 2, 3, 4]);
     });
 
-    test('shares jobs between two workers', async () => {
-      const one = await open<number[]>();
-      const other = await open<number[]>({ again: true });
-      const byOne: number[] = [];
-      const byOther: number[] = [];
-      const slowly = (list: number[]) => async (job: number[]) => {
-        await sleep(10);
-        list.push(...job);
-      };
-      one.work(slowly(byOne), { concurrency: 1 });
-      other.work(slowly(byOther), { concurrency: 1 });
-      await one.add(Array.from({ length: 40 }, (_, n) => ({ data: [n] })));
-      await until(() => byOne.length + byOther.length === 40);
-      expect(byOne.length).toBeGreaterThan(5);
-      expect(byOther.length).toBeGreaterThan(5);
-    });
-
-    test('continues after all its data is deleted while jobs are running', async () => {
+    test('waits for the running handler when it closes', async () => {
       const queue = await open<string[]>();
-      const release = Promise.withResolvers<void>();
-      const handled: string[] = [];
+      let state = 'waiting';
       queue.work(
-        async ([text]) => {
-          handled.push(text as string);
-          if (text === 'running') await release.promise;
+        async () => {
+          state = 'running';
+          await sleep(400);
+          state = 'ended';
         },
         { concurrency: 1 },
       );
-      await queue.add([{ data: ['running'] }, { data: ['waiting'] }]);
-      await untilHandled(handled, ['running']);
-      await engine.wipe();
-      release.resolve();
-      await queue.add([{ data: ['added again'] }]);
-      await untilHandled(handled, ['added again']);
-      expect(handled).not.toContain('waiting');
-      await until(async () => (await queue.depth()) === 0);
+      await queue.add([{ data: ['slow'] }]);
+      await until(() => state === 'running');
+      await queue.close();
+      expect(state).toBe('ended');
     });
 
-    describeClosing(open);
+    test('refuses jobs after it is closed', async () => {
+      const queue = await open<string[]>();
+      await queue.close();
+      await queue.close();
+      await expect(queue.add([{ data: ['late'] }])).rejects.toThrow(QueueUnavailable);
+    });
   });
 };

@@ -1,11 +1,11 @@
+import { afterAll, beforeAll } from 'vitest';
 import type { Queue, Queues } from '../../../src/domain/ports/queue.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 
 /** A store of jobs under test. */
 export interface QueueEngine {
-  /** Connects to the same jobs, like another process as far as the adapter can tell. */
+  /** Connects like another process, as far as the adapter can tell. */
   connect(options: { closeLimitMs: number }): Promise<Queues>;
-  /** Deletes all data, in whatever way this engine can lose it. */
-  wipe(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -19,4 +19,27 @@ export interface OpenOptions {
 }
 
 /** Opens a queue. The first one in a test has a new name. */
-export type OpenQueue = <Job>(options?: OpenOptions) => Promise<Queue<Job>>;
+type OpenQueue = <Job>(options?: OpenOptions) => Promise<Queue<Job>>;
+
+/** Starts an engine before the tests of a suite, and opens its queues in them. */
+export const openerOf = <Engine extends QueueEngine>(startEngine: () => Promise<Engine>) => {
+  let engine: Engine;
+  let count = 0;
+  let name = '';
+  beforeAll(async () => {
+    engine = await startEngine();
+  });
+  afterAll(() => engine.stop());
+
+  const open: OpenQueue = async <Job>({
+    again = false,
+    closeLimitMs = 2_000,
+  }: OpenOptions = {}): Promise<Queue<Job>> => {
+    if (!again) {
+      count += 1;
+      name = `test-queue-${count}`;
+    }
+    return closedAfterTest(await engine.connect({ closeLimitMs })).open<Job>(name);
+  };
+  return { open, engine: () => engine };
+};

@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest';
 const SCRIPT = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
 /** Starts a worker process that takes one job and holds it until it is killed. */
-export const startBusyWorker = async (engine: 'postgres' | 'redis', url: string, queue: string) => {
-  const child = spawn(process.execPath, [SCRIPT, engine, url, queue], { stdio: ['ignore', 'pipe', 'inherit'] });
+export const startBusyWorker = async (url: string, queue: string) => {
+  const child = spawn(process.execPath, [SCRIPT, url, queue], { stdio: ['ignore', 'pipe', 'inherit'] });
   const busy = once(child.stdout, 'data');
   const ended = once(child, 'exit');
   onTestFinished(() => {

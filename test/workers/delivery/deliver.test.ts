@@ -35,9 +35,8 @@ describe('delivering a message', () => {
   test('sends once when the same job runs twice and two workers receive it at once', async () => {
     const service = await open({ onData: async () => sleep(50, null) });
     const id = await service.send('ann@example.org');
-    service.workers().start();
-    service.workers().start();
-    const jobs = service.dependencies.queues.open<DeliveryJob>('deliver-messages');
+    const workers = [service.workers(), service.workers()];
+    for (const one of workers) one.start();
     const job = {
       data: {
         due: [
@@ -46,9 +45,11 @@ describe('delivering a message', () => {
         ],
       },
     };
-    await jobs.add([job, job, job, job]);
+    for (const { queues } of workers) await queues.transactional.add([job, job]);
     const behind = await service.send('bob@example.org');
-    await jobs.add([{ data: { due: [{ messageId: behind, destination: null }] } }]);
+    for (const { queues } of workers) {
+      await queues.transactional.add([{ data: { due: [{ messageId: behind, destination: null }] } }]);
+    }
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
     await until(async () => expect(await statuses(service, behind)).toEqual(['delivered']));
     expect(service.sink.mails.map(({ to }) => to).toSorted()).toEqual([['ann@example.org'], ['bob@example.org']]);

@@ -61,7 +61,7 @@ const open = ({ destinations }: { destinations?: Destinations } = {}) => {
   const recentlyQueued = createRecentlyQueued(system);
   const remembered: string[] = [];
   const subscribed: unknown[] = [];
-  let isLeader = true;
+  let has = (_: string): boolean => true;
   let worked = 0;
   let next = Promise.withResolvers<FollowedPage>();
   let asked = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ const open = ({ destinations }: { destinations?: Destinations } = {}) => {
     destinations,
     recentlyQueued,
     acceptedCache: { add: (events) => void remembered.push(...events.map(({ data }) => data.messageId)) },
-    leadership: { isLeader: () => isLeader },
+    share: { isEmpty: () => false, has: (id) => has(id) },
     system,
   });
   const ended = work(new AbortController().signal, () => {
@@ -99,8 +99,9 @@ const open = ({ destinations }: { destinations?: Destinations } = {}) => {
   return {
     ...{ system, transactional, bulk, recentlyQueued, remembered, subscribed, page },
     worked: () => worked,
-    lead: (leads: boolean) => {
-      isLeader = leads;
+    /** Sets which messages belong to this process. */
+    share: (next: (messageId: string) => boolean) => {
+      has = next;
     },
     /** Dispatches each event as a page of its own. */
     pages: async (...events: readonly RecordedEvent[]): Promise<void> => {
@@ -139,15 +140,14 @@ describe('dispatch', () => {
     expect(worked()).toBe(3);
   });
 
-  test('queues nothing while another process leads', async () => {
-    const { page, lead, transactional, remembered, recentlyQueued } = open();
-    lead(false);
+  test('queues nothing that belongs to another process', async () => {
+    const { page, share, transactional, remembered, recentlyQueued } = open();
+    share((id) => id === 'msg_2');
     await page(accepted('msg_1'));
     expect([idsIn(transactional), remembered]).toEqual([[], []]);
     expect(recentlyQueued.has({ messageId: 'msg_1', destination: null }, NOW)).toBe(false);
-    lead(true);
-    await page(accepted('msg_2'));
-    expect(idsIn(transactional)).toEqual(['msg_2']);
+    await page(accepted('msg_1'), accepted('msg_2'));
+    expect([idsIn(transactional), remembered]).toEqual([['msg_2'], ['msg_2']]);
   });
 
   test('leaves a scheduled message to the sweep', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createInProcessQueues } from '../../../src/adapters/queue/in-process.ts';
 import type { Origin } from '../../../src/commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/attempt.ts';
 import type { NewEvent, RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
@@ -9,7 +10,6 @@ import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.t
 import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
 import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
-import { createInMemoryQueues } from '../../support/in-memory/queue.ts';
 import { slowness } from '../../support/slowness.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
@@ -56,8 +56,7 @@ const open = async (parts: Parts = {}): Promise<ScheduleWorld> => {
       correlationId: 'test',
       causationId: 'test',
     },
-    workers: (more) =>
-      service.workers({ queues: telling(createInMemoryQueues({ system, logger, jobs: new Map() }), queued), ...more }),
+    workers: (more) => service.workers({ queues: telling(createInProcessQueues({ system, logger }), queued), ...more }),
     sendLater: (ms, ttlSeconds = 86_400) =>
       service.send('ann@example.org', 'live', 'Hello', { scheduledAt: inMs(ms), ttlSeconds }),
   };

@@ -9,12 +9,17 @@ import { openService } from '../service.ts';
 import { insertRows, type Rows, START, sweepOver, takingQueue } from './sweeping.ts';
 
 /** Runs the sweeper for this many of its seconds, over real rows that are never removed. */
-const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Promise<readonly string[]> => {
+const sweepFor = async (
+  seconds: number,
+  rows: Rows,
+  isOneServer: boolean,
+  has?: (messageId: string) => boolean,
+): Promise<readonly string[]> => {
   const { pool } = await openApplied(deliveriesProjection);
   await insertRows(pool, rows);
   const taken: string[] = [];
   const queue = takingQueue(({ messageId }) => void taken.push(messageId));
-  await sweepOver(pool, { queue, isOneServer, seconds });
+  await sweepOver(pool, { queue, isOneServer, seconds, ...(has === undefined ? {} : { has }) });
   return taken;
 };
 
@@ -37,6 +42,17 @@ describe('the sweep, while read models do not advance and no row disappears,', (
   ])('offers all mail that was held and is released, for %s', async (_to, isOneServer, destination) => {
     const rows = { count: 1_200, destination, heldBy: 'dom_1' };
     expect(missingOf(await sweepFor(15, rows, isOneServer), rows.count)).toBe(0);
+  });
+
+  test.each([
+    ['one destination, by one server', true, `'one.example'`],
+    ['one destination', false, `'one.example'`],
+  ])('offers a process its share alone, and all of it, for %s', async (_to, isOneServer, destination) => {
+    const rows = { count: 1_200, destination };
+    const has = (id: string): boolean => Number(id.slice(id.lastIndexOf('_') + 1)) > 900;
+    const taken = await sweepFor(30, rows, isOneServer, has);
+    expect(taken.every(has)).toBe(true);
+    expect(new Set(taken).size).toBe(300);
   });
 
   test('queues lost jobs again after four seconds', async () => {

@@ -71,10 +71,12 @@ interface SweepOptions {
   readonly seconds: number;
   /** Default: nothing is saturated. */
   readonly saturated?: SweepDeliveries['destinationQueues']['saturated'];
+  /** Which messages belong to this process. Default: all. */
+  readonly has?: SweepDeliveries['share']['has'];
 }
 
 export const sweepOver = async (pool: Pool, options: SweepOptions): Promise<void> => {
-  const { queue, isOneServer, seconds, saturated = () => [] } = options;
+  const { queue, isOneServer, seconds, saturated = () => [], has = () => true } = options;
   const system = createSleepingSystem();
   const sweep = sweepDeliveries({
     timetable: { due: (ask) => dueDeliveries(pool, ask) },
@@ -90,6 +92,7 @@ export const sweepOver = async (pool: Pool, options: SweepOptions): Promise<void
     }),
     recentlyQueued: createRecentlyQueued(system),
     destinationQueues: { saturated },
+    share: { isEmpty: () => false, has },
     leadership: { isLeader: () => true },
     system,
   });
