@@ -250,9 +250,8 @@ interface Sending {
   readonly outgoing: OutgoingMessage;
 }
 
-/** @returns true if the server waits for the message and has said nothing more. */
-const isAwaited = ({ envelope: { to }, replies }: Sending): boolean =>
-  replies.length === to.length + 2 && judgeEnvelope(to, replies).verdict.kind === 'go';
+/** @returns true if the server waits for the message. If it has said more, `endOf` has closed the connection. */
+const isAwaited = ({ envelope: { to }, replies }: Sending): boolean => judgeEnvelope(to, replies).verdict.kind === 'go';
 
 /**
  * nodemailer calls `pipe` when the server has asked for the message, with a stream that doubles dots and writes to the

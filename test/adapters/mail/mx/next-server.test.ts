@@ -54,6 +54,7 @@ describe('the next server is tried', () => {
     ['refuses at MAIL', { MAIL: () => '550 5.7.1 Policy' }],
     ['says 421 to DATA', { DATA: () => '421 4.7.0 Closing' }],
     ['says 421 to RCPT', { RCPT: () => '421 4.7.0 Closing' }],
+    ['takes DATA without waiting for the message', { DATA: () => '250 2.0.0 Ok' }],
     ['ends the connection at RCPT', { RCPT: () => 'drop' }],
   ])('if the first %s', async (_, script) => {
     const { first, second } = await both(script);

@@ -99,6 +99,12 @@ describe('a server that ends the session', () => {
     const other = await start({ dot: once('250 2.0.0 half') }, half);
     expect(await send(other.transport)).toEqual([['unknown', 0, expect.any(String)]]);
   });
+
+  it('in the middle of a refusal after the final dot leaves it unknown whether a copy is out', async () => {
+    const cutOff: Write = (socket, text) => (text.startsWith('4') ? socket.end(text.trim()) : socket.write(text));
+    const { transport } = await start({ dot: once('451 4.3.0 Lat') }, cutOff);
+    expect(await send(transport)).toEqual([['unknown', 451, 'Lat']]);
+  });
 });
 
 describe('a server out of step', () => {
@@ -113,6 +119,15 @@ describe('a server out of step', () => {
     const { server, transport } = await start(script);
     expect(await send(transport)).toEqual([['deferred', expect.any(Number), expect.any(String)]]);
     expect([server.messages, server.lines.filter((line) => line.startsWith('Subject'))]).toEqual([[], []]);
+    expect(await send(transport)).toEqual([DELIVERED]);
+    expect(server.connections()).toBe(2);
+  });
+
+  it('that answers more than it was asked on a kept session is believed no refusal', async () => {
+    const { server, transport } = await start({
+      RCPT: (_, times) => (times === 1 ? '550 5.1.1 No\r\n250 Ok' : undefined),
+    });
+    expect(await send(transport)).toEqual([DELIVERED]);
     expect(await send(transport)).toEqual([DELIVERED]);
     expect(server.connections()).toBe(2);
   });
