@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
-import { readFailure } from '../../../src/lib/event-log/postgres-read.ts';
+import { AppendOutcomeUnknown } from '../../../src/lib/event-log/event-log.ts';
+import { appendFailure, readFailure } from '../../../src/lib/event-log/postgres-read.ts';
 import { orUnavailable } from '../../../src/lib/postgres/pool.ts';
 
 /** The error of a query, or of a connection attempt, on the real server. */
@@ -59,5 +60,33 @@ describe('any other fault is unchanged', () => {
     const error = new TypeError('x is not a function');
     expect(await told(error)).toEqual([error, error]);
     expect(await told(undefined)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('whether an append was written', () => {
+  test.each([
+    ['a lost session', 'select pg_terminate_backend(pg_backend_pid())', {}],
+    ['a connection that failed', raised('08006'), {}],
+    ['a server that shuts down', raised('57P01'), {}],
+    ['a disk that fails', raised('58030'), {}],
+    ['no answer in time', 'select pg_sleep(1)', { query_timeout: 50 }],
+  ])('is unknown after %s', async (_, text, config) => {
+    const error = await failureOf(text, config);
+    const reported = appendFailure(error);
+    expect(reported).toBeInstanceOf(AppendOutcomeUnknown);
+    expect(reported).toMatchObject({ cause: error });
+  });
+
+  test.each([
+    ['a deadlock', '40P01'],
+    ['no free connection', '53300'],
+  ])('is known after %s: it was not, and may be soon', async (_, sqlstate) => {
+    expect(appendFailure(await failureOf(raised(sqlstate)))).toBeInstanceOf(StoreUnavailable);
+  });
+
+  test('is known after a broken constraint: it was not', async () => {
+    const error = await failureOf(raised('23505'));
+    expect(error).toBeInstanceOf(pg.DatabaseError);
+    expect(appendFailure(error)).toBe(error);
   });
 });

@@ -79,6 +79,12 @@ describe('a server that ends the session', () => {
     expect(server.connections()).toBe(2);
   });
 
+  it('with 421 to the first recipient is quoted for all of them', async () => {
+    const closing: Write = (socket, text) => void (text.startsWith('421') ? socket.end(text) : socket.write(text));
+    const { transport } = await start({ RCPT: once('421 4.3.2 Bye') }, closing);
+    expect(await send(transport, three)).toEqual(Array(3).fill(['deferred', 421, 'Bye']));
+  });
+
   it.each(['421 4.4.2 Idle too long', '250 2.0.0 Ok', 'hello'])(
     'or says “%s” while it is idle costs no attempt',
     async (word) => {
