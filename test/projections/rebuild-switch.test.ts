@@ -4,10 +4,13 @@ import { type EventStore, LOG_START, type Position, PositionNotInLog } from '../
 import { RebuildInProgress } from '../../src/lib/projections/projections.ts';
 import { END_ANALYSES } from '../../src/projections/analytics.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
+import type { Projection } from '../../src/projections/projection.ts';
 import { rebuild } from '../../src/projections/runner.ts';
+import { topicsProjection } from '../../src/projections/topics.ts';
 import { silentLogger } from '../support/logger.ts';
-import { appendKey, newStore } from './support/keys-log.ts';
+import { appendKey, newStore, until } from './support/keys-log.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';
+import { tampered } from './support/tampered.ts';
 
 const PROJECTIONS = [apiKeysProjection];
 
@@ -199,6 +202,35 @@ test('a rebuild reads events that arrive while it makes the indexes, and counts 
   const rebuilt = await rebuild({ pool, store: { ...store, readAll }, logger: silentLogger }, PROJECTIONS);
   expect(rebuilt).toEqual([{ name: 'api-keys', events: 2, parkedEvents: 0 }]);
   expect(await keyIds(pool)).toEqual(['key_0', 'key_1']);
+});
+
+test('a rebuild that fails for one read model applies no further page to another', async () => {
+  const pool = await openPool();
+  const store = newStore();
+  for (let key = 0; key < 5; key += 1) await appendKey(store, `key_${key}`);
+  const readAll: EventStore['readAll'] = (options) => store.readAll({ ...options, limit: 1 });
+  const failing = tampered(() => {
+    throw new Error('no room');
+  });
+  /** Only the other one is in a transaction: that of the failing one was rolled back. */
+  const hasFailed = async (): Promise<boolean> => {
+    const { rowCount } = await pool.query(
+      "select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
+    );
+    return rowCount === 1;
+  };
+  let pages = 0;
+  const other: Projection = {
+    ...topicsProjection,
+    categories: apiKeysProjection.categories,
+    apply: async () => {
+      pages += 1;
+      expect(await until(hasFailed)).toBe(true);
+    },
+  };
+  const options = { pool, store: { ...store, readAll }, logger: silentLogger };
+  await expect(rebuild(options, [failing, other])).rejects.toThrow('no room');
+  expect(pages).toBe(1);
 });
 
 test('a read model is rebuilt by one process at a time', async () => {

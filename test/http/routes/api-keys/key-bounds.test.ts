@@ -108,6 +108,16 @@ describe('a manage key with low limits', () => {
     expect((await rotate(child.body.id, slow.value)).status).toBe(200);
   });
 
+  test('passes on its low limits only, and admin passes on none', async () => {
+    const quick = await tenant.make({ permissions: ['manage'], rateLimits: { send: 5, read: 5_000 } });
+    expect(await create({}, quick.value)).toMatchObject({
+      status: 201,
+      body: { rate_limits: { send: 5, read: 1000 } },
+    });
+    const admin = await tenant.make({ permissions: ['admin'], rateLimits: { read: 5 } });
+    expect(await create({}, admin.value)).toMatchObject({ status: 201, body: { rate_limits: { read: 1000 } } });
+  });
+
   test('sets none, while admin does so up to the ceilings, whatever its own are', async () => {
     const slow = await tenant.make({ permissions: ['manage'], rateLimits: { send: 5 } });
     expect(await create({ rate_limits: { send: 4 } }, slow.value)).toMatchObject({ code: 'permission_missing' });
