@@ -173,10 +173,8 @@ interface RequestBodies {
    * the client still writes, and the client would never see the error.
    */
   parse(request: FastifyRequest, payload: IncomingMessage, done: (error: Error | null, body?: unknown) => void): void;
-  /** Releases the memory of a request. */
-  release(request: FastifyRequest): void;
-  /** Only `close` shows a client that disconnects before the response; a request by `inject` has no socket. */
-  releaseOnDisconnect(request: FastifyRequest, reply: FastifyReply): void;
+  /** Releases the memory of a request when its response has ended, or its client has disconnected before. */
+  releaseAtEnd(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /** The refusal of a body; null: a fault of the service. */
@@ -204,10 +202,6 @@ export const createRequestBodies = (budget: BodyBudget, marker: string): Request
       budget.reserveNow(organizationId, bytes) ??
       (waits ? await budget.reserve(organizationId, bytes, { waits, signal: ended.signal() }) : null);
     if (reservation === null) return noRoom();
-    if (ended.isNow()) {
-      reservation.release();
-      return noRoom();
-    }
     release(request);
     request.bodyReservation = reservation;
     return null;
@@ -278,8 +272,7 @@ export const createRequestBodies = (budget: BodyBudget, marker: string): Request
         },
       );
     },
-    release,
-    releaseOnDisconnect: (request, reply) => {
+    releaseAtEnd: (request, reply) => {
       if (request.headers['content-type'] !== undefined) reply.raw.once('close', () => release(request));
     },
   };

@@ -122,7 +122,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   // 6. Its body is read, if it is JSON, or a form where the route accepts one; no other is.
   const bodies = createRequestBodies(budget, `content:${system.uuid()}:`);
   server.addHook('onRequest', (request, reply, done) => {
-    bodies.releaseOnDisconnect(request, reply);
+    bodies.releaseAtEnd(request, reply);
     done();
   });
   server.removeAllContentTypeParsers();
@@ -135,7 +135,6 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const refusals = createRefusalRecorder(deps);
   const observe = registry === undefined ? undefined : requestDurations(registry);
   server.addHook('onResponse', (request, reply, done) => {
-    bodies.release(request);
     observe?.(request, reply);
     logAnswer(logger, request, reply);
     refusals.note(request, reply);

@@ -30,7 +30,6 @@ interface How {
 export interface BodyEnd {
   /** Created on first use, because most bodies get memory without waiting. */
   signal(): AbortSignal;
-  isNow(): boolean;
   abort(): void;
 }
 
@@ -47,7 +46,6 @@ export const endOf = (payload: Readable): BodyEnd => {
       made ??= make();
       return made.signal;
     },
-    isNow: () => payload.destroyed || made?.signal.aborted === true,
     abort: () => made?.abort(ENDED),
   };
 };
