@@ -124,3 +124,31 @@ test.skipIf(redisIsMissing)(
   },
   120_000,
 );
+
+test('an erasure removes the words by which parts of the address and of the name found its messages', async () => {
+  const place = await placeForTest({ OUTBOX_TRIAL: 'quick' });
+  const program = await programForTest(place);
+  const api = apiClient(program.baseUrl, program.keys.live);
+  const pool = new Pool({ connectionString: place.env.DATABASE_URL, max: 1 });
+  onTestFinished(() => pool.end());
+  const id = await sendTo(api, { to: [`Ann Person <${ADDRESS}>`, 'bob@example.org'] });
+  await eventually(() => api.get(`/v1/messages/${id}`), isDelivered);
+  const found = async (filter: string): Promise<readonly string[]> =>
+    (await api.get(`/v1/messages?${filter}`)).body.data.map((message: { readonly id: string }) => message.id);
+  const indexed = async (): Promise<number> =>
+    (await pool.query('select from vault.contents where subject_words is not null')).rowCount ?? 0;
+  const parts = ['to=ann', 'to=person', 'to=ann.per', 'to=person@exa', 'tag=ann.person_example.net'];
+  for (const part of parts) expect([part, await found(part)]).toEqual([part, [id]]);
+  expect(await indexed()).toBe(1);
+
+  const asked = await api.post('/v1/erasures', { address: ADDRESS });
+  await eventually(
+    () => api.get(`/v1/erasures/${asked.body.id}`),
+    ({ body }) => body.state === 'completed',
+    30_000,
+  );
+  for (const part of parts) expect([part, await found(part)]).toEqual([part, []]);
+  expect(await indexed()).toBe(0);
+  // The message itself stays, and its other recipient finds it.
+  expect(await found('to=bob@example.org')).toEqual([id]);
+}, 120_000);

@@ -201,6 +201,10 @@ const Entries = ({ search, list, newest }: EntriesProps): JSX.Element => {
   );
 };
 
+/** True if the list has rows, or is known to have none: nothing is said about it beside an error. */
+const isKnown = ({ data, error }: ReturnType<typeof useList<AuditEntry>>): boolean =>
+  data !== undefined && (error === null || data.pages.some((page) => page.data.length > 0));
+
 /** The audit log with actors and proofs. */
 export const Audit = (): JSX.Element => {
   const { query } = usePlace();
@@ -227,7 +231,7 @@ export const Audit = (): JSX.Element => {
       {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
       {isSearching && <Skeleton />}
-      {list.data !== undefined && !isSearching && <Entries search={search} list={list} newest={newest} />}
+      {isKnown(list) && !isSearching && <Entries search={search} list={list} newest={newest} />}
     </>
   );
 };

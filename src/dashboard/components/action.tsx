@@ -134,7 +134,10 @@ interface ActionProps {
   readonly operation: OperationName;
   /** Heading of the dialog: a question or statement. */
   readonly title: string;
-  /** Text to type before the action can be confirmed. Used for actions that cannot be undone. */
+  /**
+   * Text to type before the action can be confirmed, for actions that cannot be undone: the name of what ends; for several
+   * together their number, or a word.
+   */
   readonly typed?: string;
   readonly isSmall?: boolean;
   readonly children: ComponentChildren;

@@ -75,7 +75,10 @@ interface FilterChipProps {
 /** An active filter with a button that removes it from the URL. */
 export const FilterChip = ({ name, word, value, removed }: FilterChipProps): JSX.Element => (
   <span class="chip">
-    <span>{word}</span> <bdi class="value">{value}</bdi>
+    <span>{word}</span>{' '}
+    <bdi class="value ell" title={value}>
+      {value}
+    </bdi>
     <button type="button" aria-label={`Remove ${removed}`} onClick={() => navigate(withParameters({ [name]: null }))}>
       <Icon name="cross" />
     </button>
@@ -162,7 +165,7 @@ export const Listed = <Row,>({ label, list, look, empty, keyOf, render }: Listed
     <>
       {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
-      {list.data !== undefined && rows.length === 0 && empty}
+      {list.data !== undefined && list.error === null && rows.length === 0 && empty}
       {rows.length > 0 && (
         <ul class={`list ${look} ${list.isPlaceholderData ? 'dim' : ''}`} aria-label={label}>
           {rows.map((row) => (

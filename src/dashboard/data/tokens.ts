@@ -221,12 +221,20 @@ const usesOf = (text: string, rules: SearchRules): Uses => {
 
 type Changes = ParsedSearch['changes'];
 
-const periodProblems = ({ since, until }: Changes, uses: readonly Use[]): readonly Problem[] => {
-  const end = uses.find(({ rule }) => rule.parameter === 'until')?.token;
-  if (end === undefined || !since || !until || since < until) return [];
-  const message = 'until is not after since, so nothing can match.';
-  return [{ message, fixes: [''], from: end.from, to: end.to }];
-};
+/** Filters that begin and end a period. */
+const PERIODS = [
+  ['since', 'until'],
+  ['outcome_since', 'outcome_until'],
+] as const;
+
+const periodProblems = (changes: Changes, uses: readonly Use[]): readonly Problem[] =>
+  PERIODS.flatMap(([beginning, ending]) => {
+    const end = uses.find(({ rule }) => rule.parameter === ending)?.token;
+    const [since, until] = [changes[beginning], changes[ending]];
+    if (end === undefined || !since || !until || since < until) return [];
+    const message = `${ending} is not after ${beginning}, so nothing can match.`;
+    return [{ message, fixes: [''], from: end.from, to: end.to }];
+  });
 
 export const parseSearch = (text: string, rules: SearchRules): ParsedSearch => {
   const { uses, unknown } = usesOf(text, rules);

@@ -322,7 +322,7 @@ export const Delivery = (): JSX.Element => {
       <BulkMailPaused since={reputation?.bulk_mail_paused_since} />
       {error !== null && <Fault error={error} retry={() => void refetch()} />}
       {backlog === undefined && error === null && <Skeleton />}
-      {backlog !== undefined && (
+      {backlog !== undefined && error === null && (
         <div class="stack">
           <Pipeline stats={stats} backlog={backlog} suspended={suspended.length} />
           <Suspended suspended={suspended} />

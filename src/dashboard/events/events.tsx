@@ -169,7 +169,7 @@ export const Events = (): JSX.Element => {
       <Filter types={types} />
       {error !== null && <Fault error={error} />}
       {isPending && error === null && <Skeleton />}
-      {!isPending && events.length === 0 && (
+      {!isPending && error === null && events.length === 0 && (
         <Empty icon="pulse" title="No events of this kind yet">
           Events appear here as they happen: a message is delivered, a key changes, a domain loses a record.
         </Empty>

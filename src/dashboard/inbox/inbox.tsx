@@ -326,6 +326,7 @@ export const Inbox = (): JSX.Element => {
             icon="trash"
             tone="danger"
             title={isEverything ? 'Delete all captured mail?' : 'Delete all matching mail?'}
+            typed="delete mail"
             act={clear}
           >
             <p class="two">

@@ -209,7 +209,8 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
         operation="POST /v1/messages/cancel"
         icon="forbid"
         tone="danger"
-        title={`Cancel ${ids.size} messages?`}
+        title={`Cancel ${ids.size === 1 ? '1 message' : `${ids.size} messages`}?`}
+        typed={String(ids.size)}
         act={act}
       >
         <p class="two">Waiting recipients get nothing. Delivered mail is not affected.</p>
@@ -473,7 +474,7 @@ export const Messages = (): JSX.Element => {
       {list.error !== null && <Refusal error={list.error} retry={() => void list.refetch()} />}
       <RefusedFilters names={refused} />
       {list.isLoading && <Skeleton />}
-      {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}
+      {list.data !== undefined && list.error === null && messages.length === 0 && <NoMessages search={search} />}
       {list.data !== undefined && messages.length > 0 && (
         <MessageList list={list} messages={messages} news={news} selected={selected} picked={picked} pick={pick} />
       )}

@@ -61,6 +61,13 @@ export type Outcome = keyof typeof OUTCOMES;
 export const isOutcome = (text: string | undefined): text is Outcome =>
   text !== undefined && Object.hasOwn(OUTCOMES, text);
 
+/** Filters of the time at which a recipient had the outcome. */
+export const OUTCOME_TIMES: readonly string[] = ['outcome_since', 'outcome_until'];
+
+/** True if the outcome has a time of its own, by which messages can be found. */
+export const isTimed = (outcome: string | null): boolean =>
+  isOutcome(outcome ?? undefined) && outcome !== 'accepted' && outcome !== 'waiting';
+
 /** Plain descriptions of the bounce classes. */
 export const BOUNCE_REASONS: Readonly<Record<string, string>> = {
   no_mailbox: 'The mailbox does not exist',

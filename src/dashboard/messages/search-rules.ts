@@ -8,9 +8,10 @@ import {
   parseSearch,
   type SearchRules,
   time,
+  tokensIn,
   type Value,
 } from '../data/tokens.ts';
-import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
+import { BOUNCE_REASONS, isTimed, OUTCOME_TIMES, OUTCOMES } from './outcome-words.ts';
 
 /** Filters of the message list as they are typed, and their values. */
 
@@ -63,6 +64,8 @@ export const ABOUT: Readonly<Record<string, string>> = {
   subject: 'words of the subject',
   since: '2d, today or a date',
   until: '2d, today or a date',
+  outcome_since: 'when the outcome happened',
+  outcome_until: 'when the outcome happened',
 };
 
 const hasLetter =
@@ -153,6 +156,8 @@ const messageRules = ({ keys, domains, templates }: Names, isUtc: boolean): Sear
       subject: { parameter: 'subject', keepsQuotes: true, parse: subject },
       since: rule('since', time('since', isUtc)),
       until: rule('until', time('until', isUtc)),
+      outcome_since: rule('outcome_since', time('outcome_since', isUtc)),
+      outcome_until: rule('outcome_until', time('outcome_until', isUtc)),
     },
     offered: Object.keys(ABOUT),
     guess: (text) => GUESSES.find(([pattern]) => pattern.test(text))?.[1] ?? null,
@@ -165,15 +170,37 @@ interface MessageSearchText {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Parses `status:bounced to:ann since:2d` into parameters of the screen.
- * @param isUtc false: dates are in the time zone of the browser.
- */
-export const parseMessageSearch = (text: string, names: Names, isUtc: boolean): MessageSearchText => {
+/** The time of an outcome selects nothing without an outcome that has one. */
+const timeProblems = (text: string, outcome: string | null): readonly Problem[] => {
+  const found = tokensIn(text).find(({ name }) => name !== null && OUTCOME_TIMES.includes(name));
+  if (found === undefined || isTimed(outcome)) return [];
+  const message = `${found.name} needs an outcome that happens at a time, such as outcome:bounced.`;
+  return [{ message, fixes: [`outcome:bounced ${found.text}`, ''], from: found.from, to: found.to }];
+};
+
+/** The period that goes with typed times; undefined: it stays. */
+const periodFor = (changes: MessageSearchText['changes']): 'all' | null | undefined => {
+  if ('since' in changes) return null;
+  // Otherwise the period would begin after the end, or hide outcomes of older messages.
+  return ['until', ...OUTCOME_TIMES].some((name) => name in changes) ? 'all' : undefined;
+};
+
+interface Context {
+  readonly names: Names;
+  /** false: dates are in the time zone of the browser. */
+  readonly isUtc: boolean;
+  /** The outcome that the list is filtered by already; null: none. */
+  readonly outcome: string | null;
+}
+
+/** Parses `status:bounced to:ann since:2d` into parameters of the screen. */
+export const parseMessageSearch = (text: string, { names, isUtc, outcome }: Context): MessageSearchText => {
   const { changes: parsed, problems } = parseSearch(text, messageRules(names, isUtc));
+  if (problems.length > 0) return { changes: {}, problems };
   const { status } = parsed;
   const changes = MARKS.some((mark) => mark === status) ? { ...parsed, status: null, outcome: status ?? null } : parsed;
-  if ('since' in changes) return { changes: { ...changes, period: null }, problems };
-  // Otherwise the period would begin after the end.
-  return { changes: 'until' in changes ? { ...changes, period: 'all' } : changes, problems };
+  const late = timeProblems(text, changes.outcome ?? outcome);
+  if (late.length > 0) return { changes: {}, problems: late };
+  const period = periodFor(changes);
+  return { changes: period === undefined ? changes : { ...changes, period }, problems };
 };

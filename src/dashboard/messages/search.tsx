@@ -94,6 +94,9 @@ const useTags = (token: string): readonly string[] => {
   return tags.flatMap(({ path }) => new URL(path, location.origin).searchParams.get('tag') ?? []);
 };
 
+const BEGINNINGS = ['1h', '6h', 'today', 'yesterday', '2d', '7d', '4w'] as const;
+const ENDS = ['1h', 'today', 'yesterday', '2d', '7d'] as const;
+
 type Values = Readonly<Record<string, readonly string[]>>;
 
 const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonly string[]): Values => {
@@ -113,8 +116,10 @@ const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonl
     stream: STREAMS,
     bounce: Object.keys(BOUNCE_REASONS),
     code: CODES,
-    since: ['1h', '6h', 'today', 'yesterday', '2d', '7d', '4w'],
-    until: ['1h', 'today', 'yesterday', '2d', '7d'],
+    since: BEGINNINGS,
+    until: ENDS,
+    outcome_since: BEGINNINGS,
+    outcome_until: ENDS,
   };
 };
 
@@ -234,7 +239,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
   const isUtc = useStore(zone) === 'UTC';
   const seesContents = useMay('GET /v1/messages/:id/content');
   const parse = (text: string) => {
-    const parsed = parseMessageSearch(text, ids, isUtc);
+    const parsed = parseMessageSearch(text, { names: ids, isUtc, outcome: outcome ?? null });
     const refused = seesContents ? undefined : CONTENT_FILTERS.find((filter) => filter in parsed.changes);
     if (refused === undefined) return parsed;
     return { ...parsed, problems: [{ message: withoutContents(refused), fixes: [''], from: 0, to: text.length }] };

@@ -1,7 +1,7 @@
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import type { Query } from '../data/api.ts';
 import { granularityFor } from '../statistics/data.ts';
-import { isOutcome } from './outcome-words.ts';
+import { isOutcome, isTimed, OUTCOME_TIMES } from './outcome-words.ts';
 
 /** Filters of the message list. They use the API's parameter names, both in the URL and in the search field. */
 
@@ -52,12 +52,6 @@ const isPeriod = (text: string | null): text is Period => text !== null && Objec
 /** Rounds down to the hour, so that queries within an hour are identical. */
 export const hoursAgo = (hours: number | null): string | null =>
   hours === null ? null : new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString();
-
-const OUTCOME_TIMES: readonly string[] = ['outcome_since', 'outcome_until'] satisfies readonly Filter[];
-
-/** True if the outcome has a time of its own, by which messages can be found. */
-const isTimed = (outcome: string | null): boolean =>
-  isOutcome(outcome ?? undefined) && outcome !== 'accepted' && outcome !== 'waiting';
 
 const periodOf = (query: URLSearchParams, hasTimes: boolean): Period | null => {
   if (query.has('since')) return null;

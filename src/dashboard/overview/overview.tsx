@@ -249,7 +249,7 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
             </li>
           ))}
         </ul>
-        {stats.data !== undefined && all === 0 && <p class="muted">Nothing bounced.</p>}
+        {stats.data !== undefined && stats.error === null && all === 0 && <p class="muted">Nothing bounced.</p>}
         {reasons.length > REASONS_SHOWN && <p class="muted">And {reasons.length - REASONS_SHOWN} more reasons.</p>}
       </div>
     </section>
@@ -305,7 +305,7 @@ export const EventFeed = (): JSX.Element => {
           );
         })}
       </ul>
-      {!isPending && events.length === 0 && <p class="pad muted">No events yet.</p>}
+      {!isPending && error === null && events.length === 0 && <p class="pad muted">No events yet.</p>}
     </section>
   );
 };

@@ -186,6 +186,7 @@ export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
       icon="key"
       tone="danger"
       title={`Remove a passkey of ${member.name}?`}
+      typed={member.name}
       isSmall
       act={remove}
     >
@@ -210,6 +211,7 @@ export const RemoveMember = ({ member }: OfMember): JSX.Element => {
         icon="forbid"
         tone="danger"
         title={`Withdraw the invitation of ${member.name}?`}
+        typed={member.name}
         isSmall
         act={remove}
       >

@@ -136,6 +136,7 @@ const Row = ({ passkey }: { readonly passkey: SerializedPasskey }): JSX.Element 
           icon="forbid"
           tone="danger"
           title="Remove this passkey?"
+          typed="remove passkey"
           isSmall
           act={remove}
         >

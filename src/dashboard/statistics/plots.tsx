@@ -1,29 +1,14 @@
 import type { JSX } from 'preact';
 import { type Bar, BarPlot, LinePlot, PlotCard } from '../components/plots.tsx';
-import { withParameters } from '../data/location.ts';
 import { definitionOf, shareOf, waitingOf } from '../data/rates.ts';
 import { count, duration, percent, type Times, useTimes } from '../data/time.ts';
-import type { Outcome } from '../messages/outcome-words.ts';
-import {
-  boundsOf,
-  DIMENSIONS,
-  type Dimension,
-  messagesBehind,
-  type StatisticsSearch,
-  type Stats,
-  statisticsOf,
-} from './data.ts';
+import { boundsOf, messagesBehind, type StatisticsSearch, type Stats, statisticsOf } from './data.ts';
 
 /** Statistics as tables. */
 
 export type Totals = Stats['totals'];
-type Group = NonNullable<Stats['groups']>[number];
 
 export const timeOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
-
-const OTHERS = '(other)';
-const valuesOf = ({ group }: Group, groupBy: readonly Dimension[]): readonly string[] =>
-  typeof group === 'string' ? [group] : groupBy.map((name) => group?.[name] ?? '');
 
 interface LinkedProps {
   readonly href: string | null;
@@ -32,7 +17,7 @@ interface LinkedProps {
 }
 
 /** A number, with a link to the messages that it counts. */
-const Linked = ({ href, children, word = 'View these messages' }: LinkedProps): JSX.Element =>
+export const Linked = ({ href, children, word = 'View these messages' }: LinkedProps): JSX.Element =>
   href === null ? (
     <span>{children}</span>
   ) : (
@@ -40,76 +25,6 @@ const Linked = ({ href, children, word = 'View these messages' }: LinkedProps): 
       {children}
     </a>
   );
-
-interface GroupTableProps {
-  readonly search: StatisticsSearch;
-  readonly stats: Stats;
-  readonly groups: readonly Group[];
-  nameOf(dimension: Dimension, value: string): string;
-}
-
-/** Totals per group. The name of a group narrows the screen to it. */
-export const GroupTable = ({ search, stats, groups, nameOf }: GroupTableProps): JSX.Element => {
-  const { groupBy } = search;
-  const most = Math.max(1, ...groups.map(({ accepted = 0 }) => accepted));
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>{groupBy.map((name) => DIMENSIONS[name]).join(', ')}</th>
-          <th class="r">Accepted</th>
-          <th class="r">
-            Delivered <small class="muted">{definitionOf('delivered')}</small>
-          </th>
-          <th class="r">
-            Bounced <small class="muted">{definitionOf('bounced')}</small>
-          </th>
-          <th class="r hide-s">p90</th>
-        </tr>
-      </thead>
-      <tbody>
-        {groups.map((group) => {
-          const values = valuesOf(group, groupBy);
-          const isOne = values.every((value) => value !== '' && value !== OTHERS && !value.startsWith('(expired '));
-          const named = values.map((value, index) => nameOf(groupBy[index] ?? 'domain', value)).join(' · ');
-          const narrowed: Readonly<Partial<Record<Dimension, string>>> = Object.fromEntries(
-            groupBy.map((name, index) => [name, values[index]]),
-          );
-          const behind = (outcome: Outcome) =>
-            isOne ? messagesBehind(search, { since: stats.from, until: stats.to, outcome, group: narrowed }) : null;
-          return (
-            <tr key={values.join('\n')}>
-              <td class="b">
-                {isOne ? (
-                  <a class="lnk" href={withParameters(narrowed)} title="Show only these">
-                    <bdi>{named}</bdi>
-                  </a>
-                ) : (
-                  <bdi>{named}</bdi>
-                )}
-                <span class="mini" style={{ width: `${((group.accepted ?? 0) / most) * 100}%` }} />
-              </td>
-              <td class="r num">
-                <Linked href={behind('accepted')}>{count(group.accepted ?? 0)}</Linked>
-              </td>
-              <td class="r num">
-                <Linked href={behind('delivered')}>{shareOf(group.rates.delivered)}</Linked>
-              </td>
-              <td class="r num">
-                <Linked href={behind('bounced')}>{shareOf(group.rates.bounced)}</Linked>
-              </td>
-              <td class="r num hide-s">
-                <Linked href={group.latency_ms === null ? null : behind('delivered')}>
-                  {timeOrDash(group.latency_ms?.p90)}
-                </Linked>
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
-  );
-};
 
 const METRICS = [
   ['accepted', 'Accepted'],

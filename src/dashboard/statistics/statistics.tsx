@@ -11,16 +11,9 @@ import { partsOf, shareOf } from '../data/rates.ts';
 import { count, percent } from '../data/time.ts';
 import type { Outcome } from '../messages/outcome-words.ts';
 import { StatisticsBar } from './bar.tsx';
-import {
-  DIMENSIONS,
-  type Dimension,
-  messagesBehind,
-  type StatisticsSearch,
-  type Stats,
-  searchOf,
-  statsQuery,
-} from './data.ts';
-import { ComparedTable, GroupTable, Latency, Outcomes, type Totals, timeOrDash } from './plots.tsx';
+import { type Dimension, messagesBehind, type StatisticsSearch, type Stats, searchOf, statsQuery } from './data.ts';
+import { Groups, type GroupsProps } from './groups.tsx';
+import { ComparedTable, Latency, Outcomes, type Totals, timeOrDash } from './plots.tsx';
 
 interface DeltaProps {
   readonly change: number | null;
@@ -74,33 +67,6 @@ const Key = ({ search, stats }: { readonly search: StatisticsSearch; readonly st
         {partsOf(now, 'complained')}
       </Figure>
     </Figures>
-  );
-};
-
-interface GroupsProps {
-  readonly search: StatisticsSearch;
-  nameOf(dimension: Dimension, value: string): string;
-}
-
-const Groups = ({ search, nameOf }: GroupsProps): JSX.Element | null => {
-  const query = { ...statsQuery(search), group_by: search.groupBy.join(',') };
-  const { data, error } = useResource<Stats>({ path: '/v1/stats', query });
-  const groups = (data?.groups ?? []).filter(({ accepted = 0, bounced = 0 }) => accepted + bounced > 0);
-  const [first = 'recipient_domain'] = search.groupBy;
-  return (
-    <section class="card" aria-label="Groups">
-      <header>
-        <h2>{search.groupBy.length > 1 ? 'Groups' : `By ${DIMENSIONS[first].toLowerCase()}`}</h2>
-        <span class="sp" />
-        <span class="muted">{groups.length === 1 ? '1 group' : `${groups.length} groups`}</span>
-      </header>
-      {error !== null && <Fault error={error} />}
-      {data !== undefined && groups.length > 0 && (
-        <div class="scroll">
-          <GroupTable search={search} stats={data} groups={groups} nameOf={nameOf} />
-        </div>
-      )}
-    </section>
   );
 };
 
@@ -172,7 +138,7 @@ export const Statistics = (): JSX.Element => {
       <StatisticsBar search={search} nameOf={nameOf} />
       {error !== null && <Fault error={error} retry={() => void refetch()} />}
       {stats === undefined && error === null && <Skeleton />}
-      {stats !== undefined && isEmpty(stats) && <Nothing search={search} />}
+      {stats !== undefined && error === null && isEmpty(stats) && <Nothing search={search} />}
       {stats !== undefined && !isEmpty(stats) && (
         <div class={isPlaceholderData ? 'dimmed' : ''}>
           <Key search={search} stats={stats} />

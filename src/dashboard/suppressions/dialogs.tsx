@@ -151,6 +151,7 @@ export const RemoveSuppression = ({ suppression }: { readonly suppression: Seria
       tone="danger"
       isSmall
       title={`Send to ${name} again?`}
+      typed={suppression.address ?? 'remove'}
       act={remove}
     >
       <p class="two">

@@ -266,7 +266,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
         {deliveries.map((delivery) => (
           <DeliveryRow key={delivery.id} delivery={delivery} isShown={delivery.id === shown} />
         ))}
-        {list.data !== undefined && deliveries.length === 0 && (
+        {list.data !== undefined && list.error === null && deliveries.length === 0 && (
           <Empty icon="link" title={asked === 'all' ? 'No deliveries yet' : 'No matching deliveries'}>
             Events that this webhook subscribes to appear here within a second. Send a ping to test it.
           </Empty>

@@ -11,7 +11,8 @@ const NAMES = {
   domains: new Map([['example.test', `dom_${'c'.repeat(26)}`]]),
   templates: new Map<string, string>(),
 };
-const parse = (text: string) => parseMessageSearch(text, NAMES, true);
+const parse = (text: string, outcome: string | null = null) =>
+  parseMessageSearch(text, { names: NAMES, isUtc: true, outcome });
 
 describe('the text of a search', () => {
   test('rejects ids that nothing can have', () => {
@@ -38,6 +39,17 @@ describe('the text of a search', () => {
     });
     expect(parse('STATUS: Bounced').changes).toEqual({ status: 'bounced' });
     expect(parse('until:2026-01-31').changes).toEqual({ until: '2026-01-31T00:00:00.000Z', period: 'all' });
+  });
+
+  test('finds messages by the time of their outcome', () => {
+    const times = { outcome_since: '2026-01-30T00:00:00.000Z', outcome_until: '2026-01-31T00:00:00.000Z' };
+    const text = 'outcome_since:2026-01-30 outcome_until:2026-01-31';
+    const timed = { changes: { ...times, period: 'all' }, problems: [] };
+    expect(parse(text, 'opened')).toEqual(timed);
+    expect(parse(`outcome:bounced ${text}`).changes).toEqual({ ...timed.changes, outcome: 'bounced' });
+    expect(parse(`status:clicked ${text}`).changes).toMatchObject({ ...times, outcome: 'clicked' });
+    expect(parse(`outcome:bounced since:2026-01-01 ${text}`).changes).toMatchObject({ ...times, period: null });
+    for (const outcome of [null, 'accepted', 'waiting']) expect(parse(text, outcome).problems).toHaveLength(1);
   });
 
   test.each([
@@ -68,6 +80,10 @@ describe('the text of a search', () => {
     ['status:', 'has no value', ''],
     ['status:bounced status:failed', 'can be used once', ''],
     ['since:1d until:2d', 'nothing can match', ''],
+    ['outcome:bounced outcome_since:1d outcome_until:2d', 'nothing can match', ''],
+    ['outcome_since:2d', 'needs an outcome', 'outcome:bounced outcome_since:2d'],
+    ['status:bounced outcome_until:2d', 'needs an outcome', 'outcome:bounced outcome_until:2d'],
+    ['outcome_since:whenever', 'Use outcome_since:2d', ''],
     ['https://example.com', 'is not a filter', 'subject:https://example.com'],
     ['constructor:x', 'is not a filter', 'subject:constructor:x'],
     ['__proto__:x', 'is not a filter', 'subject:__proto__:x'],

@@ -16,6 +16,9 @@ const PLANS = {
   ],
 };
 
+/** Bars are no wider than this, in pixels, however few days a period has. */
+const BAR_MAX = 60;
+
 describe.skipIf(chromiumIsMissing)('the billing screen', () => {
   const dashboard = startDashboard(
     async ({ api }) => {
@@ -102,6 +105,24 @@ describe.skipIf(chromiumIsMissing)('the billing screen', () => {
     ]);
     expect(await look(page, `billing-invoice-${name}`)).toEqual(FINE);
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('draws a period of two days with narrow bars', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.route('**/v1/billing/usage?*', async (route) => {
+      const response = await route.fetch();
+      const usage = await response.json();
+      const start = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`;
+      const end = new Date(Date.parse(start) + 2 * 86_400_000).toISOString();
+      await route.fulfill({ response, json: { ...usage, period: { start, end } } });
+    });
+    await page.goto('/dashboard/billing');
+    const days = page.getByRole('navigation', { name: 'Usage by day' }).getByRole('link');
+    await days.first().waitFor();
+    expect(await days.count()).toBe(2);
+    expect((await days.first().locator('b').boundingBox())?.width).toBeLessThanOrEqual(BAR_MAX);
     expect(complaints).toEqual([]);
     await close();
   });

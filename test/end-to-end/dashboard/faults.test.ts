@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { Page, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, NARROW, startDashboard, WIDE } from './support.ts';
@@ -74,6 +75,45 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     await page.unroute('**/v1/messages?**');
     await page.getByText('Your order').first().waitFor();
     expect(await alert.count()).toBe(0);
+    await close();
+  });
+
+  /** Screens with a list, and what they say when it is empty. */
+  const EMPTY_LISTS = [
+    ['/messages?to=nobody%40example.org', 'No matching messages'],
+    ['/events?types=template.*', 'No events of this kind yet'],
+    ['/statistics?recipient_domain=nowhere.example', 'No mail in this period'],
+    ['/templates', 'No templates'],
+    ['/requests?code=unauthorized', 'No matching requests'],
+    ['/webhooks/WEBHOOK?status=delivered', 'No matching deliveries'],
+    ['/delivery', 'No deferred mail'],
+    ['/suppressions', 'No suppressed addresses'],
+    ['/inbox?subject=nothing', 'No matching mail'],
+    ['/audit?q=nothinglikethis', 'No matching entries'],
+    ['/billing', 'No invoices yet'],
+  ] as const;
+
+  test('stands alone: no screen says beside it that there is nothing', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    const refuse = (route: Route): Promise<void> =>
+      route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'refused', details: {} } } });
+    for (const [path, words] of EMPTY_LISTS) {
+      await page.goto(`/dashboard${path.replace('WEBHOOK', webhookId)}`);
+      const empty = page.locator('main').getByText(words, { exact: true });
+      await empty.waitFor();
+      const isRead = /\/v1\/(?!session|organization)/;
+      await page.route(isRead, refuse);
+      // A page that is looked at again reads what is older than two seconds.
+      await eventually(
+        async () => {
+          await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+          return page.locator('main').getByText('The request was refused.').count();
+        },
+        (refusals) => refusals > 0,
+      );
+      expect([path, await empty.count()]).toEqual([path, 0]);
+      await page.unroute(isRead);
+    }
     await close();
   });
 

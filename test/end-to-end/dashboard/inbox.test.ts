@@ -62,6 +62,17 @@ describe.skipIf(chromiumIsMissing)('the inbox', () => {
     await page.keyboard.press('Enter');
     await page.getByText('No matching mail').waitFor();
     expect((await dashboard.api.get('/v1/inbox')).body.data).toHaveLength(2);
+
+    await page.getByLabel('Part of the subject').fill('has shipped');
+    await page.keyboard.press('Enter');
+    await page.getByText('Your order has shipped').waitFor();
+    await page.getByRole('button', { name: 'Delete listed mail' }).click();
+    const remove = page.getByRole('dialog').getByRole('button', { name: 'Delete listed mail' });
+    expect(await remove.isDisabled()).toBe(true);
+    await page.getByLabel('Type delete mail to confirm').fill('delete mail');
+    await remove.click();
+    await page.getByText('Your order has shipped').waitFor({ state: 'detached' });
+    expect((await dashboard.api.get('/v1/inbox')).body.data).toHaveLength(1);
     expect(complaints).toEqual([]);
     await close();
   });

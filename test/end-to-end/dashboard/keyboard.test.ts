@@ -72,7 +72,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a message explains why it did not arrive, and waiting messages can be cancelled in bulk', () =>
-    sit(async (page, { go, confirm }) => {
+    sit(async (page, { go, confirm, type }) => {
       await go('m', 'Messages');
       await page.getByText('Not for Eve').waitFor();
       await page.keyboard.press('/');
@@ -105,7 +105,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
         await page.locator('[data-selected]', { hasText: subject }).waitFor();
         await page.keyboard.press('x');
       }
-      await confirm('Cancel 2', undefined, 'Done');
+      await confirm('Cancel 2', () => type('Type 2 to confirm', '2'), 'Done');
       await page.locator('.lr', { hasText: 'Bulk 1' }).getByText('Cancelled').waitFor();
     }));
 

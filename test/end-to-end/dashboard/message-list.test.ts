@@ -90,6 +90,31 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await close();
   });
 
+  test('finds messages by the time of an outcome, with completion and chips', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Waits 3').waitFor();
+    const field = page.getByLabel('Search messages');
+    await field.fill('outcome_s');
+    await page.getByRole('option', { name: /^outcome_since:/ }).click();
+    expect(await field.inputValue()).toBe('outcome_since:');
+    await page.keyboard.type('to');
+    await page.getByRole('option', { name: 'outcome_since:today' }).click();
+    await page.keyboard.press('Enter');
+    // Without an outcome, its time would filter nothing.
+    await page.getByText('outcome_since needs an outcome that happens at a time').waitFor();
+    await field.fill('outcome:delivered outcome_since:2d outcome_until:2099-01-01');
+    await page.keyboard.press('Enter');
+    await page.locator('.lr', { hasText: 'ann@example.net' }).waitFor();
+    await page.getByText('Waits 3').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Remove outcome_until', exact: true }).click();
+    await page.waitForURL(({ searchParams }) => !searchParams.has('outcome_until'));
+    const { searchParams } = new URL(page.url());
+    expect(Date.parse(searchParams.get('outcome_since') ?? '')).toBeLessThan(Date.now());
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('has no chart where outcomes cannot be counted, and offers every status', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages?status=delivered&subject=waits&period=all');
@@ -250,7 +275,10 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.keyboard.press('x');
     await page.getByRole('button', { name: 'Cancel 1' }).click();
     expect(await look(page, 'messages-cancel')).toEqual(FINE);
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 1' }).click();
+    const one = page.getByRole('dialog').getByRole('button', { name: 'Cancel 1' });
+    expect(await one.isDisabled()).toBe(true);
+    await page.getByLabel('Type 1 to confirm').fill('1');
+    await one.click();
     await page.getByText('Cancelled 1').waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Clear' }).click();

@@ -99,6 +99,7 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await press(page, 'Add a passkey');
     await page.getByRole('alert').getByText('You already have a passkey on this device').waitFor();
     await list.getByRole('button', { name: 'Remove' }).click();
+    await page.getByLabel('Type remove passkey to confirm').fill('remove passkey');
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No passkeys').waitFor();
     await signOut(opened, size);
@@ -125,6 +126,8 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     const dialog = page.getByRole('dialog', { name: `Remove a passkey of ${name}?` });
     await dialog.getByRole('radio', { name: /^Added / }).check();
     expect(await look(page, 'settings-passkey')).toEqual(FINE);
+    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/to confirm/).fill(name);
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await row.getByRole('button', { name: '1 passkey' }).waitFor({ state: 'detached' });
     await close();

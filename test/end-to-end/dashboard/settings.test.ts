@@ -57,7 +57,10 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByText(/#ob_link_\w{49}/).waitFor();
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await invited.getByRole('button', { name: 'Withdraw' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    const withdraw = page.getByRole('dialog').getByRole('button', { name: 'Withdraw' });
+    expect(await withdraw.isDisabled()).toBe(true);
+    await page.getByLabel(/to confirm/).fill(`new-${name}@example.net`);
+    await withdraw.click();
     await invited.waitFor({ state: 'detached' });
     if (size.width < 760) await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -190,6 +193,32 @@ describe.skipIf(chromiumIsMissing)('members', () => {
       expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
     await page.goto('/dashboard/messages?environment=test');
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    await close();
+  });
+
+  test('see the browser, address and start of each session', async () => {
+    const { page, complaints, close } = await open(WIDE);
+    await signIn(page, 'owner');
+    await page.goto('/dashboard/settings');
+    const own = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').filter({ hasText: 'this browser' });
+    await own.getByText(/Chrome \d+ on Linux, 127\.0\.0\.1, since \d/).waitFor();
+    // A program is no browser, and another browser is told apart.
+    const other = await page.context().browser()?.newContext({
+      baseURL: dashboard.program.baseUrl,
+      userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:128.0) Gecko/20100101 Firefox/128.0',
+    });
+    const second = await other?.newPage();
+    await second?.goto(`/dashboard/sign-in${await invite('analyst')}`);
+    await second?.getByRole('button', { name: 'Sign in' }).click();
+    await second?.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.reload();
+    const row = page.getByRole('listitem').filter({ hasText: 'Firefox 128' });
+    await row.getByText(/Firefox 128 on macOS, 127\.0\.0\.1/).waitFor();
+    await row.getByRole('button', { name: 'End' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+    await other?.close();
     await close();
   });
 

@@ -48,6 +48,28 @@ describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
     await close();
   });
 
+  test('says why messages without a value cannot be listed', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/statistics?group_by=template');
+    const groups = page.getByRole('region', { name: 'Groups' });
+    await groups.getByText('Messages without a template are counted, but cannot be listed.').waitFor();
+    expect(await groups.getByRole('row').filter({ hasText: 'none' }).getByRole('link').count()).toBe(0);
+    await page.goto('/dashboard/statistics?group_by=recipient_domain');
+    await groups.getByRole('link', { name: 'example.net' }).waitFor();
+    expect(await groups.getByText('cannot be listed').count()).toBe(0);
+    await page.route('**/v1/stats?*group_by=*', async (route) => {
+      const response = await route.fetch();
+      const stats = await response.json();
+      const groups = stats.groups.map((group: object) => ({ ...group, group: '(other)' }));
+      await route.fulfill({ response, json: { ...stats, groups: groups.slice(0, 1) } });
+    });
+    await page.reload();
+    await groups.getByText('(other): all groups after the 25 largest. Add a filter to see them.').waitFor();
+    expect(await groups.getByRole('link').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('lists the messages behind a bar in every dimension', async () => {
     const { page, close } = await dashboard.open(WIDE);
     const [message] = (await dashboard.api.get('/v1/messages?limit=1')).body.data;

@@ -90,8 +90,11 @@ describe.skipIf(chromiumIsMissing)('the suppression screens', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText('one@example.net', { exact: true }).click();
     await page.getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('one@example.net', { exact: true }).waitFor({ state: 'detached' });
+    const remove = page.getByRole('dialog').getByRole('button', { name: 'Remove' });
+    expect(await remove.isDisabled()).toBe(true);
+    await page.getByLabel('Type one@example.net to confirm').fill('one@example.net');
+    await remove.click();
+    await page.locator('summary').getByText('one@example.net', { exact: true }).waitFor({ state: 'detached' });
     expect([await isSuppressed('one@example.net'), await isSuppressed('two@example.net')]).toEqual([false, true]);
 
     await page.getByRole('button', { name: 'Import' }).click();
