@@ -1,12 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LOG_START } from '../../src/domain/kernel/event-store.ts';
+import { messageStream } from '../../src/domain/kernel/streams.ts';
 import { createAwaitedPositions, createWaitFor } from '../../src/lib/projections/projections.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
+import { messageAccepted } from '../support/controls/message.ts';
 import { silentLogger } from '../support/logger.ts';
 import { runProjections } from '../support/run-projections.ts';
 import { slowness } from '../support/slowness.ts';
-import { appendKey, newStore, system, until } from './support/keys-log.ts';
+import { contextAt } from '../support/specification.ts';
+import { appendKey, LONG_AGO, newStore, system, until } from './support/keys-log.ts';
 import { openPool, openReadModels, startRunner } from './support/open.ts';
 
 describe('waiting for read models', () => {
@@ -110,6 +113,14 @@ describe('waiting for read models', () => {
   });
 });
 
+const appendMessage = (store: ReturnType<typeof newStore>, messageId: string) =>
+  store.append({
+    stream: messageStream(messageId),
+    expected: 'no-stream',
+    context: contextAt(LONG_AGO),
+    events: [{ ...messageAccepted({ messageId }), id: system.uuid() }],
+  });
+
 describe('a projection that batches events', () => {
   /** A projection that collects events until `release`, or until a reader waits for it. */
   const gathering = async () => {
@@ -143,7 +154,12 @@ describe('a projection that batches events', () => {
     });
     /** Waits until it is collecting, which is a second wait besides the heartbeat of its session. */
     const begun = () => until(() => waits > 1);
-    return { store, readModels, batches, release, begun };
+    /** Position of the stored checkpoint. */
+    const position = async (): Promise<string> => {
+      const { rows } = await pool.query(`select position from read_models.checkpoints where name = 'api-keys'`);
+      return rows[0]?.position;
+    };
+    return { pool, store, readModels, batches, release, begun, position };
   };
 
   test('writes events together that arrived in the meantime', async () => {
@@ -166,6 +182,41 @@ describe('a projection that batches events', () => {
     expect(batches).toEqual([]);
     expect(await readModels.waitFor(['api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
     expect(batches).toEqual([1]);
+  });
+
+  test('passes events of others later, together, and with the next event of its own', async () => {
+    const { store, batches, release, begun, position } = await gathering();
+    await appendMessage(store, 'msg_1');
+    expect(await begun()).toBe(true);
+    const before = await position();
+    await appendMessage(store, 'msg_2');
+    await appendKey(store, 'key_1');
+    release();
+    expect(await until(async () => (await position()) === (await store.head()))).toBe(true);
+    expect([before, batches]).toEqual(['', [1]]);
+  });
+
+  test.each(['this process', 'another process'])(
+    'passes events of others at once when a reader of %s waits',
+    async (by) => {
+      const { pool, store, readModels, begun, position } = await gathering();
+      await appendMessage(store, 'msg_1');
+      expect(await begun()).toBe(true);
+      expect(await position()).toBe('');
+      const { waitFor } = by === 'this process' ? readModels : openReadModels(pool, store);
+      expect(await waitFor(['api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
+    },
+  );
+
+  test('listens again for readers of other processes after its connection was lost', async () => {
+    const { pool, store, begun, release } = await gathering();
+    const listening = `select pid from pg_stat_activity where datname = current_database() and query like 'listen %'`;
+    expect(await until(async () => (await pool.query(listening)).rowCount === 1)).toBe(true);
+    await pool.query(`select pg_terminate_backend(pid) from (${listening}) l`);
+    await appendMessage(store, 'msg_1');
+    expect(await begun()).toBe(true);
+    release(); // the wait before it listens again
+    expect(await until(async () => (await pool.query(listening)).rowCount === 1)).toBe(true);
   });
 
   test('does not delay events that a reader already waits for', async () => {

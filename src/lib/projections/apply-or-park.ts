@@ -66,7 +66,9 @@ const applyAll = (target: Target, batch: Batch): Promise<void> => {
   });
 };
 
-const follows = ({ categories }: Projection, stream: StreamName): boolean => categories.includes(categoryOf(stream));
+/** Whether the projection follows events of this stream. */
+export const follows = ({ categories }: Projection, stream: StreamName): boolean =>
+  categories.includes(categoryOf(stream));
 
 const applyOneByOne = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<readonly LogEvent[]> =>
   inTransaction(client, schema, async () => {

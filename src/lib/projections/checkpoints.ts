@@ -1,6 +1,7 @@
-import { StartRefused, type System, shareCalls } from '../async/async.ts';
+import type { Pool, PoolClient } from 'pg';
+import { pause, StartRefused, type System, shareCalls, untilAborted } from '../async/async.ts';
 import { LOG_START, type Position, PositionNotInLog, type StreamName } from '../event-log/event-log.ts';
-import { type Database, rebuiltNow } from './database.ts';
+import { type Database, rebuiltNow, withConnection } from './database.ts';
 import type { Log, LogEvent, Projection } from './projection.ts';
 
 export interface Checkpoint {
@@ -151,6 +152,34 @@ export const createAwaitedPositions = (): AwaitedPositions => {
   };
 };
 
+/** Channel on which a process says what its readers wait for: `<position> <read model>…`. */
+const CHANNEL = 'outbox_awaited';
+/** Longer lets readers of other processes wait longer after an outage, shorter hammers what is down. */
+const LISTEN_AGAIN_MS = 1_000;
+
+interface HurryOptions {
+  readonly pool: Pool;
+  readonly system: System;
+  readonly awaited: Pick<AwaitedPositions, 'note'>;
+  readonly signal: AbortSignal;
+}
+
+/** Notes for what readers of other processes wait, until the signal aborts. While it cannot, they wait as if nobody read. */
+export const hurryForOthers = async ({ pool, system, awaited, signal }: HurryOptions): Promise<void> => {
+  const listen = (client: PoolClient): Promise<unknown> => {
+    const lost = new Promise((resolve) => client.once('end', resolve));
+    client.on('notification', ({ payload = '' }) => {
+      const [position = LOG_START, ...names] = payload.split(' ');
+      awaited.note(names, position);
+    });
+    return client.query(`listen ${CHANNEL}`).then(() => untilAborted(signal, lost));
+  };
+  while (!signal.aborted) {
+    await withConnection(pool, listen).catch(() => undefined); // the projections report that the database is away
+    await pause(system, LISTEN_AGAIN_MS, signal);
+  }
+};
+
 interface WaitOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -190,14 +219,22 @@ export interface WaitForOptions {
 /** Reads the checkpoints that projections, of any process, move with their rows. */
 export const createWaitFor = ({ pool, system, awaited }: WaitForOptions): WaitFor => {
   const read = sharedRead(pool);
+  let noted = '';
+  /** Concurrent waiters for the same need no further notification. */
+  const noteEverywhere = async (what: string): Promise<void> => {
+    if (noted === what) return;
+    noted = what;
+    await pool.query('select pg_notify($1, $2)', [CHANNEL, what]);
+  };
   return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
     const deadline = system.monotonicMs() + timeoutMs;
     const isOver = (): boolean => signal?.aborted === true || system.monotonicMs() >= deadline;
     const isPassed = (passed: PassedPositions): boolean =>
       names.every((name) => (passed.get(name) ?? LOG_START) >= position);
-    while (!isPassed(await read())) {
+    for (let looks = 1; !isPassed(await read()); looks += 1) {
       if (isOver()) return false;
       awaited?.note(names, position);
+      if (looks === 2) await noteEverywhere([position, ...names].join(' ')); // what runs in this process has passed by now
       await system.sleep(POLL_MS);
     }
     return true;

@@ -2,12 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import { ENDED, type Logger, pause, type System, untilAborted } from '../async/async.ts';
 import type { Position } from '../event-log/event-log.ts';
 import { createLogFollower } from '../event-log/follower.ts';
-import { applyBatch } from './apply-or-park.ts';
+import { applyBatch, follows } from './apply-or-park.ts';
 import {
   type AwaitedPositions,
   type Checkpoint,
   createAwaitedPositions,
   Fenced,
+  hurryForOthers,
   OtherLog,
   readCheckpoint,
   requireSameLog,
@@ -31,6 +32,11 @@ const BATCH_EVENTS_MAX = 4000;
  * them, shorter writes twice and delays mail: an idle service then takes twice the time from acceptance to delivery.
  */
 const GATHER_MS = 30;
+/**
+ * Events of others are gathered for so long: only the checkpoint moves past them. Longer makes the lag look larger, and what
+ * a restart reads again; shorter costs each read model a transaction for every batch of mail.
+ */
+const GATHER_OTHERS_MS = 1_000;
 /** Shortest time between two batches under load. */
 const BUSY_PACE_MS = 100;
 /** A batch this large means load: some seven hundred events a second. */
@@ -81,9 +87,10 @@ const paceMs = (batch: FollowedBatch, tookMs: number): number => {
 
 /** Reads batches of the log at a limited pace; null: the signal aborted. */
 const createNextBatch = (
-  { name }: Projection,
+  projection: Projection,
   { log, awaited, system, signal }: RunProjectionOptions,
 ): ((after: Position) => Promise<FollowedBatch | null>) => {
+  const { name } = projection;
   let last: { readonly batch: FollowedBatch; readonly beganMs: number } | null = null;
   const waitMs = (): number => {
     if (last === null) return 0;
@@ -92,26 +99,42 @@ const createNextBatch = (
   };
   const read = (after: Position, until: AbortSignal) =>
     untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX, name }));
-  /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
-  const gather = async (after: Position, first: FollowedBatch): ReturnType<typeof read> => {
+  const isOfOthers = ({ events, isFull }: FollowedBatch): boolean =>
+    !(isFull || events.some(({ stream }) => follows(projection, stream)));
+  /**
+   * Follows the log until the time is up, a reader waits, or a batch is not as expected.
+   * @returns all that came after a position until then.
+   */
+  const gather = async (
+    after: Position,
+    first: FollowedBatch,
+    { ms, isExpected }: { readonly ms: number; isExpected(batch: FollowedBatch): boolean },
+  ): ReturnType<typeof read> => {
     const over = new AbortController();
     const end = (): void => over.abort(ENDED);
     const stop = awaited.onBeyond(name, after, end);
     try {
-      pause(system, GATHER_MS, over.signal).then(end, end);
+      pause(system, ms, over.signal).then(end, end);
       let seen: Awaited<ReturnType<typeof read>> = first;
-      while (seen != null && !over.signal.aborted) seen = await read(seen.position, over.signal);
+      while (seen != null && isExpected(seen) && !over.signal.aborted) seen = await read(seen.position, over.signal);
     } finally {
       stop();
       end();
     }
     return read(after, signal);
   };
+  /** The next events, behind those of others. */
+  const readPastOthers = async (after: Position): ReturnType<typeof read> => {
+    const batch = await read(after, signal);
+    if (batch == null || !isOfOthers(batch)) return batch;
+    return gather(after, batch, { ms: GATHER_OTHERS_MS, isExpected: isOfOthers });
+  };
   return async (after) => {
     const ms = waitMs();
     if (ms > 0) await pause(system, ms, signal);
-    let batch = await read(after, signal);
-    if (batch != null && ms <= 0 && isSmall(batch)) batch = await gather(after, batch);
+    const first = await readPastOthers(after);
+    const isLone = first != null && ms <= 0 && isSmall(first) && !isOfOthers(first);
+    const batch = isLone ? await gather(after, first, { ms: GATHER_MS, isExpected: () => true }) : first;
     if (batch == null) return null;
     last = { batch, beganMs: system.monotonicMs() };
     return batch;
@@ -221,8 +244,8 @@ export const runProjection = async (projection: Projection, options: RunProjecti
   }
 };
 
-/** Connections that a runner needs: one for each projection, as many for a rebuild of all, and two more. */
-export const runnerConnections = (projections: readonly Projection[]): number => 2 * projections.length + 2;
+/** Connections that a runner needs: one for each projection, as many for a rebuild of all, and three more. */
+export const runnerConnections = (projections: readonly Projection[]): number => 2 * projections.length + 3;
 
 export interface RunnerOptions {
   /** With at least `runnerConnections`. */
@@ -325,7 +348,10 @@ export const createProjectionRunner = ({
       if (old.has(projection)) await renewed;
       await runProjection(projection, options);
     };
+    const hurrying = hurryForOthers({ pool, system, awaited, signal: either });
     const ended = await Promise.allSettled(projections.map((projection) => runWhenRenewed(projection).catch(stopAll)));
+    failed.abort();
+    await hurrying;
     if (log !== shared) await log.close();
     const failure = ended.find(({ status }) => status === 'rejected');
     if (failure?.status === 'rejected' && !signal.aborted) throw failure.reason;
