@@ -206,6 +206,19 @@ test('an event that does not fit is lost, and counted; another organization has 
   await recorder.close();
 });
 
+test('events that were recorded leave their room to others', async () => {
+  const { noteOf, recorder, registry } = await open();
+  const noteAll = (): void => {
+    for (let number = 0; number < 20_010; number += 1) noteOf('org_other', { machine: `reason ${number}` });
+  };
+  noteAll();
+  await recorder.close();
+  expect(await registry.metrics()).toMatch(/^outbox_engagements_lost_total 10$/m);
+  noteAll();
+  expect(await registry.metrics()).toMatch(/^outbox_engagements_lost_total 20$/m);
+  await recorder.close();
+});
+
 test('an event that the log refuses for good is lost, and counted', async () => {
   const { note, recorder, registry, recorded } = await open();
   note(null, { family: 'unheard of' });

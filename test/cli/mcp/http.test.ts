@@ -139,6 +139,21 @@ describe('Streamable HTTP', () => {
     expect(await ask(url, { authorization: `Bearer ${other}` })).toBe(200);
   });
 
+  test('gives the place of a session that its client ended to the next', async () => {
+    const url = await serve();
+    for (let ended = 0; ended <= SESSIONS_PER_ORGANIZATION_MAX; ended += 1) {
+      const { transport } = await connectTo(url, now.key);
+      await (transport as StreamableHTTPClientTransport | undefined)?.terminateSession();
+    }
+    expect(await ask(url, { authorization: `Bearer ${now.key}` })).toBe(200);
+  });
+
+  test('keeps no place for a key that the service rejects', async () => {
+    const url = await serve();
+    const authorization = `Bearer ${'ob_live_'.padEnd(57, 'x')}`;
+    for (let count = 0; count <= SESSIONS_PER_KEY_MAX; count += 1) expect(await ask(url, { authorization })).toBe(401);
+  });
+
   test('creates no session for requests that do not start one', async () => {
     const url = await serve();
     const authorization = `Bearer ${now.key}`;

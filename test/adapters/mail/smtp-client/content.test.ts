@@ -79,6 +79,14 @@ describe('a large message', () => {
     },
   };
 
+  /** The sender makes no more: the buffers of both sockets are full. */
+  const untilStuck = async (): Promise<void> => {
+    for (let before = -1; before !== made; ) {
+      before = made;
+      await sleep(100);
+    }
+  };
+
   /** A server that reads the message, with its final dot, only on request. */
   const startSlow = async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
@@ -103,7 +111,7 @@ describe('a large message', () => {
     const { session, asked, received } = await startSlow();
     const sending = session.transmit(envelope, { message, mayFinish: () => true }, new AbortController().signal);
     const resume = await asked;
-    await sleep(300);
+    await untilStuck();
     expect(made * CHUNK.length).toBeLessThan(16 * MEGABYTE);
     resume();
     expect((await sending).end.kind).toBe('accepted');
@@ -115,7 +123,7 @@ describe('a large message', () => {
     const controller = new AbortController();
     const sending = session.transmit(envelope, { message, mayFinish: () => true }, controller.signal);
     const resume = await asked;
-    await sleep(100);
+    await untilStuck();
     const abortedAt = performance.now();
     controller.abort();
     expect((await sending).end).toMatchObject({ kind: 'broken', begun: true, finalDot: false });

@@ -7,14 +7,17 @@ import {
   READERS_PER_ORGANIZATION_MAX,
 } from '../../../../src/http/resources/events/event-stream.ts';
 import type { Watch } from '../../../../src/http/resources/events/live-feed.ts';
+import { StoreUnavailable } from '../../../../src/lib/async/async.ts';
 
 const start = () => {
   const changed: ((organizationId: string) => void)[] = [];
   const woken: string[] = [];
   let open = 0;
+  let isAway = false;
   const readers = createEventReaders(
     {
       watch: async () => {
+        if (isAway) throw new StoreUnavailable('away');
         open += 1;
         const close = (): void => {
           open -= 1;
@@ -36,7 +39,10 @@ const start = () => {
       }
     }
   };
-  return { readers, watches, changed, woken, openAll, open: () => open };
+  const away = (away: boolean): void => {
+    isAway = away;
+  };
+  return { readers, watches, changed, woken, openAll, away, open: () => open };
 };
 
 test('one key cannot open all streams, nor can all keys of an organization', async () => {
@@ -52,6 +58,15 @@ test('one key cannot open all streams, nor can all keys of an organization', asy
   expect((await openAll('new', 'new'))[0]).toBeGreaterThan(0);
   for (const { close } of watches) close();
   expect(open()).toBe(0);
+  expect(await openAll('acme', 'one')).toEqual([READERS_PER_KEY_MAX, 'rate_limit_exceeded']);
+});
+
+test('readers that could not begin take no place', async () => {
+  const { readers, openAll, away } = start();
+  away(true);
+  for (let count = 0; count < READERS_PER_KEY_MAX; count += 1)
+    await expect(readers.watch({ organizationId: 'acme', keyId: 'one' }, () => undefined)).rejects.toThrow('away');
+  away(false);
   expect(await openAll('acme', 'one')).toEqual([READERS_PER_KEY_MAX, 'rate_limit_exceeded']);
 });
 
