@@ -1,5 +1,5 @@
 import { ownDestination } from '../../../domain/destination/suspension.ts';
-import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail.ts';
+import { type OutgoingMail, type RecipientOutcome, SOURCES_WARMING_UP } from '../../../domain/ports/mail.ts';
 import { untilAborted } from '../../../lib/async/async.ts';
 import { registeredName, SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 import { deferredAll } from '../outcomes.ts';
@@ -40,12 +40,13 @@ export const noRouteOutcomes = (
   }));
 
 /**
- * How informative an outcome is: a server's reply or a problem of its session, a server that was tried, a host that was
- * not, or nothing at all.
+ * How informative an outcome is: a server's reply or a problem of its session, a server that was tried, our addresses that
+ * wait for tomorrow, a host that was not tried, or nothing at all.
  */
 const weightOf = ({ code, enhanced, address, mx }: RecipientOutcome): number => {
-  if (code > 0 || enhanced !== null) return 3;
-  if (typeof address === 'string') return 2;
+  if (code === 0 && enhanced === SOURCES_WARMING_UP) return 2;
+  if (code > 0 || enhanced !== null) return 4;
+  if (typeof address === 'string') return 3;
   return mx === null ? 0 : 1;
 };
 

@@ -30,8 +30,18 @@ export interface SourceAddressesOptions {
   readonly quotas?: SourceQuotas | undefined;
 }
 
-/** undefined: any address; `no_address`: none of this family exists; `warming_up`: all have used their quota of the day. */
-type Source = { readonly address: string | undefined } | { readonly problem: 'no_address' | 'warming_up' };
+/** Our source addresses for one copy of a message, by address family. */
+interface Sources {
+  /** False if mail cannot leave over this family. */
+  has(family: 4 | 6): boolean;
+  /** The address that sends unless its quota is used up; undefined: the machine chooses. */
+  preferred(family: 4 | 6): string | undefined;
+  /**
+   * Reserves quota, once for all servers of the domain.
+   * @returns undefined: the machine chooses; null: all addresses are warming up and have used their quota of the day.
+   */
+  reserve(family: 4 | 6): Promise<string | undefined | null>;
+}
 
 /**
  * Chooses our source address for mail to a domain. For a pool it is always the same, because greylisting and reputation
@@ -53,26 +63,40 @@ export const createSourceAddresses = ({ addresses, pools, quotas }: SourceAddres
   const poolOf = ({ body, organizationId, stream = 'transactional' }: OutgoingMail): readonly string[] =>
     sourcePoolOf(pools, { domain: domainOf(body.from.address), organizationId, stream }) ?? addresses;
 
-  return async (mail: OutgoingMail, domain: string, family: 4 | 6): Promise<Source> => {
-    const pool = poolOf(mail);
-    if (pool.length === 0) return { address: undefined };
-    const candidates = pool.filter((each) => isIP(each) === family);
-    const first = hash(domain) % candidates.length;
-    const [preferred, ...others] = [...candidates.slice(first), ...candidates.slice(0, first)];
-    if (preferred === undefined) return { problem: 'no_address' };
-    const request = { domain, recipients: mail.envelope.to.length };
+  const reserve = async (
+    { envelope, stream }: OutgoingMail,
+    domain: string,
+    [preferred, ...others]: readonly string[],
+  ): Promise<string | undefined | null> => {
+    if (preferred === undefined) return undefined;
+    const request = { domain, recipients: envelope.to.length };
     const address = await firstWithQuota([preferred, ...others], request);
-    if (address !== undefined) return { address };
-    if (mail.stream === 'bulk') return { problem: 'warming_up' };
+    if (address !== undefined) return address;
+    if (stream === 'bulk') return null;
     await quotas?.reserve({ ...request, source: preferred, exemptFromCap: true });
-    return { address: preferred };
+    return preferred;
+  };
+
+  return (mail: OutgoingMail, domain: string): Sources => {
+    const pool = poolOf(mail);
+    const reserved = new Map<4 | 6, ReturnType<Sources['reserve']>>();
+
+    const inOrder = (family: 4 | 6): readonly string[] => {
+      const candidates = pool.filter((each) => isIP(each) === family);
+      const first = hash(domain) % candidates.length;
+      return [...candidates.slice(first), ...candidates.slice(0, first)];
+    };
+    return {
+      has: (family) => pool.length === 0 || inOrder(family).length > 0,
+      preferred: (family) => inOrder(family)[0],
+      reserve: (family) => {
+        const address = reserved.get(family) ?? reserve(mail, domain, inOrder(family));
+        reserved.set(family, address);
+        return address;
+      },
+    };
   };
 };
-
-const isWarmingUp = (source: Source): boolean => 'problem' in source && source.problem === 'warming_up';
-
-type SourceAddresses = ReturnType<typeof createSourceAddresses>;
-type SourceFor = (family: 4 | 6) => Promise<Source>;
 
 /**
  * How long an address is considered dead, and tried after all others of its domain. Longer keeps mail off the better
@@ -141,70 +165,72 @@ export type Step =
 export interface DeliveryTargetsOptions {
   readonly addressesOf: ReturnType<typeof createMxAddresses>;
   readonly security: TransportSecurity;
-  readonly sourceOf: SourceAddresses;
+  readonly sourcesOf: ReturnType<typeof createSourceAddresses>;
   readonly quotas?: Pick<SourceQuotas, 'retryAfterSeconds'> | undefined;
   readonly unreachable: UnreachableAddresses;
   readonly port: number;
 }
 
 type Route = Extract<MxRoute, { kind: 'hosts' }>;
+type Problem = Exclude<Step, DeliveryTarget>;
+type UsableSecurity = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
+
+/** An address of a host, before our source address is chosen. */
+interface Candidate {
+  readonly host: string;
+  readonly found: HostAddress;
+  readonly security: UsableSecurity;
+}
 
 /** More hosts than any real domain has. A longer list would only cost look-ups. */
 const HOSTS_MAX = 10;
 /** More leave no time for the next server of a domain whose first is dead, fewer miss one that works. */
 const ADDRESSES_PER_HOST_MAX = 3;
 
-const targetOf = (host: string, { address }: HostAddress, port: number, tls: SessionTarget['tls']): SessionTarget => ({
+const noSource = (host: string): Problem => ({
   host,
-  address,
-  port,
-  implicitTls: false,
-  credentials: null,
-  tls,
+  problem: noReply(`${host} has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail`),
+  isOurs: true,
 });
 
 /** Finds the targets of a domain, step by step: later servers are looked up only when they are needed. */
 export const createDeliveryTargets = ({
   addressesOf,
   security,
-  sourceOf,
+  sourcesOf,
   quotas,
   unreachable,
   port,
 }: DeliveryTargetsOptions) => {
   const deliveryTargetTo = (
-    host: string,
-    found: HostAddress,
-    { tls, key }: UsableSecurity,
+    { host, found: { address }, security: { tls, key } }: Candidate,
     localAddress: string | undefined,
-  ): DeliveryTarget => {
-    const target = targetOf(host, found, port, tls);
-    return {
-      key: `${host} ${found.address} ${localAddress ?? ''} ${key}`,
-      target: localAddress === undefined ? target : { ...target, localAddress },
-    };
-  };
-
-  const stepsTo = async (sourceFor: SourceFor, host: string, held: HostSecurity): Promise<readonly Step[]> => {
-    if ('problem' in held) return [{ host, problem: held.problem }];
-    const found = await addressesOf(host);
-    if ('problem' in found) return [{ host, problem: found.problem }];
-    const sources = await Promise.all(found.addresses.map(({ family }) => sourceFor(family)));
-    const deliveryTargets = found.addresses.flatMap((address, index) => {
-      const source = sources[index];
-      return source === undefined || 'problem' in source ? [] : [deliveryTargetTo(host, address, held, source.address)];
-    });
-    if (deliveryTargets.length > 0) return deliveryTargets.slice(0, ADDRESSES_PER_HOST_MAX);
-    return [sources.some(isWarmingUp) ? warmingUp(host) : noSource(host)];
-  };
-
-  const noSource = (host: string): Step => ({
-    host,
-    problem: noReply(`${host} has no address of a family that SOURCE_ADDRESSES or SOURCE_POOLS has for this mail`),
-    isOurs: true,
+  ): DeliveryTarget => ({
+    key: `${host} ${address} ${localAddress ?? ''} ${key}`,
+    target: {
+      host,
+      address,
+      port,
+      implicitTls: false,
+      credentials: null,
+      tls,
+      ...(localAddress !== undefined && { localAddress }),
+    },
   });
 
-  const warmingUp = (host: string): Step => ({
+  const candidatesOf = async (
+    host: string,
+    held: HostSecurity,
+    sources: Sources,
+  ): Promise<readonly (Candidate | Problem)[]> => {
+    if ('problem' in held) return [{ host, problem: held.problem }];
+    const known = await addressesOf(host);
+    if ('problem' in known) return [{ host, problem: known.problem }];
+    const usable = known.addresses.filter(({ family }) => sources.has(family)).slice(0, ADDRESSES_PER_HOST_MAX);
+    return usable.length === 0 ? [noSource(host)] : usable.map((found) => ({ host, found, security: held }));
+  };
+
+  const warmingUp = (host: string): Problem => ({
     host,
     problem: {
       code: 0,
@@ -215,30 +241,35 @@ export const createDeliveryTargets = ({
     ...(quotas === undefined ? {} : { retryAfterSeconds: quotas.retryAfterSeconds() }),
   });
 
-  const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(peerOf(step.target));
-
-  return async function* deliveryTargetsOf(
-    mail: OutgoingMail,
+  /** Addresses that did not answer lately come last. */
+  async function* allCandidates(
+    sources: Sources,
     domain: string,
     { hosts, authenticated }: Route,
-  ): AsyncGenerator<Step> {
+  ): AsyncGenerator<Candidate | Problem> {
     const securityOf = await security.ofDomain(domain, authenticated);
-    const sources = new Map<4 | 6, Promise<Source>>();
-    // Quota is reserved once for all servers of the domain.
-    const sourceFor: SourceFor = (family) => {
-      const source = sources.get(family) ?? sourceOf(mail, domain, family);
-      sources.set(family, source);
-      return source;
-    };
-    const avoided: Step[] = [];
+    const isAvoided = (one: Candidate | Problem): boolean =>
+      'found' in one &&
+      unreachable.isAvoided(peerOf(deliveryTargetTo(one, sources.preferred(one.found.family)).target));
+    const avoided: (Candidate | Problem)[] = [];
     for (const { host } of hosts.slice(0, HOSTS_MAX)) {
-      const steps = await stepsTo(sourceFor, host, await securityOf(host));
-      avoided.push(...steps.filter(isAvoided));
-      yield* steps.filter((step) => !isAvoided(step));
+      const candidates = await candidatesOf(host, await securityOf(host), sources);
+      avoided.push(...candidates.filter(isAvoided));
+      yield* candidates.filter((one) => !isAvoided(one));
     }
     yield* avoided;
+  }
+
+  /** Quota is reserved when an address is tried: mail that leaves over IPv6 uses no quota of an IPv4 address. */
+  return async function* deliveryTargetsOf(mail: OutgoingMail, domain: string, route: Route): AsyncGenerator<Step> {
+    const sources = sourcesOf(mail, domain);
+    const stepTo = async (candidate: Candidate | Problem): Promise<Step> => {
+      if ('problem' in candidate) return candidate;
+      const localAddress = await sources.reserve(candidate.found.family);
+      return localAddress === null ? warmingUp(candidate.host) : deliveryTargetTo(candidate, localAddress);
+    };
+    for await (const candidate of allCandidates(sources, domain, route)) yield stepTo(candidate);
   };
 };
 
-type UsableSecurity = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
 export type DeliveryTargetsOf = ReturnType<typeof createDeliveryTargets>;

@@ -173,11 +173,11 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
   });
   const addressesOf = createMxAddresses(options);
   const { sourceAddresses: addresses, sourcePools = new Map(), sourceQuotas: quotas } = options;
-  const sourceOf = createSourceAddresses({ addresses, pools: sourcePools, quotas });
+  const sourcesOf = createSourceAddresses({ addresses, pools: sourcePools, quotas });
   const deliveryTargetsOf = createDeliveryTargets({
     addressesOf,
     security: options.security,
-    sourceOf,
+    sourcesOf,
     quotas,
     unreachable,
     port,

@@ -256,6 +256,47 @@ describe('mail for many domains', () => {
     ]);
   });
 
+  it('reserves quota of a new address only over the family that is used', async () => {
+    for (const address of ['127.0.3.1', '::1']) await world.startServer(address);
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'], AAAA: ['::1'] } });
+    const reserved: string[] = [];
+    const transport = world.transport({
+      sourceAddresses: ['127.0.0.2', '::1'],
+      sourceQuotas: {
+        reserve: async ({ source }) => reserved.push(source) > 0,
+        retryAfterSeconds: () => 43_200,
+      },
+    });
+    const [sent] = await send(transport, { stream: 'bulk' });
+    expect(sent?.outcome).toBe('delivered');
+    expect(reserved).toEqual([sent?.source]);
+  });
+
+  it('uses the other family, whatever waits for quota', async () => {
+    for (const address of ['127.0.3.1', '::1']) await world.startServer(address);
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'], AAAA: ['::1'] } });
+    for (const source of ['127.0.0.2', '::1']) {
+      const transport = world.transport({
+        sourceAddresses: ['127.0.0.2', '::1'],
+        sourceQuotas: { reserve: async (request) => request.source === source, retryAfterSeconds: () => 43_200 },
+      });
+      expect(await send(transport, { stream: 'bulk' })).toMatchObject([{ outcome: 'delivered', source }]);
+    }
+  });
+
+  it('retries soon when only the other family waits for quota and the server does not answer', async () => {
+    world.dns.change({ 'b.test': { A: ['127.0.3.1'], AAAA: ['::1'] } });
+    for (const source of ['127.0.0.2', '::1']) {
+      const transport = world.transport({
+        sourceAddresses: ['127.0.0.2', '::1'],
+        sourceQuotas: { reserve: async (request) => request.source === source, retryAfterSeconds: () => 43_200 },
+      });
+      const [outcome] = await send(transport, { stream: 'bulk' });
+      expect(outcome).toMatchObject({ outcome: 'deferred', enhanced: null, source });
+      expect(outcome).not.toHaveProperty('retryAfterSeconds');
+    }
+  });
+
   it('reaches a server that does not answer the addresses of another pool', async () => {
     const server = await world.startServer('127.0.3.1', {
       onConnect: ({ remoteAddress }, callback) => {
