@@ -1,11 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Origin } from '../../../src/commands/execute.ts';
+import { load, type Origin } from '../../../src/commands/execute.ts';
 import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
 import { LOG_START } from '../../../src/domain/kernel/event-store.ts';
 import { webhookStream } from '../../../src/domain/kernel/streams.ts';
 import type { WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
+import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
+import { replayWebhooks } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import type { Service } from '../service.ts';
 import { dueDeliveriesPosted, receiver, service } from './opened.ts';
@@ -127,23 +129,31 @@ describe('a replay', () => {
 
   test('posts at most 100 events a second', async () => {
     const opened = await open();
-    const { outbox, endpoint } = opened;
+    const { outbox } = opened;
     await sendSome(outbox, 230);
     const deliveries = createInMemoryWebhookDeliveries();
-    const steps: { readonly owed: number; readonly at: number }[] = [];
-    const noting: WebhookDeliveries = {
-      ...deliveries,
-      advanceReplay: (step) => {
-        steps.push({ owed: step.owed.length, at: performance.now() });
-        return deliveries.advanceReplay(step);
+    const { webhookId } = await startReplay(opened, deliveries);
+    const { context, dependencies } = outbox;
+    const { state } = await load(context.store, webhook, webhookStream(webhookId));
+    const steps: string[] = [];
+    const completed = new AbortController();
+    const replay = replayWebhooks({
+      ...{ store: context.store, contents: dependencies.contents, feed: feedOf(outbox, 1_000) },
+      endpoints: { get: () => (state.status === 'absent' || state.status === 'deleted' ? undefined : state) },
+      leadership: { isLeader: () => true },
+      system: { ...outbox.system, sleep: async (ms) => void steps.push(`${ms} ms`) },
+      webhookDeliveries: {
+        ...deliveries,
+        pendingOf: async () => 0,
+        advanceReplay: (step) => {
+          steps.push(`${step.owed.length} events`);
+          if (step.isLast) completed.abort();
+          return deliveries.advanceReplay(step);
+        },
       },
-    };
-    outbox.workers({ webhookDeliveries: noting, feed: feedOf(outbox, 1_000) }).start();
-    await startReplay(opened, deliveries);
-    await until(() => expect(endpoint.posts).toHaveLength(230));
-    expect(steps.map(({ owed }) => owed)).toEqual([100, 100, 30]);
-    const waits = steps.slice(1).map(({ at }, index) => at - (steps[index]?.at ?? 0));
-    for (const wait of waits) expect(wait).toBeGreaterThan(950);
+    });
+    await replay(completed.signal, () => undefined);
+    expect(steps).toEqual(['100 events', '1000 ms', '100 events', '1000 ms', '30 events', '1000 ms']);
   });
 
   test('waits for a receiver that is 100 events behind', async () => {
