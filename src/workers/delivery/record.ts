@@ -41,39 +41,42 @@ const UNRECORDED_MAX = 32;
 const QUICK_MS = 100;
 const UNRECORDED_MAX_OF_SLOW = 8;
 /**
- * How long a message counts while its mail server does not answer. Longer lets slow servers delay the mail to all others:
- * together they complete no more than `UNRECORDED_MAX` in this time. Shorter leaves out more of what a crash sends twice.
+ * How many ticks a message counts while its mail server does not answer and others wait: at least 50 ms. More let slow servers
+ * delay the mail to all others: together they complete no more than `UNRECORDED_MAX` in this time. Fewer leave out more of
+ * what a crash sends twice.
  */
-const IN_FLIGHT_MS_MAX = 50;
+const IN_FLIGHT_TICKS_MAX = 5;
+/**
+ * A busy process ticks more slowly, and reads the answers of its mail servers between two ticks: a message never stops
+ * counting because its answer waits for this process.
+ */
+const TICK_MS = 10;
 /** Weight of the newest sample in the moving average of recording times. Higher reacts to a single slow commit. */
 const NEWEST = 0.1;
 /** After this many ticks a waiting caller checks whether it is still wanted. */
-const LOOKS_EVERY = 5;
+const LOOKS_EVERY = 25;
 
 const roomAt = (recordMs: number): number =>
   Math.max(UNRECORDED_MAX_OF_SLOW, Math.min(UNRECORDED_MAX, Math.floor((UNRECORDED_MAX * QUICK_MS) / recordMs)));
 
-export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 'sleep'>): UnrecordedOutcomes => {
-  const { monotonicMs } = system;
+export const createUnrecordedOutcomes = ({
+  monotonicMs,
+  sleep,
+}: Pick<System, 'monotonicMs' | 'sleep'>): UnrecordedOutcomes => {
   /** Called with whether it is the caller's turn; if not, it checks again. */
   const waiting = new Set<(isTurn: boolean) => void>();
-  /** In the order of their final dots. */
-  const inFlight = new Set<{ readonly untilMs: number }>();
+  const inFlight = new Set<{ ticksLeft: number }>();
   let recording = 0;
   let recordMs = 0;
   let isTicking = false;
 
   const forgetSlow = (): void => {
-    const nowMs = monotonicMs();
     for (const one of inFlight) {
-      if (one.untilMs > nowMs) return;
-      inFlight.delete(one);
+      one.ticksLeft -= 1;
+      if (one.ticksLeft <= 0) inFlight.delete(one);
     }
   };
-  const freePlaces = (): number => {
-    forgetSlow();
-    return roomAt(recordMs) - recording - inFlight.size;
-  };
+  const freePlaces = (): number => roomAt(recordMs) - recording - inFlight.size;
   const hasRoom = (): boolean => freePlaces() > 0;
   const letGo = (places: number): void => {
     let left = places;
@@ -90,11 +93,12 @@ export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 's
     waiting.clear();
   };
 
-  /** One timer for all callers: room also comes when slow servers no longer count. */
+  /** One timer for all callers: room also comes when slow servers no longer count. None runs while nobody waits. */
   const tick = async (): Promise<void> => {
     isTicking = true;
     for (let ticks = 1; waiting.size > 0; ticks += 1) {
-      await system.sleep(IN_FLIGHT_MS_MAX);
+      await sleep(TICK_MS);
+      forgetSlow();
       if (ticks % LOOKS_EVERY === 0) lookAgain();
       else letGo(freePlaces());
     }
@@ -111,7 +115,7 @@ export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 's
 
   return {
     complete: () => {
-      const one = { untilMs: monotonicMs() + IN_FLIGHT_MS_MAX };
+      const one = { ticksLeft: IN_FLIGHT_TICKS_MAX };
       inFlight.add(one);
       return () => void inFlight.delete(one);
     },
