@@ -94,4 +94,4 @@ test('the nightly check reads what is new, across restarts, and everything once 
   expect(system.now().getTime() - Date.parse(NOW)).toBeLessThan(8 * 24 * HOUR_MS);
   // It reads everything until it finds no fault.
   expect(await second.nextNight()).toMatchObject({ verdict: 'faults', since: null, read: 610 });
-}, 120_000);
+});

@@ -53,7 +53,7 @@ beforeAll(async () => {
   samples = placed.flatMap((one) =>
     samplesOf(one, url).map(({ summary, request }) => ({ what: `${one.operation.operationId} ${summary}`, request })),
   );
-}, 60_000);
+});
 afterAll(async () => {
   server.closeAllConnections();
   server.close();

@@ -46,7 +46,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
       readonly tags: readonly { readonly name: string }[];
     };
     paths = ['/docs', '/docs?q=message', ...tags.map(({ name }) => `/docs/${name}`)];
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser.close();
     await program.end('SIGTERM');
@@ -61,7 +61,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     for (const path of paths) await page.goto(path);
     expect(complaints).toEqual([]);
     await close();
-  }, 120_000);
+  });
 
   test('would log on the console what a policy blocks', async () => {
     const server = createServer((_, response) => {
@@ -75,7 +75,7 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     } finally {
       server.close();
     }
-  }, 120_000);
+  });
 
   test('finds an operation, and shows its code in the chosen language, without a script', async () => {
     const { page, close } = await open({ theme: 'light', width: 1280 }, true);
@@ -92,28 +92,24 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
     await page.getByText('Go', { exact: true }).first().click();
     expect(await shown.first().innerText()).toContain('http.NewRequest("POST"');
     await close();
-  }, 120_000);
+  });
 
   const goTo = async (page: Page, path: string): Promise<void> => {
     await page.goto(path);
     await page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })");
   };
 
-  test.each([390, 1280])(
-    'fits a width of %i pixels and breaks no word, with all details open',
-    async (width) => {
-      const { page, close } = await open({ theme: 'light', width });
-      const faults: unknown[] = [];
-      for (const path of paths) {
-        await goTo(page, path);
-        const [isTooWide, broken, height] = await page.evaluate<[boolean, string[], number]>(MEASURED);
-        if (isTooWide || broken.length > 0 || height > HEIGHT_MAX) faults.push([path, isTooWide, broken, height]);
-      }
-      expect(faults).toEqual([]);
-      await close();
-    },
-    120_000,
-  );
+  test.each([390, 1280])('fits a width of %i pixels and breaks no word, with all details open', async (width) => {
+    const { page, close } = await open({ theme: 'light', width });
+    const faults: unknown[] = [];
+    for (const path of paths) {
+      await goTo(page, path);
+      const [isTooWide, broken, height] = await page.evaluate<[boolean, string[], number]>(MEASURED);
+      if (isTooWide || broken.length > 0 || height > HEIGHT_MAX) faults.push([path, isTooWide, broken, height]);
+    }
+    expect(faults).toEqual([]);
+    await close();
+  });
 
   // Every kind of part is on one of these pages; all pages take minutes.
   test.each(THEMES.flatMap((theme) => [390, 1280].map((width) => ({ theme, width }))))(
@@ -126,6 +122,5 @@ describe.skipIf(chromiumIsMissing)('the API reference in Chromium', () => {
       }
       await close();
     },
-    120_000,
   );
 });

@@ -152,7 +152,7 @@ describe('a backup of a busy service', () => {
     const after = apiClient((await start(target)).baseUrl, key);
     const replay = await send(after, 'once');
     expect([replay.body.id, replay.headers.get('idempotent-replayed')]).toEqual([original.body.id, 'true']);
-  }, 120_000);
+  });
 
   test('of a log in EventStoreDB restores both engines, and adds only later events to an earlier backup', async () => {
     const [one, other] = [await startEventStoreDbDouble(), await startEventStoreDbDouble()];

@@ -68,7 +68,7 @@ describe('a service that cannot start says why in one sentence', () => {
     const cluster = 'kurrentdb://127.0.0.1:1,127.0.0.1:2?tls=false';
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false' }, /127\.0\.0\.1:1.*EVENTSTORE_URL/);
     await refused({ EVENTSTORE_URL: cluster }, /127\.0\.0\.1:1,127\.0\.0\.1:2: .*EVENTSTORE_URL/);
-  }, 80_000);
+  });
 
   test('when EVENTSTORE_URL has an unknown option', async () => {
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?colour=red' }, /EVENTSTORE_URL has the option "colour"/);
@@ -167,7 +167,7 @@ describe('a service that loses PostgreSQL', () => {
       ({ body }) => body.status === 'delivered',
       20_000,
     );
-  }, 60_000);
+  });
 });
 
 describe('a service older than its log', () => {
@@ -195,5 +195,5 @@ describe('a service older than its log', () => {
       await database.drop();
       await data.remove();
     }
-  }, 60_000);
+  });
 });

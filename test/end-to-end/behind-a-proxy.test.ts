@@ -140,7 +140,6 @@ describe.each([nginx, caddy])('the configuration of $name in docs/behind-a-proxy
       }, 20_000);
       expect(entry).toMatchObject({ type: 'KeyCreated', address: CLIENT });
     },
-    120_000,
   );
 });
 

@@ -49,4 +49,4 @@ test('tracked links still work while PostgreSQL is stopped, and invalid links st
   expect(elsewhere).not.toBe(link);
   expect((await fetch(elsewhere, { redirect: 'manual' })).status).toBe(404);
   await data.remove();
-}, 120_000);
+});

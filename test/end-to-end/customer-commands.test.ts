@@ -68,7 +68,7 @@ test('the commands of the README work when a newcomer pastes them one after anot
     .map((line) => JSON.parse(line));
   expect(verified).toMatchObject({ id: domain.id, name: 'mail.example.com' });
   expect(key).toMatchObject({ domain_id: domain.id, permissions: ['send'], key: expect.stringMatching(/^ob_live_/) });
-}, 120_000);
+});
 
 test('the start of the README for a domain of your own is complete and warns of nothing', async () => {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');

@@ -56,10 +56,10 @@ beforeAll(async () => {
   await writeFile(join(folder, 'package.json'), '{}');
   const words = ['install', '--offline', '--no-audit', '--no-fund', join(folder, file)];
   expect(await run('npm', words, { cwd: folder, env: { HOME: folder } })).toMatchObject({ code: 0 });
-}, 120_000);
+});
 afterAll(async () => {
   for (const step of undo.reverse()) await step();
-}, 60_000);
+});
 
 /** Runs the installed command in the customer's folder, signed in by a profile there. */
 const outbox = (words: readonly string[], input = ''): Promise<Ran> =>

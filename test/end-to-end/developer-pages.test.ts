@@ -250,5 +250,5 @@ describe.each(PAGES)('docs/%s.md', (page) => {
     options.push('--lib', 'es2022,dom', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types'));
     const compiling = run(process.execPath, [TSC, ...options, ...names], { cwd: folder });
     expect(await compiling.catch(({ stdout }: { stdout: string }) => ({ stdout }))).toMatchObject({ stdout: '' });
-  }, 60_000);
+  });
 });

@@ -50,7 +50,7 @@ beforeAll(async () => {
     },
   });
   api = apiClient(program.baseUrl, program.keys.live);
-}, 60_000);
+});
 afterAll(async () => {
   await program.end('SIGTERM');
   await new Promise<void>((resolve) => mx.close(resolve));

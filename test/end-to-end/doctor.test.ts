@@ -53,7 +53,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     expect(await problems()).toContainEqual(
       expect.stringContaining(`the vault has lost the contents of ${sent.body.id}`),
     );
-  }, 120_000);
+  });
 
   test('sees which DNS records are missing for returned mail, until a server answers there', async () => {
     const dns = await startNameServer({ 'mail.example.test': { A: ['127.0.0.1'] } });
@@ -88,7 +88,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     expect(await problems()).toContainEqual(expect.stringMatching(/^domain example\.test: TXT .* publish /));
     dns.change({ 'mail.example.test': {} });
     expect(await others()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no DNS address/)]);
-  }, 120_000);
+  });
 
   test('sees mail that waits because its server refuses this machine', async () => {
     const mx = await startScriptedServer(
@@ -115,7 +115,7 @@ describe('the operator who checks why mail is not sent or does not come back', (
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('554')))).toContainEqual(
       `mail waits because a mail server rejects this service: mx.example.net says 554 5.7.1 (reputation). For details see \`GET /v1/messages/${body.id}/explain\``,
     );
-  }, 120_000);
+  });
 
   test('gets a sentence, without a stack trace, in a shell that names another log', async () => {
     const double = await startEventStoreDbDouble();
@@ -130,5 +130,5 @@ describe('the operator who checks why mail is not sent or does not come back', (
       expect(stderr).not.toMatch(/^\s+at /m);
     }
     expect((await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
-  }, 120_000);
+  });
 });

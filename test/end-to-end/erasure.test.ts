@@ -122,7 +122,6 @@ test.skipIf(redisIsMissing)(
     expect(formsIn(await dumpOfRedis(client))).toEqual([]);
     expect(formsIn(program.output())).toEqual([]);
   },
-  120_000,
 );
 
 test('an erasure removes the words by which parts of the address and of the name found its messages', async () => {
@@ -151,4 +150,4 @@ test('an erasure removes the words by which parts of the address and of the name
   expect(await indexed()).toBe(0);
   // The message itself stays, and its other recipient finds it.
   expect(await found('to=bob@example.org')).toEqual([id]);
-}, 120_000);
+});

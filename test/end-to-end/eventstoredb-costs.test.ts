@@ -46,5 +46,4 @@ test.each(CALLS)(
     // A busy machine re-reads events that the followers did not receive in time.
     expect(readAll.events - before.readAll.events).toBeLessThan(6 * sent);
   },
-  120_000,
 );

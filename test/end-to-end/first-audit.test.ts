@@ -117,4 +117,4 @@ test('docs/first-audit.md leads to a verified history of a key, and its outputs 
   expect(compared).toBe(6);
   const pdf = await readFile(join(folder, 'key.pdf'));
   expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
-}, 120_000);
+});

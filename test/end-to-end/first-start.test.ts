@@ -50,7 +50,6 @@ test.each(['PORT', 'METRICS_PORT'])(
     program = await startProgram({ dataDir: data.path });
     await expectWorkingKeys(program);
   },
-  120_000,
 );
 
 test('a first start killed between creating its keys and printing them prints them on the next start', async () => {
@@ -59,7 +58,7 @@ test('a first start killed between creating its keys and printing them prints th
   expect(output).not.toContain('Outbox is ready');
   program = await startProgram({ dataDir: data.path });
   await expectWorkingKeys(program);
-}, 120_000);
+});
 
 test('the first keys go to a file if one is named, readable by its user alone, and never into the output', async () => {
   const file = join(data.path, 'first-keys');
@@ -75,7 +74,7 @@ test('the first keys go to a file if one is named, readable by its user alone, a
   await program.end('SIGTERM');
   program = await startProgram({ dataDir: data.path, env: { OUTBOX_FIRST_KEY_FILE: file } });
   expect(await readFile(file, 'utf8')).toBe(written);
-}, 120_000);
+});
 
 test('a first start that cannot write the file of its keys says so, and the next start makes new ones', async () => {
   const file = join(data.path, 'absent', 'first-keys');
@@ -84,7 +83,7 @@ test('a first start that cannot write the file of its keys says so, and the next
   expect(output).not.toMatch(/ob_(?:live|test)_/);
   program = await startProgram({ dataDir: data.path });
   await expectWorkingKeys(program);
-}, 120_000);
+});
 
 test('a service that is asked to stop logs that it has stopped', async () => {
   const own = await startProgram({ dataDir: data.path });
@@ -95,4 +94,4 @@ test('a service that is asked to stop logs that it has stopped', async () => {
     .filter((line) => line.includes('"stopped"'));
   expect(lines).toHaveLength(1);
   expect(own.output()).not.toContain('connection broke');
-}, 60_000);
+});

@@ -46,7 +46,7 @@ describe('delivered mail that comes back', () => {
       raw,
     });
     transport.close();
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.end('SIGTERM');
     await sink.close();

@@ -49,7 +49,7 @@ describe('a service killed during 1,000 sends', () => {
     program = await startProgram({ dataDir: data.path });
     expect(program.output()).toContain('"adopted":true');
     await allDelivered(apiClient(program.baseUrl, key), accepted, 60_000);
-  }, 120_000);
+  });
 
   test('together with its database loses none of those either', async () => {
     const accepted = await killedWhileSending(async () => {
@@ -59,5 +59,5 @@ describe('a service killed during 1,000 sends', () => {
     });
     program = await startProgram({ dataDir: data.path });
     await allDelivered(apiClient(program.baseUrl, key), accepted, 60_000);
-  }, 120_000);
+  });
 });

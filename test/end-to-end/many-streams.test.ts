@@ -139,5 +139,5 @@ describe('with as many event streams as the shares allow,', () => {
     await eventually(async () => ofRevoked.every(({ isClosed }) => isClosed()), Boolean, 60_000);
     expect((await loopMs(program)) - before).toBeLessThan(1_000);
     expect(streams.filter(({ isClosed }) => isClosed())).toHaveLength(READERS_PER_KEY_MAX);
-  }, 120_000);
+  });
 });

@@ -164,7 +164,7 @@ export const tell = (event: components['schemas']['Event']): string => {
 describe('the OpenAPI document', () => {
   test('has no warning by the recommended rules of Redocly and Spectral', async () => {
     expect(JSON.parse(await inFolder('lint.mjs', 'openapi.json'))).toEqual([]);
-  }, 120_000);
+  });
 
   describe('generates a client that compiles with strict settings, sends a message and reads it back', () => {
     test.each(Object.entries(GENERATORS))(
@@ -224,7 +224,7 @@ describe('the OpenAPI document', () => {
       });
       // An error may have several lines. The later ones are indented.
       errors = said.split(/\n(?=\S)/);
-    }, 240_000);
+    });
 
     test('compiles the example of docs/generated-clients.md and the first message of the README', () => {
       expect(exampleOf()).toContain('/v1/messages/send');
@@ -237,7 +237,7 @@ describe('the OpenAPI document', () => {
       const env = { ...process.env, OUTBOX_KEY: keys.live };
       const { stdout } = await run(process.execPath, ['send.mts'], { cwd: folder, env });
       expect(stdout).toMatch(/^msg_[a-z2-7]{26}\n$/);
-    }, 120_000);
+    });
 
     test('knows the required fields and their types', () => {
       expect(errorsIn('without-recipient')).toContain("'to' is missing");

@@ -96,14 +96,14 @@ describe('an organization at 70 % of its quota', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     await expectWarnedOnce(open);
     expect(await used(open)).toBe(130);
-  }, 120_000);
+  });
 
   test('is warned of both by one batch that takes it to 130 %', async () => {
     const open = await openWith('soft');
     for (const recipients of [70, 60]) expect((await sendTo(open, recipients)).status).toBe(202);
     await expectWarnedOnce(open);
     expect(await used(open)).toBe(130);
-  }, 120_000);
+  });
 });
 
 describe('an organization with a hard limit', () => {
@@ -127,5 +127,5 @@ describe('an organization with a hard limit', () => {
     expect(['c0-0@', 'd0-0@'].filter((address) => addresses.includes(address))).toHaveLength(1);
     expect((await sendTo(open, 10, 'e')).status).toBe(202);
     expect((await sendTo(open, 10, 'f')).body.error.code).toBe('quota_exceeded');
-  }, 60_000);
+  });
 });

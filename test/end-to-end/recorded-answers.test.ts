@@ -46,7 +46,7 @@ const shapeOf = (text: string): string => [...new Set(fieldsOf(JSON.parse(text))
 const undo: (() => unknown)[] = [];
 afterAll(async () => {
   for (const step of undo.splice(0).reverse()) await step();
-}, 60_000);
+});
 
 const suspender = async (url: string) => {
   const system = createSystem();

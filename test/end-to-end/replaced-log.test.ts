@@ -104,7 +104,7 @@ describe.each(Object.entries(PLACES))('a log in %s that is rolled back under a r
       () => send(again, key),
       (status) => status === 202,
     );
-  }, 120_000);
+  });
 });
 
 test('a process ends with code 1 once its own log is back, and works again when it is started', async () => {
@@ -125,4 +125,4 @@ test('a process ends with code 1 once its own log is back, and works again when 
   expect(program.output()).toContain('the log of this service is connected again');
   const again = await programForTest(options);
   expect(await send(again, program.keys.live)).toBe(202);
-}, 120_000);
+});

@@ -44,7 +44,7 @@ test('the operator builds read models of a past moment while the service runs on
   expect(await messagesIn(made)).toEqual([{ message_id: id, status: 'delivered' }]);
   const dropped = await operator(options, 'replay', 'drop', 'replay_then');
   expect(dropped).toEqual({ schema: 'replay_then', dropped: true });
-}, 120_000);
+});
 
 test('read models of a past moment can be built from a log in EventStoreDB', async () => {
   const { dataDir, env } = await placeForTest();
@@ -56,7 +56,7 @@ test('read models of a past moment can be built from a log in EventStoreDB', asy
   const made = await operator(options, 'replay', '--until', time, '--into', 'replay_then');
   expect(await messagesIn(made)).toEqual([{ message_id: id, status: 'delivered' }]);
   await operator(options, 'replay', 'drop', 'replay_then');
-}, 120_000);
+});
 
 /** Events that the double scans per second, so that a replay takes some seconds. */
 const SLOWLY = 10;

@@ -26,12 +26,12 @@ describe('message contents', () => {
     program = await start();
     key = program.keys.live;
     api = apiClient(program.baseUrl, key);
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.end('SIGTERM');
     await database.drop();
     await data.remove();
-  }, 60_000);
+  });
 
   const query = async (text: string, values: readonly unknown[]): Promise<void> => {
     const client = new Client({ connectionString: database.url });
@@ -75,7 +75,7 @@ describe('message contents', () => {
     for (const id of [young, open]) expect(await read(id)).toMatchObject({ content: 'stored', subject: 'Hello' });
     expect(await metric('outbox_contents_expired_total')).toBeGreaterThan(0);
     expect(await metric('outbox_contents_missing_total')).toBe(0);
-  }, 60_000);
+  });
 
   test('that are missing without a record raise an alarm when they are read', async () => {
     const id = await send();
@@ -86,5 +86,5 @@ describe('message contents', () => {
     expect((await api.get(`/v1/messages/${id}/content`)).status).toBe(503);
     expect(await metric('outbox_contents_missing_total')).toBeGreaterThan(0);
     expect(program.output()).toContain('the vault has lost contents: restore them from a backup');
-  }, 60_000);
+  });
 });

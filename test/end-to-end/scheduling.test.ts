@@ -17,7 +17,7 @@ beforeAll(async () => {
   program = await startProgram({ dataDir: data.path });
   key = await unlimitedKey({ dataDir: data.path });
   api = apiClient(program.baseUrl, key);
-}, 60_000);
+});
 afterAll(async () => {
   await program.end('SIGTERM');
   await data.remove();
@@ -133,5 +133,5 @@ describe('a message with scheduled_at', () => {
     expect(await statusOf(id)).toBe('scheduled');
     await arrivesOnTime('Survivor', dueAt);
     expect([await statusOf(later), await receivedAt('Later')]).toEqual(['scheduled', null]);
-  }, 60_000);
+  });
 });

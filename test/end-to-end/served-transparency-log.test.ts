@@ -66,7 +66,7 @@ describe.skipIf(goIsMissing)("an audit log that Go's transparency log reads over
     await fill();
     earlier = await sign();
     await fill();
-  }, 60_000);
+  });
   afterAll(() => service.close());
 
   test('is complete up to its checkpoint, which the log and the witness of its policy have signed', async () => {
@@ -87,5 +87,5 @@ describe.skipIf(goIsMissing)("an audit log that Go's transparency log reads over
     expect(tiles).toBeLessThan(20);
     await expect(readByGo(token, { ...earlier, root_hash: newest.root_hash })).rejects.toThrow('does not continue');
     await expect(readByGo(`${token}x`)).rejects.toThrow('401');
-  }, 120_000);
+  });
 });

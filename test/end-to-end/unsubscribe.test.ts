@@ -65,7 +65,7 @@ describe('bulk mail with managed unsubscribe links', () => {
     const captured: readonly CapturedMail[] = await readInbox(api);
     expect(captured).toHaveLength(2);
     mails = new Map(captured.map((mail) => [mail.envelope.to.join(), mail]));
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.end('SIGTERM');
     await data.remove();
@@ -137,7 +137,7 @@ describe('links in mail of a service with a PUBLIC_URL', () => {
     const env = { PUBLIC_URL: 'https://post.müller.test/mail/', PORT: String(port) };
     program = await startProgram({ dataDir: data.path, env });
     api = apiClient(`http://127.0.0.1:${port}`, program.keys.live);
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.end('SIGTERM');
     await data.remove();

@@ -80,7 +80,7 @@ beforeAll(async () => {
   domainId = await service.makeDomain(organizationId, 'example.test');
   made.live = await makeAll('live', organizationId);
   made.test = await makeAll('test', organizationId);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 /** Asserts that `work` writes no event. */

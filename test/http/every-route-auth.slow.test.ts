@@ -50,7 +50,7 @@ beforeAll(async () => {
   elsewhere = (await service.makeKey(organizationId, domainId, { allowedCidrs: ['192.0.2.1'] })).value;
   const second = await own.make('domains', 'live');
   neighbour = (await service.makeKey(organizationId, second, { permissions: ['send', 'read'] })).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 interface SeenAnswer {

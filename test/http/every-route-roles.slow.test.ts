@@ -118,7 +118,7 @@ beforeAll(async () => {
   tenant = await openWalkTenant(service);
   for (const kind of ALL_KINDS) ids[kind] = await tenant.make(kind, 'live');
   for (const name of NAMES) headers[name] = await headersOf(name);
-}, 120_000);
+});
 afterAll(() => service.close());
 
 const isChange = ({ method }: WalkedRoute): boolean => method !== 'GET';

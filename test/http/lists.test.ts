@@ -34,7 +34,7 @@ beforeAll(async () => {
   sent.push(await send({ to: ['Bee <b@example.org>', 'c@example.org'], tags: [{ name: 'kind', value: 'receipt' }] }));
   sent.push(await send({ subject: 'Second', to: 'c@example.org' }));
   sent.push(await send({ subject: 'Third', from: 'other@example.test' }));
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('GET /v1/messages', () => {

@@ -40,5 +40,5 @@ describe('a client whose request cannot be parsed', () => {
     await once(socket, 'close');
     clearInterval(writing);
     await expect.poll(() => countConnections(service)).toBe(0);
-  }, 15_000);
+  });
 });

@@ -136,4 +136,4 @@ test('an analyst cannot see another organization in any way', async () => {
   const rights = 'select, insert, update, delete, truncate, references, trigger';
   const allowed = `select name from (${TABLES}) t(name) where has_table_privilege('${role}', name, '${rights}')`;
   expect(await firstColumn(pool, allowed)).toEqual([]);
-}, 60_000);
+});

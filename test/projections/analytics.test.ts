@@ -141,7 +141,7 @@ describe('the views', () => {
     expect(
       await firstColumn(pool, `select tablename from pg_tables where schemaname = 'read_models_replaced'`),
     ).toEqual([]);
-  }, 60_000);
+  });
 
   test('are recreated when the read models were dropped, for existing analysts too', async () => {
     const { pool, organizations } = await openAnalytics(60);

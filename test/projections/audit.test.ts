@@ -94,7 +94,7 @@ describe('the audit trees', () => {
       }),
       { numRuns: 6 },
     );
-  }, 120_000);
+  });
 
   test('prove each leaf and each smaller size, and find events by id', async () => {
     const pool = await openPool();
@@ -146,5 +146,5 @@ describe('the audit trees', () => {
       { level: 1, tile: 1, width: 1 },
       { level: 2, tile: 0, width: 1 },
     ]);
-  }, 60_000);
+  });
 });

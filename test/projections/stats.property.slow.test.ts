@@ -98,7 +98,7 @@ describe('statistics of any history', () => {
       }),
       { numRuns: RUNS, endOnFailure: true },
     );
-  }, 60_000);
+  });
 });
 
 const happeningsOf = ({ id, minute, places, later, environment, trial, template, ...rest }: SentMail) => {

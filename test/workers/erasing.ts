@@ -45,7 +45,7 @@ export const createErasing = () => {
     const other = await service.makeOrganization();
     otherKey = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
     secret = await organizationSecret(service.deps.context.secrets, organizationId);
-  }, 60_000);
+  });
   afterEach(async () => {
     await pool.end();
     await service.close();

@@ -128,7 +128,7 @@ export const useCustomer = () => {
   beforeAll(async () => {
     service = await startDatabaseService();
     now.url = await service.server.listen({ host: '127.0.0.1', port: 0 });
-  }, 60_000);
+  });
   afterAll(() => {
     // Aborted commands leave connections in their client's pool.
     service.server.server.closeAllConnections();

@@ -54,7 +54,7 @@ export const useTemplateFiles = () => {
   beforeAll(async () => {
     service = await startDatabaseService();
     now.url = await service.server.listen({ host: '127.0.0.1', port: 0 });
-  }, 60_000);
+  });
   afterAll(async () => {
     vi.unstubAllEnvs();
     await service.close();

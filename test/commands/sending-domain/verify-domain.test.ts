@@ -180,21 +180,15 @@ describe('the SPF record', () => {
 });
 
 describe('a DNS that does not answer', () => {
-  test.each(['silence', 'SERVFAIL', 'REFUSED', 'garbage'] as const)(
-    'changes nothing: %s',
-    async (wrong) => {
-      const domain = await verifiedDomain();
-      const broken = Object.fromEntries(
-        Object.entries(zoneOf(domain)).map(([host, data]) => [host, { ...data, wrong }]),
-      );
-      world.server.change(broken);
-      const { domain: after, records } = await world.verify(domain);
-      expect(lifeOf(after, false)).toBe('verified');
-      expect(new Set(records.records.map(({ state }) => state))).toEqual(new Set(['unknown']));
-      expect(await typesOf(domain.domainId)).toHaveLength(3);
-    },
-    30_000,
-  );
+  test.each(['silence', 'SERVFAIL', 'REFUSED', 'garbage'] as const)('changes nothing: %s', async (wrong) => {
+    const domain = await verifiedDomain();
+    const broken = Object.fromEntries(Object.entries(zoneOf(domain)).map(([host, data]) => [host, { ...data, wrong }]));
+    world.server.change(broken);
+    const { domain: after, records } = await world.verify(domain);
+    expect(lifeOf(after, false)).toBe('verified');
+    expect(new Set(records.records.map(({ state }) => state))).toEqual(new Set(['unknown']));
+    expect(await typesOf(domain.domainId)).toHaveLength(3);
+  });
 });
 
 describe('a verified domain whose record disappears', () => {

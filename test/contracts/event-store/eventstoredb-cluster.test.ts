@@ -71,7 +71,7 @@ describe('a cluster of three with TLS whose leader dies', () => {
     await following.saw(60);
     await following.stop();
     expect(textsOf(following.events()).toSorted()).toEqual(appends.map((_, index) => `m${index}-0`).toSorted());
-  }, 60_000);
+  });
 
   it('is refused if the certificate of its nodes is not trusted, with what to do', async () => {
     const cluster = await startEventStoreDbCluster(
@@ -84,5 +84,5 @@ describe('a cluster of three with TLS whose leader dies', () => {
     });
     await expect(store.append(first(newStream(), events(1)))).rejects.toBeInstanceOf(StoreUnavailable);
     expect(cluster.log.records.filter(({ stream }) => !stream.startsWith('$'))).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -96,7 +96,7 @@ export const conforming = (): { readonly service: () => Conforming } => {
     program = await startProgram({ dataDir: data.path });
     front = await prismBefore(program.baseUrl);
     service = await open(data.path, program, front);
-  }, 180_000);
+  });
   afterAll(async () => {
     await front.close();
     await program.end('SIGTERM');

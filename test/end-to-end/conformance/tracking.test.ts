@@ -183,7 +183,7 @@ test('`opened` and `clicked` are events per recipient: the first of each is mark
     [undefined, 'chrome'],
     [true, 'firefox'],
   ]);
-}, 60_000);
+});
 
 test('automated opens and clicks are marked with the reason and counted separately: rates are about people', async () => {
   const [apple, proxy, scanner, head, all, early] = (await send(BOTH, 6)) as [Copy, Copy, Copy, Copy, Copy, Copy];
@@ -210,7 +210,7 @@ test('automated opens and clicks are marked with the reason and counted separate
   const { opened, clicked, machine_opened, machine_clicked } = await totals();
   expect({ opened, clicked }).toEqual({ opened: before.opened, clicked: before.clicked });
   expect([machine_opened, machine_clicked]).toEqual([before.machine_opened + 3, before.machine_clicked + 3]);
-}, 60_000);
+});
 
 test('only the kind of network of an IP address and the family of a user agent are stored', async () => {
   const [copy] = (await send(BOTH)) as [Copy];

@@ -7,7 +7,7 @@ import { FINE, NARROW, startDashboard, WIDE } from './support.ts';
 
 /** Typed text and secrets that are shown once survive Escape, the back button and the end of a session. */
 
-describe.skipIf(chromiumIsMissing)('the dashboard loses nothing', { timeout: 120_000 }, () => {
+describe.skipIf(chromiumIsMissing)('the dashboard loses nothing', () => {
   const dashboard = startDashboard();
   const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true });
 

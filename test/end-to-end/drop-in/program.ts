@@ -72,7 +72,7 @@ export const useProgram = (templates: readonly string[], env: Readonly<Record<st
     now.slow = await keyWith(['send'], { send: 2 });
     now.api = apiClient(program.baseUrl, now.key);
     for (const alias of templates) await publish(alias);
-  }, 90_000);
+  });
   afterAll(async () => {
     await program.end('SIGTERM');
     await data.remove();

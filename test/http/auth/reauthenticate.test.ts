@@ -18,7 +18,7 @@ beforeAll(async () => {
   place = [organizationId, await service.makeDomain(organizationId, 'example.test')];
   admin = (await service.makeKey(...place)).value;
   base = await service.server.listen({ port: 0, host: '127.0.0.1' });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const makeKey = () => service.makeKey(...place, { permissions: ['send', 'read'] });

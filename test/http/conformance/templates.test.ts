@@ -22,7 +22,7 @@ beforeAll(async () => {
   const other = await service.makeOrganization();
   const otherKey = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
   others = openTemplates(service, otherKey);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const send = async (id: string, more: object = {}) => {

@@ -37,7 +37,7 @@ beforeAll(async () => {
   before = `leaf:${entry.leaf_index}`;
   await send('PATCH', `/v1/api-keys/${keyId}`, { permissions: ['send', 'read'], allowed_cidrs: ['192.0.2.0/24'] });
   await send('POST', `/v1/api-keys/${keyId}/revoke`);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('an access review', () => {

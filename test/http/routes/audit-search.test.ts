@@ -54,7 +54,7 @@ beforeAll(async () => {
   const mail = { from: 'a@words.example', to: 'b@example.org', subject: 'Hi', text: 'Hi' };
   messageId = (await ask('POST', '/v1/messages/send', key, mail)).body.id;
   await ask('GET', `/v1/messages/${messageId}/content`);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('the audit log is searched', () => {

@@ -9,7 +9,7 @@ import { operator } from '../support/service.ts';
 let service: DatabaseService;
 beforeAll(async () => {
   service = await startDatabaseService();
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const MESSAGE = { to: 'b@example.org', subject: 'Hello', text: 'Hello', ttl_seconds: 3600 };

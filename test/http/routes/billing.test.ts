@@ -47,7 +47,7 @@ beforeAll(async () => {
     organizationId,
     await service.makeDomain(organizationId, 'example.test'),
   ));
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('a plan', () => {

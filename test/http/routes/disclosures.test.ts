@@ -46,7 +46,7 @@ describe('the disclosure of a message', () => {
     const { body: first } = await ask('GET', '/v1/audit/log?order=asc&limit=1');
     const nothing = await ask('GET', `/v1/audit/disclosures/${first.data[0].event_id}`);
     expect(nothing.body).toMatchObject({ content_root: null, parts: [] });
-  }, 60_000);
+  });
 
   test('still proves what went to others when a recipient is erased, and says why the rest is gone', async () => {
     const { id } = await send({ cc: OTHER });
@@ -62,7 +62,7 @@ describe('the disclosure of a message', () => {
     const removed = { reason: 'erased', at: expect.any(String), erasure_id: erasureId };
     expect(others.map((part) => [part.leaf, part.removed])).toEqual(others.map(() => [null, removed]));
     expect(JSON.stringify(body)).not.toContain(ADDRESS);
-  }, 60_000);
+  });
 
   const entryOf = async (query: string) => (await ask('GET', `/v1/audit/log?${query}`)).body.data[0];
   const hashOf = ({ leaf }: { readonly leaf: string }) => leafHash(leaf).toString('base64');
@@ -83,7 +83,7 @@ describe('the disclosure of a message', () => {
     const removed = { reason: 'erased', at: expect.any(String), erasure_id: erasureId };
     const left = { name: 'reply', leaf: null, hash: data.smtp.replyRoot, removed };
     expect((await read()).body.reply).toEqual({ root: data.smtp.replyRoot, part: left });
-  }, 60_000);
+  });
 
   test('shows who asked for a change, while that is kept', async () => {
     await ask('POST', '/v1/topics', { name: 'News', default: 'in' });
@@ -97,7 +97,7 @@ describe('the disclosure of a message', () => {
     const { origin: gone } = await read();
     expect(gone).toMatchObject({ root: origin.root, part: { leaf: null, hash: origin.root } });
     expect(gone.part.removed).toMatchObject({ reason: 'expired', erasure_id: null });
-  }, 60_000);
+  });
 
   test('is available to auditors who may see contents', async () => {
     const { id } = await send();
@@ -107,5 +107,5 @@ describe('the disclosure of a message', () => {
     };
     expect((await disclose(id, await token(false))).status).toBe(403);
     expect((await disclose(id, await token(true))).status).toBe(200);
-  }, 60_000);
+  });
 });

@@ -28,7 +28,7 @@ describe('an erasure', () => {
       await make({ permissions: ['manage'] }),
     ];
     other = await (await keysOf('other.test'))();
-  }, 60_000);
+  });
   afterAll(() => service.close());
 
   const ask = async (method: 'GET' | 'POST', url: string, payload?: object, by = key) => {

@@ -26,7 +26,7 @@ interface Line {
 let service: DatabaseService;
 beforeAll(async () => {
   service = await startDatabaseService({ plans: PLANS });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 /** An organization created in September, with another plan from the 16th on, and mail of all kinds. */

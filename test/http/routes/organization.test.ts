@@ -22,7 +22,7 @@ describe('the settings of an organization', () => {
     admin = await service.makeKey(organizationId, domainId);
     testKey = (await service.makeKey(organizationId, domainId, { environment: 'test' })).value;
     manager = (await service.makeKey(organizationId, domainId, { permissions: ['manage'] })).value;
-  }, 60_000);
+  });
   afterAll(() => service.close());
 
   const ask = async (method: 'GET' | 'PATCH' | 'POST', url: string, payload?: object, more: object = {}) => {

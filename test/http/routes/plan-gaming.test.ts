@@ -14,7 +14,7 @@ const PLANS = { default: TINY, offered: [TINY, MID, BIG] };
 let service: DatabaseService;
 beforeAll(async () => {
   service = await startDatabaseService({ plans: PLANS });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const open = async (name: string) => {

@@ -154,4 +154,4 @@ test('the API, CSV, command line, dashboard, SQL views and Grafana show the same
     { numRuns: RUNS, endOnFailure: true },
   );
   expect(panels().map(({ name }) => name)).toEqual(['delivered', 'bounced', 'complained', 'opened']);
-}, 60_000);
+});

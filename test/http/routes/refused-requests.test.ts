@@ -27,7 +27,7 @@ beforeAll(async () => {
   admin = await service.makeKey(organizationId, domainId);
   const others = await service.makeOrganization();
   other = (await service.makeKey(others, await service.makeDomain(others, 'other.test'))).value;
-}, 60_000);
+});
 afterAll(async () => {
   await db.end();
   await service.close();

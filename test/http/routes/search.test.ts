@@ -92,7 +92,7 @@ beforeAll(async () => {
   const { store } = service.deps.context;
   const names = ['messages', 'api-keys', 'templates', 'webhooks', 'topics', 'suppressions', 'events', 'stats'] as const;
   expect(await service.deps.readModels.waitFor(names, await store.head(), { timeoutMs: 30_000 })).toBe(true);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('the search', () => {

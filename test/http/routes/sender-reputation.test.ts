@@ -36,7 +36,7 @@ beforeAll(async () => {
   manager = (await service.makeKey(organizationId, domainId, { permissions: ['manage', 'read', 'send'] })).value;
   const other = await service.makeOrganization();
   stranger = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('the reputation of a domain', () => {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   reader = (await service.makeKey(organizationId, domainId, { permissions: ['read', 'send'] })).value;
   const other = await service.makeOrganization();
   stranger = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const NONE = {

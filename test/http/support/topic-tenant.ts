@@ -28,7 +28,7 @@ export const createTopicTenant = () => {
     secret = await organizationSecret(service.deps.context.secrets, organizationId);
     const other = await service.makeOrganization();
     otherKey = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
-  }, 60_000);
+  });
   afterAll(() => service.close());
 
   const ask = async (method: Method, url: string, payload?: object, by = key) => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
     const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload });
     sent.push(answer.json().id);
   }
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const cursorOf = (...parts: readonly string[]): string => Buffer.from(parts.join('\n')).toString('base64url');

@@ -40,7 +40,7 @@ const cpuMs = (work: () => unknown): number => {
   return (user + system) / MICROSECONDS;
 };
 
-describe('any body', { timeout: 60_000 }, () => {
+describe('any body', () => {
   test.each(Object.entries(HOSTILE_HTML))('of %s is converted in time, to a text of limited length', (_what, html) => {
     let text = '';
     expect(cpuMs(() => (text = htmlToText(html)))).toBeLessThan(CONVERSION_MS_MAX);
@@ -85,9 +85,7 @@ const MARKS = /^(?:[>*] |\d+\. | )+/;
 const isOneWord = (line: string): boolean => !line.replace(MARKS, '').includes(' ');
 
 describe('any html', () => {
-  test('becomes lines that fit, without spaces at their ends, and no two empty ones in a row', {
-    timeout: 60_000,
-  }, () => {
+  test('becomes lines that fit, without spaces at their ends, and no two empty ones in a row', () => {
     fc.assert(
       fc.property(anyHtml, (html) => {
         const text = htmlToText(html);
@@ -103,7 +101,7 @@ describe('any html', () => {
     );
   });
 
-  test('keeps every visible word, in order', { timeout: 60_000 }, () => {
+  test('keeps every visible word, in order', () => {
     const word = fc.stringMatching(/^[a-z]{1,12}$/);
     const shown = fc.constantFrom(
       'p',

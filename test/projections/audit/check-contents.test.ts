@@ -46,7 +46,7 @@ describe('a check of the contents behind the audit trees', () => {
     await erase();
     await rounds(2);
     expect(await check()).toEqual({ verdict: 'consistent', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
-  }, 60_000);
+  });
 
   test('finds contents that were replaced, deleted, or cannot be read', async () => {
     const { id } = await send();
@@ -69,7 +69,7 @@ describe('a check of the contents behind the audit trees', () => {
     expect(await check()).toMatchObject({ verdict: 'consistent' });
     await pool().query('delete from vault.contents where id = $1', [contentId]);
     expect(await check()).toMatchObject(fault(id, 'is missing without a record of an erasure or of retention'));
-  }, 60_000);
+  });
 
   test('finds a removal that is unrecorded or too early, and hashes of different content', async () => {
     const { id } = await send();
@@ -91,7 +91,7 @@ describe('a check of the contents behind the audit trees', () => {
     await ask('PATCH', '/v1/organization', { content_retention_days: 2 });
     await remove('expired', { at: inDays(2) });
     expect(await check()).toMatchObject({ verdict: 'consistent' });
-  }, 60_000);
+  });
 
   test('finds a reply that was replaced, deleted, or removed too early', async () => {
     const { id } = await send();
@@ -116,7 +116,7 @@ describe('a check of the contents behind the audit trees', () => {
     }
     await pool().query('delete from vault.contents where id = $1', [replyId]);
     expect(await check()).toMatchObject(fault(id, 'its reply is missing without a record of an erasure'));
-  }, 60_000);
+  });
 
   test('finds a client that was replaced or removed too early', async () => {
     await ask('PATCH', '/v1/organization', { content_retention_days: 20 });
@@ -146,5 +146,5 @@ describe('a check of the contents behind the audit trees', () => {
     }
     expect(await check()).toMatchObject({ verdict: 'consistent' });
     expect(address).toBe('127.0.0.1');
-  }, 60_000);
+  });
 });

@@ -37,7 +37,7 @@ describe('a check of the audit trees', () => {
       },
     });
     expect(await check(OTHER)).toMatchObject({ verdict: 'consistent', trees: 1, leaves: 5, checkpoints: 0 });
-  }, 60_000);
+  });
 
   test('finds and names any change in the log or in the rows', async () => {
     const { pool, runner, check, idAt } = await openCheckedLog();
@@ -63,7 +63,7 @@ describe('a check of the audit trees', () => {
         /^the copy of event \S+ \(.+leaf 256 of org_mine\) in the audit tree was changed: data.keyId was "key_1" and is "key_2"/,
       ),
     ]);
-  }, 60_000);
+  });
 
   test('verifies cosignatures of known witnesses, and finds rows whose cosignatures differ from the log', async () => {
     const { pool, check, cosign } = await openCheckedLog();
@@ -90,7 +90,7 @@ describe('a check of the audit trees', () => {
       ]);
       expect(await check()).toMatchObject({ verdict: 'no fault' });
     }
-  }, 60_000);
+  });
 
   test('finds no fault only if the log agrees with something outside the service', async () => {
     const { context, check, cosign, append, follow } = await openCheckedLog();
@@ -132,7 +132,7 @@ describe('a check of the audit trees', () => {
       verdict: 'undecided',
       doubts: [expect.stringMatching(/^org_mine: nothing after leaf 602 is signed/)],
     });
-  }, 60_000);
+  });
 
   test('doubts a log whose witnesses have fallen silent', async () => {
     const { check, cosign } = await openCheckedLog();
@@ -141,7 +141,7 @@ describe('a check of the audit trees', () => {
     expect(await check(TREE, { system })).toMatchObject({ verdict: 'undecided', doubts });
     await cosign();
     expect(await check(TREE, { system })).toMatchObject({ verdict: 'no fault', doubts: [] });
-  }, 60_000);
+  });
 
   test('finds a cosignature of a witness that has cosigned a different checkpoint', async () => {
     const { check, cosign } = await openCheckedLog();
@@ -153,7 +153,7 @@ describe('a check of the audit trees', () => {
         expect.stringMatching(/^the cosignature at leaf 603 .+ witness\.example\+\w{8} did not cosign the first 602/),
       ],
     });
-  }, 60_000);
+  });
 
   test('names the logs that a witness contradicts, and finds a row that hides it', async () => {
     const { pool, context, check, follow } = await openCheckedLog();
@@ -168,7 +168,7 @@ describe('a check of the audit trees', () => {
       verdict: 'faults',
       faults: ['org_mine: its row says disputed false, but the log says true', dispute],
     });
-  }, 60_000);
+  });
 
   test('does not report what the projection has not read yet, and compares it later', async () => {
     const { pool, store, runner, append, follow, check } = await openCheckedLog();
@@ -179,7 +179,7 @@ describe('a check of the audit trees', () => {
     startRunner(pool, store, [auditProjection]);
     await follow();
     expect(await check()).toMatchObject({ verdict: 'consistent', leaves: 1_011 });
-  }, 60_000);
+  });
 
   test('finds a signed checkpoint with another root or more leaves than exist, before the projection has read it', async () => {
     const { store, runner, check } = await openCheckedLog();
@@ -208,7 +208,7 @@ describe('a check of the audit trees', () => {
         ),
       ],
     });
-  }, 60_000);
+  });
 
   test('names an event that cannot be read, and stops there', async () => {
     const { pool, runner, check } = await openCheckedLog();
@@ -219,7 +219,7 @@ describe('a check of the audit trees', () => {
       verdict: 'faults',
       faults: [expect.stringMatching(/^the check ended after event .+ is not a valid event: KeyRevoked/)],
     });
-  }, 60_000);
+  });
 
   test('is undecided while the trees are of another version, or were never built', async () => {
     const { pool, runner, check } = await openCheckedLog();
@@ -231,5 +231,5 @@ describe('a check of the audit trees', () => {
       verdict: 'undecided',
       doubts: [expect.stringContaining('do not exist yet')],
     });
-  }, 60_000);
+  });
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
       [new Date(START_MS), EVENTS, organizationId],
     );
   }
-}, 60_000);
+});
 afterAll(async () => {
   await pool.end();
   await drop();

@@ -67,5 +67,5 @@ describe('large messages', () => {
     for (let turn = 0; turn < 100; turn += 1) await nextTurn();
     const claimed = (await histories()).filter((history) => history.includes('AttemptStarted'));
     expect(claimed).toHaveLength(1);
-  }, 60_000);
+  });
 });

@@ -61,7 +61,6 @@ describe('a log that lags with outcomes', () => {
       expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDelivered']);
       expect(service.sink.mails).toHaveLength(1);
     },
-    30_000,
   );
 });
 

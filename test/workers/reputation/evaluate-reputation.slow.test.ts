@@ -75,7 +75,7 @@ describe('a domain whose bulk mail is paused', () => {
       'RecipientDelivered',
     ]);
     expect(service.sink.mails).toHaveLength(3);
-  }, 30_000);
+  });
 
   test('and that is then deleted has its held mail cancelled at once', async () => {
     const service = await openDelivering();
@@ -93,7 +93,7 @@ describe('a domain whose bulk mail is paused', () => {
     await until(async () => expect(await statuses(service, bulk)).toEqual(['cancelled']));
     expect((await service.history(bulk)).at(-1)).toBe('RecipientCancelled');
     expect(service.sink.mails).toEqual([]);
-  }, 30_000);
+  });
 });
 
 describe('an organization whose bulk mail is paused', () => {
@@ -118,7 +118,7 @@ describe('an organization whose bulk mail is paused', () => {
       'OrganizationSendingPaused',
       'OrganizationSendingReleased',
     ]);
-  }, 30_000);
+  });
 });
 
 describe('a domain whose bulk mail is slowed down', () => {
@@ -145,7 +145,7 @@ describe('a domain whose bulk mail is slowed down', () => {
       .toSorted((one, other) => one - other)
       .flatMap((at, index, all) => all.slice(index + 1, index + 2).map((next) => next - at));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
-  }, 30_000);
+  });
 });
 
 describe('senders', () => {
@@ -166,7 +166,7 @@ describe('senders', () => {
     await until(async () => expect(await reputationOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
     const [event] = await service.dependencies.store.readStream(reputationStream('dom_0749'));
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
-  }, 30_000);
+  });
 
   test('are not paused again because of counts from before their release', async () => {
     const service = await openDelivering();

@@ -17,7 +17,7 @@ describe('retention', () => {
     pool = new Pool({ connectionString: service.url, max: 2 });
     const organizationId = await service.makeOrganization();
     key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool.end();
     await service.close();

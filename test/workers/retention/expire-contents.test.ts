@@ -34,7 +34,7 @@ describe('retention', () => {
     pool = new Pool({ connectionString: service.url, max: RUNNER_CONNECTIONS });
     organizationId = await service.makeOrganization();
     key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
-  }, 60_000);
+  });
   afterAll(async () => {
     await pool.end();
     await service.close();

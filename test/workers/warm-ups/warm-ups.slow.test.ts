@@ -95,7 +95,7 @@ describe('a domain in warm-up', () => {
     }
     await settled(service, ids, { delivered: 6 });
     expect(await statuses(service, brief)).toEqual(['expired']);
-  }, 60_000);
+  });
 
   test('keeps its count across restarts', async () => {
     const service = await openAtNoon();

@@ -13,7 +13,7 @@ const PARAGRAPHS = '<p>Thank you for your order.</p>\n';
 const large = (more = '') =>
   messageWith({ html: `${PARAGRAPHS.repeat(25_000)}${more}`, text: 'Thank you for your order.' });
 
-describe('a large message', { timeout: 60_000 }, () => {
+describe('a large message', () => {
   test('gets the same answer as a small one', async () => {
     const analyzer = open();
     const ending = '<a href="http://shop.example/">x</a>{{name}}';

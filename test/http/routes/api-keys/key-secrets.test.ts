@@ -10,7 +10,7 @@ let tenant: KeyTenant;
 beforeAll(async () => {
   service = await startDatabaseService();
   tenant = await openKeyTenant(service);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const rotate = async (id: string, payload: object = {}, by = tenant.admin.value): Promise<string> => {

@@ -8,7 +8,7 @@ let tenant: KeyTenant;
 beforeAll(async () => {
   service = await startDatabaseService();
   tenant = await openKeyTenant(service);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 interface ListedKey {

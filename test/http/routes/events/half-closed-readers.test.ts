@@ -14,7 +14,7 @@ beforeAll(async () => {
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 /** Requests events on a new connection. */

@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (let sent = 0; sent < 3; sent += 1)
     await service.request({ method: 'POST', url: '/v1/messages/send', key, payload });
   all = (await page('limit=100')).ids;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 test('after=start reads all events there are from the first on, page by page', async () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   messageId = (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: MAIL })).json().id;
   await service.server.listen({ port: 0, host: '127.0.0.1' });
   base = `http://127.0.0.1:${(service.server.server.address() as AddressInfo).port}`;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe.each(['analyst', 'auditor'] as const)('contents of mail that an owner allowed to the %s', (role) => {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (const kind of ALL_KINDS) ids[kind] = await tenant.make(kind, 'live');
   const { domainName } = tenant;
   planted = await plantMail(service, { key, domainName, webhookId: ids.webhooks ?? '', topicId: ids.topics ?? '' });
-}, 120_000);
+});
 afterAll(() => service.close());
 
 const READS = GUARDED.filter(({ method }) => method === 'GET');

@@ -19,7 +19,7 @@ beforeAll(async () => {
   key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
   await service.server.listen({ port: 0, host: '127.0.0.1' });
   port = (service.server.server.address() as AddressInfo).port;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const signIn = async (role: string, name = 'A person') => {

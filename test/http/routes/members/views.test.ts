@@ -35,7 +35,7 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: service.url });
   tenant = await openAdminTenant(service, 'views.example');
   ann = await join(tenant.key, 'analyst');
-}, 60_000);
+});
 afterAll(async () => {
   await pool.end();
   await service.close();

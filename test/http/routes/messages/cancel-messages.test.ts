@@ -22,7 +22,7 @@ beforeAll(async () => {
   await make('elsewhere', own, second, { permissions: ['send', 'read'] });
   await make('test', own, domain, { environment: 'test' });
   await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), { permissions: ['admin'] });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const post = async (url: string, payload: object, by = 'admin') => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   invoice = await send({ subject: 'Invoice', metadata: { customer: '42' } }, other.value);
   batch = await post('/v1/messages/batch', { messages: [message, message, message] }, key.value);
   batched = batch.data.map(({ id }: { id: string }) => id);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('GET /v1/messages finds', () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
   sender = (await service.makeKey(organizationId, domainId, { permissions: ['send'] })).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const ask = (url: string, by = key) => service.request({ url, key: by });

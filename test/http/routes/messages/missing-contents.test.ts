@@ -8,7 +8,7 @@ beforeAll(async () => {
   service = await startDatabaseService();
   const organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const get = async (url: string) => ({ body: (await service.request({ url, key })).json() });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await make('elsewhereAdmin', own, second, { permissions: ['admin'] });
   await make('test', own, domain, { environment: 'test' });
   await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), { permissions: ['admin'] });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const post = async (url: string, payload: object, by = 'admin', headers = {}) => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
   organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object, headers = {}) => {

@@ -16,5 +16,5 @@ describe('importing a file', () => {
     expect(body).toMatchObject({ imported: 10_000, unchanged: 0, refused: 0 });
     const exported = await own.ask('GET', '/export');
     expect(exported.text.trimEnd().split('\r\n')).toHaveLength(10_001);
-  }, 120_000);
+  });
 });

@@ -69,7 +69,7 @@ beforeAll(async () => {
   await refuse('a@first.test', 'first@example.net');
   await refuse('a@second.test', 'second@example.net');
   await ask('/v1/suppressions', admin, { address: 'noted@example.net', note: NOTE });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('a key that sees only its own domain', () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   key = (await service.makeKey(organizationId, domainId)).value;
   testKey = (await service.makeKey(organizationId, domainId, { environment: 'test' })).value;
   templates = openTemplates(service, key);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('a template', () => {

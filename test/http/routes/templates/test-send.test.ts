@@ -11,7 +11,7 @@ beforeAll(async () => {
   const organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
   templates = openTemplates(service, key);
-}, 60_000);
+});
 afterAll(() => service.close());
 
 describe('a test send', () => {

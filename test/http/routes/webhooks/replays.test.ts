@@ -9,7 +9,7 @@ beforeAll(async () => {
   service = await startDatabaseService();
   organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'), {})).value;
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
